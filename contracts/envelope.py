@@ -1,0 +1,72 @@
+"""The envelope of every record on a topic: CloudEvents 1.0 attributes plus our cause and trace.
+
+The attributes travel as `ce_*` headers (Kafka binary mode); the data is a JSON value. What the data
+means is in `facts.py` and `decisions.py`; how records are carried is the chassis's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SPEC_VERSION = "1.0"
+SCHEMA_VERSION = "1"
+_PREFIX = "ce_"
+
+
+class MalformedRecord(ValueError):
+    """A record that cannot be read; it is counted, logged with its offset and skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """CloudEvents attributes of one record.
+
+    `time_s` is unix seconds; `trace_id` is 32 hex digits and names the user action at the root;
+    `cause` is the id of the event that led to this one, or empty.
+    """
+
+    id: str
+    source: str
+    type: str
+    subject: str
+    time_s: float
+    trace_id: str
+    cause: str = ""
+    schema_version: str = SCHEMA_VERSION
+
+
+def to_headers(envelope: Envelope) -> tuple[tuple[str, bytes], ...]:
+    """Headers in CloudEvents' Kafka binary mode, `traceparent` included."""
+    attributes = {
+        "id": envelope.id,
+        "source": envelope.source,
+        "specversion": SPEC_VERSION,
+        "type": envelope.type,
+        "subject": envelope.subject,
+        "time": f"{envelope.time_s:.6f}",
+        "dataschemaversion": envelope.schema_version,
+        "cause": envelope.cause,
+    }
+    headers = tuple((_PREFIX + key, value.encode()) for key, value in attributes.items())
+    parent = f"00-{envelope.trace_id}-{envelope.trace_id[:16]}-01"
+    return (*headers, ("traceparent", parent.encode()), ("content-type", b"application/json"))
+
+
+def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
+    """The envelope of a record; raises MalformedRecord naming what is missing or wrong."""
+    found: Mapping[str, bytes] = dict(headers)
+    try:
+        trace_parent = found["traceparent"].decode()
+        return Envelope(
+            id=found["ce_id"].decode(),
+            source=found["ce_source"].decode(),
+            type=found["ce_type"].decode(),
+            subject=found["ce_subject"].decode(),
+            time_s=float(found["ce_time"]),
+            trace_id=trace_parent.split("-")[1],
+            cause=found.get("ce_cause", b"").decode(),
+            schema_version=found["ce_dataschemaversion"].decode(),
+        )
+    except (KeyError, ValueError, IndexError) as problem:
+        raise MalformedRecord(f"header {problem}") from problem

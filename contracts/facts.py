@@ -1,0 +1,350 @@
+"""Facts: what was seen of Kubernetes objects, and the projection of each watched kind.
+
+A fact says ADDITION, MODIFICATION or DELETION of one object and carries a projection: the part of
+the object that a decision may use. An object whose projection did not change says nothing, so the
+heartbeats of nodes wake nobody. watch-ingest is the only writer; how facts become a table is the
+chassis's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from contracts import labels
+from contracts.topics import CLUSTER, RESOURCES, Topic
+
+Obj = Mapping[str, Any]
+Project = Callable[[Obj], dict[str, Any] | None]
+
+
+class FactType(StrEnum):
+    """What was seen; SYNC_COMPLETED says that everything that exists of a kind has been said."""
+
+    ADDITION = "com.ibm.streams.fact.addition"
+    MODIFICATION = "com.ibm.streams.fact.modification"
+    DELETION = "com.ibm.streams.fact.deletion"
+    SYNC_COMPLETED = "com.ibm.streams.fact.sync-completed"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Epoch:
+    """When something was said: the incarnation of watch-ingest and the number of its list.
+
+    Epochs of one cluster are ordered; another `cluster_uid` (the uid of namespace `kube-system`)
+    empties a reader's table.
+    """
+
+    incarnation: int
+    list_number: int
+    cluster_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact; `data` is the projection, None for a DELETION.
+
+    `job` is the name of the job that the object belongs to (its partition), empty for objects of
+    the cluster. `resource_version` is that of the projection's object, as a number.
+    """
+
+    type: FactType
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: int
+    epoch: Epoch
+    job: str = ""
+    data: Mapping[str, Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """The record's key: kind/namespace/name."""
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The record's value."""
+        return {
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "resourceVersion": self.resource_version,
+            "epoch": epoch_to_json(self.epoch),
+            "job": self.job,
+            "object": self.data,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SyncCompleted:
+    """Everything that exists of `kind` has been said in `epoch` (or since, by the watch).
+
+    `full` marks every key of a reader dirty once, so that each stage reconciles on its own; a
+    comparison (not full) publishes differences only and refreshes nothing.
+    """
+
+    kind: str
+    epoch: Epoch
+    full: bool = True
+
+    @property
+    def key(self) -> str:
+        """The record's key, said to every partition."""
+        return f"sync/{self.kind}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The record's value."""
+        return {"kind": self.kind, "epoch": epoch_to_json(self.epoch), "full": self.full}
+
+
+def epoch_to_json(epoch: Epoch) -> dict[str, Any]:
+    """An epoch as a JSON object."""
+    return {
+        "cluster": epoch.cluster_uid,
+        "incarnation": epoch.incarnation,
+        "list": epoch.list_number,
+    }
+
+
+def epoch_from_json(value: Mapping[str, Any]) -> Epoch:
+    """The epoch of a JSON object; raises KeyError or ValueError where it is malformed."""
+    return Epoch(
+        incarnation=int(value["incarnation"]),
+        list_number=int(value["list"]),
+        cluster_uid=str(value["cluster"]),
+    )
+
+
+def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | SyncCompleted:
+    """The fact of a record; raises KeyError, TypeError or ValueError where it is malformed."""
+    epoch = epoch_from_json(value["epoch"])
+    if fact_type is FactType.SYNC_COMPLETED:
+        return SyncCompleted(kind=str(value["kind"]), epoch=epoch, full=bool(value["full"]))
+    return Fact(
+        type=fact_type,
+        kind=str(value["kind"]),
+        namespace=str(value["namespace"]),
+        name=str(value["name"]),
+        uid=str(value["uid"]),
+        resource_version=int(value["resourceVersion"]),
+        epoch=epoch,
+        job=str(value["job"]),
+        data=value["object"],
+    )
+
+
+# --------------------------------------------------------------------------- projections
+
+
+def metadata(obj: Obj) -> dict[str, Any]:
+    """The part of an object's metadata that decisions use; never `managedFields`."""
+    meta = obj["metadata"]
+    seen: dict[str, Any] = {
+        "labels": meta.get("labels") or {},
+        "annotations": {
+            key: value
+            for key, value in (meta.get("annotations") or {}).items()
+            if key.startswith(labels.PREFIX)
+        },
+        "owners": [
+            {
+                "kind": owner["kind"],
+                "name": owner["name"],
+                "uid": owner["uid"],
+                "controller": bool(owner.get("controller")),
+            }
+            for owner in meta.get("ownerReferences") or ()
+        ],
+        "finalizers": meta.get("finalizers") or [],
+        "deletionTimestamp": meta.get("deletionTimestamp"),
+        "creationTimestamp": meta.get("creationTimestamp"),
+        "generation": meta.get("generation", 0),
+    }
+    return seen
+
+
+def _metadata_only(obj: Obj) -> dict[str, Any]:
+    return {"metadata": metadata(obj)}
+
+
+def _custom_resource(obj: Obj) -> dict[str, Any]:
+    return {
+        "metadata": metadata(obj),
+        "spec": obj.get("spec") or {},
+        "status": obj.get("status") or {},
+    }
+
+
+_POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
+
+
+def _pod(obj: Obj) -> dict[str, Any] | None:
+    if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
+        return None
+    status = obj.get("status") or {}
+    return {
+        "metadata": metadata(obj),
+        "node": (obj.get("spec") or {}).get("nodeName", ""),
+        "phase": status.get("phase", "Pending"),
+        "reason": status.get("reason", ""),
+        "message": status.get("message", ""),
+        "conditions": [
+            {key: condition.get(key, "") for key in ("type", "status", "reason", "message")}
+            for condition in status.get("conditions") or ()
+            if condition.get("type") in _POD_CONDITIONS
+        ],
+        "containers": [_container(each) for each in status.get("containerStatuses") or ()],
+    }
+
+
+def _container(status: Obj) -> dict[str, Any]:
+    state = status.get("state") or {}
+    terminated = state.get("terminated") or {}
+    return {
+        "name": status.get("name", ""),
+        "waiting": (state.get("waiting") or {}).get("reason", ""),
+        "exitCode": terminated.get("exitCode"),
+        "reason": terminated.get("reason", ""),
+    }
+
+
+def _bound_pod(obj: Obj) -> dict[str, Any] | None:
+    spec = obj.get("spec") or {}
+    if not spec.get("nodeName"):
+        return None
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return None
+    return {
+        "node": spec["nodeName"],
+        "requests": [
+            (container.get("resources") or {}).get("requests") or {}
+            for container in spec.get("containers") or ()
+        ],
+    }
+
+
+def _node(obj: Obj) -> dict[str, Any]:
+    spec = obj.get("spec") or {}
+    status = obj.get("status") or {}
+    ready = next(
+        (c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"),
+        "Unknown",
+    )
+    return {
+        "metadata": {"labels": obj["metadata"].get("labels") or {}},
+        "taints": spec.get("taints") or [],
+        "unschedulable": bool(spec.get("unschedulable")),
+        "addresses": status.get("addresses") or [],
+        "allocatable": status.get("allocatable") or {},
+        "ready": ready == "True",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """One kind of fact: where it goes and how it is made from the watched object.
+
+    `project` gives None for an object that this kind of fact says nothing of.
+    """
+
+    kind: str
+    topic: Topic
+    project: Project
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind:
+    """One list-watch of watch-ingest: the resource and the projections that it feeds."""
+
+    group: str
+    version: str
+    plural: str
+    projections: tuple[Projection, ...]
+    metadata_only: bool = False
+    label_selector: str = ""
+
+
+_OURS = f"{labels.APP}={labels.APP_VALUE}"
+_STREAMS = "streams.ibm.com"
+
+WATCHED: tuple[WatchedKind, ...] = (
+    WatchedKind(_STREAMS, "v1", "streamsjobs", (Projection("Job", RESOURCES, _custom_resource),)),
+    WatchedKind(
+        _STREAMS,
+        "v1",
+        "streamspes",
+        (Projection("ProcessingElement", RESOURCES, _custom_resource),),
+    ),
+    WatchedKind(
+        _STREAMS,
+        "v1",
+        "streamsprs",
+        (Projection("ParallelRegion", RESOURCES, _custom_resource),),
+    ),
+    WatchedKind(
+        _STREAMS, "v1", "streamshostpools", (Projection("HostPool", CLUSTER, _custom_resource),)
+    ),
+    WatchedKind(
+        "",
+        "v1",
+        "configmaps",
+        (Projection("ConfigMap", RESOURCES, _metadata_only),),
+        metadata_only=True,
+        label_selector=_OURS,
+    ),
+    WatchedKind(
+        "",
+        "v1",
+        "services",
+        (Projection("Service", RESOURCES, _metadata_only),),
+        metadata_only=True,
+        label_selector=_OURS,
+    ),
+    WatchedKind(
+        "",
+        "v1",
+        "pods",
+        (Projection("Pod", RESOURCES, _pod), Projection("BoundPod", CLUSTER, _bound_pod)),
+    ),
+    WatchedKind("", "v1", "nodes", (Projection("Node", CLUSTER, _node),)),
+)
+
+KINDS: Mapping[str, Projection] = {
+    projection.kind: projection for watched in WATCHED for projection in watched.projections
+}
+
+
+def project(kind: str, obj: Obj) -> dict[str, Any] | None:
+    """The projection of an object as a fact of `kind` would carry it."""
+    return KINDS[kind].project(obj)
+
+
+OwnerOf = Callable[[str, str, str], tuple[str, str] | None]
+"""(kind, namespace, name) → (kind, name) of its controller owner, from watch-ingest's cache."""
+
+_OWNER_CHAIN_MAX = 4
+
+
+def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
+    """The job that an object belongs to: this decides its partition.
+
+    The Job at the end of the chain of controller owners, else the job label, else its own name.
+    """
+    meta = obj["metadata"]
+    if kind == "Job":
+        return str(meta["name"])
+    owner = next(
+        ((o["kind"], o["name"]) for o in meta.get("ownerReferences") or () if o.get("controller")),
+        None,
+    )
+    for _ in range(_OWNER_CHAIN_MAX):
+        if owner is None:
+            break
+        if owner[0] == "Job":
+            return str(owner[1])
+        owner = owner_of(owner[0], meta.get("namespace", ""), owner[1])
+    return str((meta.get("labels") or {}).get(labels.JOB) or meta["name"])

@@ -1,0 +1,73 @@
+"""Every label, annotation, finalizer and taint key, and how the names of objects are made.
+
+Keys are those of open-source IBM Streams where it has them, so that dashboards and selectors of its
+users keep working; ours carry the same prefix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+PREFIX = "streams.ibm.com"
+
+APP = "app"
+APP_VALUE = "streams"
+SERVICE_ROLE = "svc"
+ROLE_JOB = "job"
+ROLE_PE = "pe"
+
+JOB = f"{PREFIX}/job"
+JOB_UID = f"{PREFIX}/job-uid"
+GENERATION = f"{PREFIX}/generation"
+PE = f"{PREFIX}/pe"
+LAUNCH_COUNT = f"{PREFIX}/launch-count"
+CONSISTENT_REGION = f"{PREFIX}/cr"
+PLAN = f"{PREFIX}/plan"
+REGION_PREFIX = f"region.{PREFIX}/"
+
+APPLICATION_NAME = f"{PREFIX}/applicationName"
+APPLICATION_SCOPE = f"{PREFIX}/applicationScope"
+CONTENT_ID = f"{PREFIX}/contentId"
+RETRY = f"{PREFIX}/retry"
+
+NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"
+
+JOB_NAME_MAX_CHARS = 50
+CONTENT_ID_IN_NAME_CHARS = 10
+JOB_IDS_NAME = "millrace-job-ids"
+PORT_LABELS_KEY = "operator_port_labels.properties"
+AADL_KEY = "aadl.xml"
+
+
+def pe_name(job: str, pe_id: int) -> str:
+    """The name of a processing element and of its Service."""
+    return f"{job}-{pe_id}"
+
+
+def pe_config_map_name(job: str, pe_id: int, content_id: str) -> str:
+    """The name of the ConfigMap that holds one content of a PE."""
+    return f"{job}-{pe_id}-{content_id[:CONTENT_ID_IN_NAME_CHARS]}"
+
+
+def plan_name(job: str, generation: int) -> str:
+    """The name of the plan record of a generation; a dot cannot occur in a Job's name."""
+    return f"{job}.plan.{generation}"
+
+
+def plan_part_name(job: str, generation: int, part: int) -> str:
+    """The name of one part of a plan record that exceeds a ConfigMap."""
+    return f"{plan_name(job, generation)}.{part}"
+
+
+def pod_name(job: str, pe_id: int, pe_uid: str, launch: int) -> str:
+    """The name of the pod of one launch: a pure function of PE uid and launch number.
+
+    A launch that is tried twice therefore meets itself (AlreadyExists) instead of running twice.
+    """
+    digest = hashlib.sha256(f"{pe_uid}/{launch}".encode()).hexdigest()
+    return f"{pe_name(job, pe_id)}-{digest[:10]}"
+
+
+def region_label(region_index: int) -> str:
+    """The pod label that says: this pod holds operators of the parallel region with this index."""
+    return f"{REGION_PREFIX}{region_index}"

@@ -1,0 +1,86 @@
+"""Every reason for a refusal, restart, launch or deletion: an enum and the sentence a user sees.
+
+A reason is the CamelCase `reason` of a condition and of an Event; its sentence says in plain words
+what it means, and the message of the occasion names object, field and value.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A reason; `sentence` explains it."""
+
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> Reason:
+        """A member whose value is the CamelCase reason and that knows its sentence."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        return member
+
+    # Refusals of a job or of a width
+    BUNDLE_MISSING = "BundleMissing", "The bundle is not in the bundle root."
+    BUNDLE_INVALID = "BundleInvalid", "The file is not a bundle that can be read."
+    BUNDLE_TOO_LARGE = "BundleTooLarge", "The bundle exceeds a size limit."
+    ADL_INVALID = "AdlInvalid", "The application description in the bundle is not valid."
+    UNKNOWN_REGION = "UnknownRegion", "The application has no parallel region of that name."
+    WIDTH_INVALID = "WidthInvalid", "A parallel region cannot have that width."
+    SUBMISSION_VALUE_INVALID = (
+        "SubmissionValueInvalid",
+        "A submission-time value is missing, unknown, ambiguous or not of its type.",
+    )
+    CONSTRAINTS_CONTRADICT = (
+        "ConstraintsContradict",
+        "Constraints of the application cannot hold together.",
+    )
+    FUSION_INVALID = "FusionInvalid", "The requested fusion cannot be done."
+    NOT_SUPPORTED_YET = "NotSupportedYet", "This release does not support that value yet."
+    PE_TOO_LARGE = "PeTooLarge", "The description of a processing element exceeds its limit."
+    PLAN_TOO_LARGE = "PlanTooLarge", "The plan record exceeds its limit."
+    NAME_TAKEN = "NameTaken", "An object of that name belongs to somebody else."
+    SUBMISSION_TIMED_OUT = (
+        "SubmissionTimedOut",
+        "The job could not be submitted within its time-out.",
+    )
+    PLANNING_FAILED = "PlanningFailed", "The planner stopped without an answer; it is tried again."
+    SPEC_INVALID = "SpecInvalid", "A field of the object has a value that cannot be used."
+
+    # Progress of a job
+    SUBMITTING = "Submitting", "The job is being planned and its objects are being created."
+    SUBMITTED = "Submitted", "Every processing element of the job has its pod."
+    SUBMISSION_SUCCEEDED = "SubmissionSucceeded", "The job is running."
+    SUBMISSION_FAILED = "SubmissionFailed", "The job was refused; nothing of it is left."
+    RESIZING = "Resizing", "A new width of a parallel region is being put in force."
+    RESIZED = "Resized", "The new widths are in force."
+    WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
+    WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
+    ACCEPTED = "Accepted", "The job's spec is accepted."
+    FIELDS_IGNORED = "FieldsIgnored", "Some fields of the spec are accepted but ignored."
+    FUSED = "Fused", "Operators are fused into processing elements."
+    NO_CONSTRAINTS = "NoConstraints", "The job has no host constraint; pods may run anywhere."
+    ALL_RUNNING = "AllRunning", "Every pod of the job runs."
+    SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
+    COMPLETED = "Completed", "Every processing element has completed."
+    DELETING = "Deleting", "The job is being deleted."
+    WAITING = "Waiting", "Something that the next step needs is not there yet."
+
+    # Launches, restarts and deletions of pods
+    FIRST_LAUNCH = "FirstLaunch", "The processing element is launched for the first time."
+    CONTENT_CHANGED = "ContentChanged", "A resize changed what the processing element runs."
+    LAUNCH_REQUESTED = "LaunchRequested", "spec.launchCount was raised."
+    POD_FAILED = "PodFailed", "The pod failed."
+    POD_COMPLETED = "PodCompleted", "The pod completed."
+    POD_DELETED = "PodDeleted", "The pod was deleted."
+    POD_SUPERSEDED = "PodSuperseded", "A newer launch replaces the pod."
+    POD_RUNNING = "PodRunning", "The pod runs."
+    POD_STARTING = "PodStarting", "The pod is created and does not run yet."
+    POD_REFUSED = "PodRefused", "The API server refused the pod."
+    GATES_CLOSED = "GatesClosed", "What the pod needs does not exist yet."
+    RESTART_NOT_WANTED = "RestartNotWanted", "The restart policy asks for no restart."
+    BACKING_OFF = "BackingOff", "The next restart waits for its back-off."
+    NO_LONGER_PLANNED = "NoLongerPlanned", "No plan of the job names the object any more."
+    OWNER_DELETED = "OwnerDeleted", "The owner of the object is being deleted."
+    NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."

@@ -1,0 +1,71 @@
+"""The topic catalogue: the only place where names of topics exist.
+
+A topic's key, partitioning, retention, writer and readers are data; the prefix is a setting, so that
+clusters can share a broker. `partition_of` says where an object's facts go.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+RETENTION_S = 7 * 24 * 3600
+PARTITIONS = 8
+DEFAULT_PREFIX = "millrace"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One row of the catalogue; `partitions` is fixed at creation, `retention_s` is in seconds."""
+
+    suffix: str
+    key: str
+    partitions: int
+    writers: tuple[str, ...]
+    readers: tuple[str, ...]
+    retention_s: int = RETENTION_S
+
+    def name(self, prefix: str = DEFAULT_PREFIX) -> str:
+        """The topic's full name under a prefix."""
+        return f"{prefix}.{self.suffix}"
+
+
+RESOURCES = Topic(
+    suffix="resources",
+    key="kind/namespace/name",
+    partitions=PARTITIONS,
+    writers=("watch-ingest",),
+    readers=("fusion-backend", "pod-state-machine", "hostpool-manager"),
+)
+CLUSTER = Topic(
+    suffix="cluster",
+    key="kind/namespace/name",
+    partitions=1,
+    writers=("watch-ingest",),
+    readers=("fusion-backend", "pod-state-machine", "hostpool-manager", "node-tainter"),
+)
+DECISIONS = Topic(
+    suffix="decisions",
+    key="namespace/job",
+    partitions=PARTITIONS,
+    writers=(
+        "fusion-backend",
+        "hostpool-manager",
+        "node-tainter",
+        "pod-state-machine",
+        "watch-ingest",
+    ),
+    readers=("why", "replay", "ui"),
+)
+CATALOGUE = (RESOURCES, CLUSTER, DECISIONS)
+SYNC_GROUP = "sync"
+
+
+def sync_group(prefix: str = DEFAULT_PREFIX) -> str:
+    """The group whose offsets say where the newest complete resync began in each partition."""
+    return f"{prefix}.{SYNC_GROUP}"
+
+
+def partition_of(namespace: str, job: str, partitions: int) -> int:
+    """The partition of everything that belongs to a job: stable over processes and versions."""
+    return zlib.crc32(f"{namespace}/{job}".encode()) % partitions

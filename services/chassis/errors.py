@@ -1,0 +1,59 @@
+"""The tree of what can go wrong when an effect meets the world, caught by meaning.
+
+ChassisError
+├── Transient          try again later (time-out, 429, 5xx, connection lost)
+├── Superseded         the input is newer than the decision: stop and decide again
+└── Rejected           refused for good as long as nothing changes
+    ├── NotFound       404
+    ├── AlreadyExists  409 on a create
+    ├── Conflict       409: the version or uid that was decided on is not the object's
+    └── Expired        410: a watch or list cannot go on from there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ChassisError(Exception):
+    """The root of the tree."""
+
+
+class Transient(ChassisError):  # noqa: N818 - named by meaning, as the tree above
+    """Try again later; `retry_after_s` is the server's own wish, if it had one."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class Superseded(ChassisError):  # noqa: N818
+    """The input is newer than the decision: stop and decide again."""
+
+
+class Rejected(ChassisError):  # noqa: N818
+    """Refused for good as long as nothing changes; carries the Status that the server sent."""
+
+    def __init__(self, code: int, reason: str, message: str, status: Mapping[str, Any]) -> None:
+        super().__init__(f"{code} {reason}: {message}")
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.status = status
+
+
+class NotFound(Rejected):
+    """The object does not exist."""
+
+
+class AlreadyExists(Rejected):
+    """An object of that name exists."""
+
+
+class Conflict(Rejected):
+    """The version or uid that was decided on is not the object's."""
+
+
+class Expired(Rejected):
+    """A watch or list cannot go on from the version it asked for."""

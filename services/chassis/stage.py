@@ -1,0 +1,78 @@
+"""What a service declares, and the chassis runs: facts → table → snapshot → decide → carry out.
+
+A stage is the only seam between a service and the chassis. Everything here is domain-free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from services.chassis.table import Entry, Index, TableReading
+
+K = TypeVar("K", bound=Hashable)
+S = TypeVar("S")
+E = TypeVar("E", bound=Hashable)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[E]):
+    """What a core decided for one key.
+
+    `effects` run concurrently; each must be a frozen, hashable value (a failed one backs off under
+    its own value). `recheck_at` (unix seconds) wakes the key when no fact would. `reason` and
+    `detail` go into the decision record.
+    """
+
+    effects: tuple[E, ...]
+    reason: str
+    recheck_at: float | None = None
+    detail: Mapping[str, Any] | None = None
+
+
+class Stage(Protocol[K, S, E]):
+    """One service's logic, as the chassis sees it."""
+
+    name: str
+    """The service's name, e.g. `pod-state-machine`; User-Agent and source of its records."""
+
+    kinds: frozenset[str]
+    """The kinds of facts it reads (their topics follow from contracts/facts.py)."""
+
+    indexes: Mapping[str, Index]
+    """Secondary indexes of its table."""
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[K]:
+        """The keys that a change of this entry (old or new value) makes dirty."""
+        ...
+
+    def all_keys(self, table: TableReading) -> Iterable[K]:
+        """Every key, for the one reconciliation after a full resync."""
+        ...
+
+    def snapshot(self, table: TableReading, key: K) -> S:
+        """Everything that `decide` may look at, as a frozen value."""
+        ...
+
+    def decide(self, snapshot: S, now: float) -> Decision[E]:
+        """The core: a plain function."""
+        ...
+
+    def fence(self, table: TableReading, key: K) -> Hashable:
+        """The inputs which, when they change, stop the carrying out of an older decision."""
+        ...
+
+    async def carry_out(self, key: K, snapshot: S, effect: E) -> str:
+        """Execute one effect; returns its outcome in a word.
+
+        Raises `services.chassis.errors.Transient` (tried again with back-off),
+        `Rejected` (the API server refused it for good: logged, backed off at the cap) or
+        `Superseded` (the input is newer: stop, decide again).
+        """
+        ...
+
+    def subject(self, key: K) -> tuple[str, str]:
+        """(namespace, job) of a key: where its decision records go."""
+        ...
