@@ -1,7 +1,7 @@
 """The topic catalogue: the only place where names of topics exist.
 
-A topic's key, partitioning, retention, writer and readers are data; the prefix is a setting, so that
-clusters can share a broker. `partition_of` says where an object's facts go.
+A topic's key, partitioning, retention, writer and readers are data; the prefix is a setting, so
+that clusters can share a broker. `partition_of` says where an object's facts go.
 """
 
 from __future__ import annotations

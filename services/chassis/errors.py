@@ -20,7 +20,7 @@ class ChassisError(Exception):
     """The root of the tree."""
 
 
-class Transient(ChassisError):  # noqa: N818 - named by meaning, as the tree above
+class Transient(ChassisError):
     """Try again later; `retry_after_s` is the server's own wish, if it had one."""
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
@@ -28,11 +28,11 @@ class Transient(ChassisError):  # noqa: N818 - named by meaning, as the tree abo
         self.retry_after_s = retry_after_s
 
 
-class Superseded(ChassisError):  # noqa: N818
+class Superseded(ChassisError):
     """The input is newer than the decision: stop and decide again."""
 
 
-class Rejected(ChassisError):  # noqa: N818
+class Rejected(ChassisError):
     """Refused for good as long as nothing changes; carries the Status that the server sent."""
 
     def __init__(self, code: int, reason: str, message: str, status: Mapping[str, Any]) -> None:
