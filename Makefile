@@ -1,0 +1,46 @@
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv check test demo bench generate lock clean
+
+help:  ## this table of contents
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: '$(PYTHON)' was not found. Install it, or say PYTHON=/path/to/python3.11."; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
+	@echo "creating $(VENV) (about a minute)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+venv: $(VENV)/.installed  ## create .venv with everything in it; .venv/bin/millrace is the command
+
+check: venv  ## lint, format, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: venv  ## every test that needs nothing but Python (and the real bundles, where they are)
+	$(BIN)/pytest $(ARGS)
+
+demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
+	$(BIN)/millrace demo $(ARGS)
+
+bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100"
+	$(BIN)/python -m loadtest $(ARGS)
+
+generate: venv  ## write the generated files (CRDs, diagrams) anew
+	$(BIN)/python -m deploy.generating
+
+lock: venv  ## resolve the dependencies again into requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
