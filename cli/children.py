@@ -1,0 +1,109 @@
+"""Child processes of `millrace up`: start, log to a file, restart with back-off, stop in order.
+
+What the children are is `running.py`'s business; here a child is a command that should run until it
+is told to stop. A child does not outlive us, however we end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+STOP_GRACE_S = 8.0
+RESTART_DELAY_S = 0.5
+RESTART_DELAY_MAX_S = 15.0
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """Linux: the kernel ends the child when we end, even by SIGKILL."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """A command that should run; `essential` means that we end when it ends."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    essential: bool = False
+
+
+class ChildEnded(Exception):
+    """An essential child ended; the message says which, how, and where its log is."""
+
+
+class Child:
+    """One running child; `keep_running` restarts it until `stop` is called."""
+
+    def __init__(self, spec: ChildSpec, log: Path) -> None:
+        self.spec = spec
+        self.log = log
+        self.restarts = 0
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while the child runs."""
+        return self._process.pid if self._process else None
+
+    async def keep_running(self) -> None:
+        """Run the child, again and again; raises ChildEnded when an essential one ends."""
+        delay_s = RESTART_DELAY_S
+        while not self._stopping:
+            code = await self._run_once()
+            if self._stopping:
+                return
+            if self.spec.essential:
+                raise ChildEnded(f"{self.spec.name} ended with code {code}; its log is {self.log}")
+            print(
+                f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s",
+                file=sys.stderr,
+            )
+            self.restarts += 1
+            await asyncio.sleep(delay_s)
+            delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)
+
+    async def _run_once(self) -> int:
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self.spec.command,
+                env=dict(self.spec.environment),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """SIGTERM, a grace, then SIGKILL."""
+        self._stopping = True
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(STOP_GRACE_S):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    def last_lines(self, count: int = 15) -> str:
+        """The end of the child's log, for a message about why it ended."""
+        if not self.log.exists():
+            return ""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])

@@ -1,0 +1,234 @@
+"""What a person sees of a job: a view on its objects, and tables made of it (rich).
+
+Pure: objects in, values and renderables out. Following the objects is `following.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from contracts import labels
+
+Obj = Mapping[str, Any]
+PES_SHOWN_MAX = 40
+_COLOURS = {
+    "Running": "green",
+    "Submitted": "green",
+    "Completed": "blue",
+    "Failed": "red",
+    "Resizing": "yellow",
+    "Submitting": "yellow",
+    "Starting": "yellow",
+    "Pending": "yellow",
+    "Waiting": "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PeView:
+    """One processing element as a person sees it; `pod` is the uid of its newest pod."""
+
+    id: int
+    name: str
+    phase: str
+    launch: int
+    pod: str
+    pod_name: str
+    node: str
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job with its regions (alias → (wanted, in force)) and processing elements by id."""
+
+    name: str
+    phase: str
+    reason: str
+    message: str
+    generation: int | None
+    observed_generation: int
+    object_generation: int
+    regions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    region_messages: Mapping[str, str] = field(default_factory=dict)
+    pes: Mapping[int, PeView] = field(default_factory=dict)
+
+    @property
+    def is_submitted(self) -> bool:
+        """Every object of the newest plan exists, and the widths asked for are in force."""
+        widths_in_force = all(wanted == force for wanted, force in self.regions.values())
+        return self.phase == "Submitted" and bool(self.pes) and widths_in_force
+
+    @property
+    def is_running(self) -> bool:
+        """Submitted, and every pod runs (or has completed its work)."""
+        return self.is_submitted and all(
+            pe.phase in ("Running", "Succeeded") for pe in self.pes.values()
+        )
+
+    @property
+    def has_failed(self) -> bool:
+        """The job was refused in its present form."""
+        return self.phase == "Failed" and self.observed_generation >= self.object_generation
+
+
+def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable[Obj]) -> JobView:
+    """The view of a job and of its children as listed."""
+    status = job.get("status") or {}
+    newest: dict[int, Obj] = {}
+    for pod in pods:
+        if pod["metadata"].get("deletionTimestamp"):
+            continue
+        pe_id = int(pod["metadata"]["labels"].get(labels.PE, -1))
+        if pe_id not in newest or _launch(pod) >= _launch(newest[pe_id]):
+            newest[pe_id] = pod
+    regions = list(regions)
+    return JobView(
+        name=job["metadata"]["name"],
+        phase=status.get("phase", ""),
+        reason=status.get("reason", ""),
+        message=status.get("message", ""),
+        generation=status.get("generation"),
+        observed_generation=status.get("observedGeneration", 0),
+        object_generation=job["metadata"].get("generation", 0),
+        regions={
+            each["spec"]["alias"]: (
+                each["spec"]["width"],
+                (each.get("status") or {}).get("width", 0),
+            )
+            for each in regions
+        },
+        region_messages={
+            each["spec"]["alias"]: (each.get("status") or {}).get("message", "")
+            for each in regions
+        },
+        pes={view.id: view for view in (_pe(pe, newest) for pe in pes)},
+    )
+
+
+def _launch(pod: Obj) -> int:
+    return int(pod["metadata"]["labels"].get(labels.LAUNCH_COUNT, 0))
+
+
+def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
+    pe_id = int(pe["spec"]["id"])
+    pod = newest.get(pe_id)
+    status = (pod or {}).get("status") or {}
+    return PeView(
+        id=pe_id,
+        name=pe["metadata"]["name"],
+        phase=status.get("phase", "Pending") if pod else "Waiting",
+        launch=_launch(pod) if pod else 0,
+        pod=pod["metadata"]["uid"] if pod else "",
+        pod_name=pod["metadata"]["name"] if pod else "",
+        node=((pod or {}).get("spec") or {}).get("nodeName", ""),
+        operators=tuple(sorted(pe["spec"].get("operators") or ())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeOutcome:
+    """What a resize did to the processing elements, by id, and how long it took in seconds."""
+
+    added: tuple[int, ...]
+    restarted: tuple[int, ...]
+    untouched: tuple[int, ...]
+    removed: tuple[int, ...]
+    duration_s: float
+
+
+def compare(before: JobView, after: JobView, duration_s: float) -> ResizeOutcome:
+    """Which PEs came, restarted (another pod), stayed (the same pod) and went."""
+    both = before.pes.keys() & after.pes.keys()
+    stayed = {pe_id for pe_id in both if before.pes[pe_id].pod == after.pes[pe_id].pod}
+    return ResizeOutcome(
+        added=tuple(sorted(after.pes.keys() - before.pes.keys())),
+        restarted=tuple(sorted(both - stayed)),
+        untouched=tuple(sorted(stayed)),
+        removed=tuple(sorted(before.pes.keys() - after.pes.keys())),
+        duration_s=duration_s,
+    )
+
+
+def _coloured(word: str) -> Text:
+    return Text(word, style=_COLOURS.get(word, ""))
+
+
+def job_table(jobs: Iterable[JobView]) -> Table:
+    """One line a job."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", "MESSAGE"):
+        table.add_column(heading)
+    for job in jobs:
+        running = sum(pe.phase == "Running" for pe in job.pes.values())
+        table.add_row(
+            job.name,
+            _coloured(job.phase or "-"),
+            "-" if job.generation is None else str(job.generation),
+            str(len(job.pes)),
+            str(running),
+            regions_text(job),
+            job.message,
+        )
+    return table
+
+
+def regions_text(job: JobView) -> str:
+    """`Region=3`, or `Region=5 (3 in force)` while they differ."""
+    parts = []
+    for alias, (wanted, in_force) in sorted(job.regions.items()):
+        note = "" if wanted == in_force else f" ({in_force} in force)"
+        parts.append(f"{alias}={wanted}{note}")
+    return ", ".join(parts)
+
+
+def pe_table(job: JobView) -> RenderableType:
+    """One line a processing element, at most PES_SHOWN_MAX of them."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("PE", "PHASE", "LAUNCH", "NODE", "POD", "OPERATORS"):
+        table.add_column(heading, no_wrap=heading != "OPERATORS")
+    views = [job.pes[pe_id] for pe_id in sorted(job.pes)]
+    for pe in views[:PES_SHOWN_MAX]:
+        operators = ", ".join(pe.operators)
+        launch = str(pe.launch or "-")
+        table.add_row(pe.name, _coloured(pe.phase), launch, pe.node, pe.pod_name, operators)
+    more = len(views) - PES_SHOWN_MAX
+    if more > 0:
+        return Group(table, Text(f"… and {more} more", style="dim"))
+    return table
+
+
+def job_panel(job: JobView) -> RenderableType:
+    """A job with its regions and its processing elements."""
+    running = sum(pe.phase == "Running" for pe in job.pes.values())
+    head = Text.assemble(
+        ("job ", "dim"),
+        (job.name, "bold"),
+        "  ",
+        _coloured(job.phase or "waiting for fusion-backend"),
+        f"  {running} of {len(job.pes)} processing elements running  ",
+        (regions_text(job), "cyan"),
+    )
+    return Group(head, pe_table(job))
+
+
+def resize_text(outcome: ResizeOutcome) -> str:
+    """The outcome of a resize in four lines."""
+
+    def ids(values: tuple[int, ...]) -> str:
+        return f"{len(values):>3}  {', '.join(map(str, values))}" if values else "  0"
+
+    lines = [
+        f"added      {ids(outcome.added)}",
+        f"restarted  {ids(outcome.restarted)}",
+        f"left alone {ids(outcome.untouched)}",
+        f"removed    {ids(outcome.removed)}",
+        f"from the accepted resize to the last pod running: {outcome.duration_s:.2f} s",
+    ]
+    return "\n".join(lines)
