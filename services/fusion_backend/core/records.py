@@ -1,0 +1,256 @@
+"""The plan record: everything about one generation of a job that must outlive the planner.
+
+It is written before the first child of the generation, compared with what exists ever after, and
+given back to the planner at the next resize, which takes every identity from it. The JSON form is
+stable: equal records give equal bytes, and a newer release reads an older schema version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+SCHEMA_VERSION = 1
+
+Direction = Literal["in", "out"]
+PathStep = tuple[int, int, int, int]
+"""(region index, input port, ordinal among equals, channel of it that leads on or -1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """The resolved fusion scheme, and what it was resolved from.
+
+    `pes_max` is the N of manual. `requested` is what the job spec said; `automatic` is resolved to
+    manual by the caller, who records the number of nodes it saw in `nodes`.
+    """
+
+    scheme: Literal["legacy", "manual"]
+    pes_max: int | None = None
+    requested: Literal["legacy", "manual", "automatic"] = "manual"
+    nodes: int | None = None
+
+    @staticmethod
+    def legacy() -> Fusion:
+        """One PE for each fusable unit."""
+        return Fusion("legacy", None, "legacy")
+
+    @staticmethod
+    def manual(pes: int) -> Fusion:
+        """At most that many PEs, unless constraints ask for more."""
+        return Fusion("manual", pes, "manual")
+
+    @staticmethod
+    def automatic(nodes: int) -> Fusion:
+        """As many PEs as there are schedulable nodes (at least one)."""
+        return Fusion("manual", max(1, nodes), "automatic", nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class PeRecord:
+    """One PE of the plan. `meaning` and `content_id` are SHA-256 in hex."""
+
+    id: int
+    name: str
+    meaning: str
+    content_id: str
+    config_map: str
+    operators: tuple[str, ...]
+    restartable: bool
+    relocatable: bool
+    input_ports: tuple[int, ...]
+    regions: tuple[int, ...]
+    host_pool: int | None = None
+    host: str | None = None
+    colocations: tuple[str, ...] = ()
+    exlocations: tuple[str, ...] = ()
+    isolation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRecord:
+    """A parallel region and the width in force; `index` is that of the ADL."""
+
+    index: int
+    name: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRecord:
+    """A host pool of the job, replicated ones included."""
+
+    index: int
+    name: str
+    size: int | None
+    mode: Literal["shared", "exclusive"]
+    hosts: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+class OperatorKey(NamedTuple):
+    """What an operator is for life: logical operator and local channels, innermost first."""
+
+    logical: int
+    channels: tuple[int, ...]
+
+
+class OperatorRecord(NamedTuple):
+    """The index and the PE of one operator."""
+
+    key: OperatorKey
+    index: int
+    pe: int
+
+
+class PortKey(NamedTuple):
+    """What a PE port is for life; splitter and channel are -1 where there is none."""
+
+    direction: Direction
+    operator: int
+    port: int
+    splitter: int
+    channel: int
+
+
+class PortRecord(NamedTuple):
+    """The id of a PE port, local to PE and direction."""
+
+    pe: int
+    key: PortKey
+    id: int
+
+
+class SplitterKey(NamedTuple):
+    """What a splitter is for life: the output port before it and the way to it."""
+
+    operator: int
+    port: int
+    path: tuple[PathStep, ...]
+
+
+class SplitterRecord(NamedTuple):
+    """The index of a splitter, local to the output port."""
+
+    key: SplitterKey
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class HighWater:
+    """The highest id ever given, by kind; -1 where none was. What is below is never given again."""
+
+    operator: int = -1
+    pe: int = -1
+    pool: int = -1
+    ports: Mapping[tuple[int, Direction], int] = field(default_factory=dict)
+    splitters: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """One generation of a job."""
+
+    generation: int
+    bundle_digest: str
+    job_name: str
+    job_id: int
+    application_name: str
+    application_scope: str
+    fusion: Fusion
+    regions: tuple[RegionRecord, ...]
+    pools: tuple[PoolRecord, ...]
+    pes: tuple[PeRecord, ...]
+    operators: tuple[OperatorRecord, ...]
+    ports: tuple[PortRecord, ...]
+    splitters: tuple[SplitterRecord, ...]
+    high_water: HighWater
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Width in force by region name."""
+        return {region.name: region.width for region in self.regions}
+
+    def to_json(self) -> str:
+        """The stable text form."""
+        return orjson.dumps(_document(self)).decode()
+
+    @staticmethod
+    def from_json(text: str | bytes) -> PlanRecord:
+        """The record of a text that `to_json` made; `ValueError` for anything else."""
+        document = orjson.loads(text)
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
+            raise ValueError(f"not a plan record of schema version {SCHEMA_VERSION}")
+        try:
+            return _record(document)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"not a plan record: {error!r}") from error
+
+
+def _document(record: PlanRecord) -> dict[str, Any]:
+    high = record.high_water
+    return {
+        "schema": SCHEMA_VERSION,
+        "generation": record.generation,
+        "bundleDigest": record.bundle_digest,
+        "jobName": record.job_name,
+        "jobId": record.job_id,
+        "applicationName": record.application_name,
+        "applicationScope": record.application_scope,
+        "fusion": record.fusion,
+        "regions": record.regions,
+        "pools": record.pools,
+        "pes": record.pes,
+        "operators": [[*item.key, item.index, item.pe] for item in record.operators],
+        "ports": [[item.pe, *item.key, item.id] for item in record.ports],
+        "splitters": [[*item.key, item.id] for item in record.splitters],
+        "highWater": {
+            "operator": high.operator,
+            "pe": high.pe,
+            "pool": high.pool,
+            "ports": [[*key, high.ports[key]] for key in sorted(high.ports)],
+            "splitters": [[*key, high.splitters[key]] for key in sorted(high.splitters)],
+        },
+    }
+
+
+def _record(doc: dict[str, Any]) -> PlanRecord:
+    return PlanRecord(
+        generation=doc["generation"],
+        bundle_digest=doc["bundleDigest"],
+        job_name=doc["jobName"],
+        job_id=doc["jobId"],
+        application_name=doc["applicationName"],
+        application_scope=doc["applicationScope"],
+        fusion=Fusion(**doc["fusion"]),
+        regions=tuple(RegionRecord(**item) for item in doc["regions"]),
+        pools=tuple(PoolRecord(**_tuples(item)) for item in doc["pools"]),
+        pes=tuple(PeRecord(**_tuples(item)) for item in doc["pes"]),
+        operators=tuple(
+            OperatorRecord(OperatorKey(logical, tuple(channels)), index, pe)
+            for logical, channels, index, pe in doc["operators"]
+        ),
+        ports=tuple(PortRecord(item[0], PortKey(*item[1:6]), item[6]) for item in doc["ports"]),
+        splitters=tuple(
+            SplitterRecord(SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_)
+            for op, port, path, id_ in doc["splitters"]
+        ),
+        high_water=_high_water(doc["highWater"]),
+    )
+
+
+def _high_water(doc: dict[str, Any]) -> HighWater:
+    return HighWater(
+        operator=doc["operator"],
+        pe=doc["pe"],
+        pool=doc["pool"],
+        ports={(pe, direction): highest for pe, direction, highest in doc["ports"]},
+        splitters={(op, port): highest for op, port, highest in doc["splitters"]},
+    )
+
+
+def _tuples(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in item.items()}

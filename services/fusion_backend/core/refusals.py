@@ -1,0 +1,43 @@
+"""The one error a planner may end in: the request cannot be planned, and why.
+
+A refusal is about the input (bundle, job spec, widths), never about us: the same request is refused
+again, so nobody retries it. What is not a `PlanRefused` is a defect.
+"""
+
+from __future__ import annotations
+
+from contracts.reasons import Reason
+
+SHOWN_VALUE_CHARS_MAX = 200
+
+
+class PlanRefused(Exception):
+    """The plan cannot be made.
+
+    `reason` goes into the condition; `field` is the path of the culprit in plain words (for example
+    `spec.submissionTimeValues.width1` or `hostPool "gpu"`), `value` what it holds, shortened.
+    """
+
+    def __init__(self, reason: Reason, *, field: str, value: object, message: str) -> None:
+        """A refusal; the message names field and value already."""
+        super().__init__(message)
+        self.reason = reason
+        self.field = field
+        self.value = shown(value)
+        self.message = message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survives the way back from a worker process."""
+        return (_revive, (self.reason.value, self.field, self.value, self.message))
+
+
+def _revive(reason: str, field: str, value: str, message: str) -> PlanRefused:
+    return PlanRefused(Reason(reason), field=field, value=value, message=message)  # type: ignore[call-arg]
+
+
+def shown(value: object) -> str:
+    """The value as it may appear in a message: one line, bounded."""
+    text = " ".join(str(value).split())
+    if len(text) <= SHOWN_VALUE_CHARS_MAX:
+        return text
+    return text[:SHOWN_VALUE_CHARS_MAX] + "…"
