@@ -1,0 +1,1 @@
+"""Load profiles and their measurement: what a submit and a resize cost against the floor."""

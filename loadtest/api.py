@@ -1,0 +1,126 @@
+"""A bare asyncio client of the Kubernetes API: raw JSON, one connection pool, no retries.
+
+It issues the floor's writes and watches what the services make; anything cleverer would make the
+floor slower than it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import orjson
+
+Obj = dict[str, Any]
+CLIENT = "millrace-bench"
+_COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_WRITES = frozenset({"create", "patch", "update", "delete", "deletecollection"})
+
+
+class Refused(Exception):
+    """The API server answered a request of the benchmark with an error."""
+
+
+class Api:
+    """One connection pool to one API server."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        connector = aiohttp.TCPConnector(limit=128)
+        self._session = aiohttp.ClientSession(
+            connector=connector, headers={"User-Agent": CLIENT}, timeout=aiohttp.ClientTimeout()
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.session.close()
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The open session."""
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        return self._session
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> Obj:
+        """One request; the body of the answer, or Refused."""
+        async with self.session.request(
+            method,
+            self.server + path,
+            data=None if body is None else orjson.dumps(body),
+            headers={"Content-Type": content_type},
+        ) as response:
+            answer = await response.read()
+            if response.status >= 400:
+                raise Refused(f"{method} {path}: {response.status} {answer[:300]!r}")
+            return dict(orjson.loads(answer))
+
+    async def watch(self, path: str, resource_version: str) -> AsyncIterator[Obj]:
+        """The watch events of a collection from a version on."""
+        query = f"{'&' if '?' in path else '?'}watch=1&resourceVersion={resource_version}"
+        async with self.session.get(self.server + path + query) as response:
+            async for line in response.content:
+                yield orjson.loads(line)
+
+    async def writes(self) -> int:
+        """The writes that the API server has counted for all other clients, Leases excepted."""
+        async with self.session.get(self.server + "/metrics") as response:
+            return count_writes(await response.text())
+
+
+def count_writes(metrics: str) -> int:
+    """Writes of our services in Prometheus text: every client named millrace-*, but not us."""
+    total = 0.0
+    for found in _COUNTER.finditer(metrics):
+        names = dict(_LABEL.findall(found["labels"]))
+        ours = names.get("client", "").startswith("millrace-") and names["client"] != CLIENT
+        if ours and names.get("verb", "").lower() in _WRITES and names.get("resource") != "leases":
+            total += float(found["value"])
+    return int(total)
+
+
+class Follower:
+    """A list and watch that keeps the objects of one collection; `changed` wakes a waiter."""
+
+    def __init__(self, api: Api, path: str, changed: asyncio.Condition) -> None:
+        self.api = api
+        self.path = path
+        self.objects: dict[str, Obj] = {}
+        self._changed = changed
+
+    async def run(self) -> None:
+        """Follow for ever."""
+        listing = await self.api.call("GET", self.path)
+        for obj in listing["items"]:
+            self.objects[obj["metadata"]["name"]] = obj
+        async for event in self.api.watch(self.path, listing["metadata"]["resourceVersion"]):
+            self._take(event)
+            async with self._changed:
+                self._changed.notify_all()
+        raise Refused(f"the watch of {self.path} ended")
+
+    def _take(self, event: Obj) -> None:
+        name = event["object"]["metadata"].get("name", "")
+        if event["type"] == "DELETED":
+            self.objects.pop(name, None)
+        elif event["type"] in ("ADDED", "MODIFIED"):
+            self.objects[name] = event["object"]
