@@ -1,0 +1,60 @@
+"""The custom resources of `streams.ibm.com/v1`: one module per kind, and what is common to them.
+
+Models describe and read objects; writing them is each service's own affair. The CRDs in
+`deploy/crds/` are generated from here (`crds.py`; `make generate`).
+"""
+
+from __future__ import annotations
+
+from .accepting import IgnoredField, UnsupportedField, ignored_fields, not_supported_yet
+from .conditions import Condition, ConditionStatus, condition_holds, with_condition
+from .custom_resource import CustomResource
+from .fields import API_VERSION, GROUP, VERSION
+from .host_pool import HOST_POOL, HostPoolSpec, HostPoolStatus, MembershipMode
+from .job import JOB, Fusion, JobCondition, JobPhase, JobSpec, JobStatus
+from .parallel_region import PARALLEL_REGION, ParallelRegionSpec, ParallelRegionStatus
+from .processing_element import (
+    PROCESSING_ELEMENT,
+    Connectivity,
+    PePhase,
+    ProcessingElementSpec,
+    ProcessingElementStatus,
+    ProcessingElementTemplate,
+)
+
+CUSTOM_RESOURCES: tuple[CustomResource, ...] = (JOB, PROCESSING_ELEMENT, PARALLEL_REGION, HOST_POOL)
+
+__all__ = [
+    "API_VERSION",
+    "CUSTOM_RESOURCES",
+    "GROUP",
+    "HOST_POOL",
+    "JOB",
+    "PARALLEL_REGION",
+    "PROCESSING_ELEMENT",
+    "VERSION",
+    "Condition",
+    "ConditionStatus",
+    "Connectivity",
+    "CustomResource",
+    "Fusion",
+    "HostPoolSpec",
+    "HostPoolStatus",
+    "IgnoredField",
+    "JobCondition",
+    "JobPhase",
+    "JobSpec",
+    "JobStatus",
+    "MembershipMode",
+    "ParallelRegionSpec",
+    "ParallelRegionStatus",
+    "PePhase",
+    "ProcessingElementSpec",
+    "ProcessingElementStatus",
+    "ProcessingElementTemplate",
+    "UnsupportedField",
+    "condition_holds",
+    "ignored_fields",
+    "not_supported_yet",
+    "with_condition",
+]

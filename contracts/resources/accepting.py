@@ -1,0 +1,108 @@
+"""What of an accepted Job spec is not acted upon, and what is refused in this release.
+
+The schema accepts every field that the original knows. fusion-backend names those of
+`ignored_fields` in an Event and a condition, and refuses a job that uses one of
+`not_supported_yet`: running it without what it asks for would be a silent lie. How a refusal is
+written is fusion-backend's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+Path = tuple[str, ...]
+EACH: Final = "*"
+"""In a path: every element of a list."""
+
+
+class IgnoredField(NamedTuple):
+    """A field that is given and not acted upon."""
+
+    path: str
+    why: str
+
+
+class UnsupportedField(NamedTuple):
+    """A field whose value this release refuses."""
+
+    path: str
+    value: Any
+
+
+_OPERATORS_OWN: Final = "it is written by the operator; see the status of the object"
+_NO_URL: Final = "it matters only for a bundle that is fetched from an URL"
+_TEMPLATE: Final = "processingElement"
+
+# path, why it is ignored, the value that the schema fills in and that says nothing
+_IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
+    (("id",), _OPERATORS_OWN, None),
+    (("generationId",), _OPERATORS_OWN, None),
+    (("status",), _OPERATORS_OWN, None),
+    (("statistics",), _OPERATORS_OWN, None),
+    (("parallelRegionWidths",), _OPERATORS_OWN, None),
+    (("bundle", "pullPolicy"), _NO_URL, "IfNotPresent"),
+    (("bundle", "secret"), _NO_URL, None),
+    (("parallelRegions", EACH, "index"), "a region is named by its alias", None),
+    (
+        ("transportCertificateValidityInDays",),
+        "no certificate is made while transport security is not supported",
+        30,
+    ),
+    ((_TEMPLATE, "id"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "contentId"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "launchCount"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "connectivity"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "placement"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "operators"), _OPERATORS_OWN, None),
+    ((_TEMPLATE, "regions"), _OPERATORS_OWN, None),
+)
+
+# path, the values that ask for nothing
+_UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
+    (("bundle", "http"), (None,)),
+    (("bundle", "github"), (None,)),
+    (("bundle", "url"), (None,)),
+    (("fusion", "type"), (None,)),
+    (("threadingModel", "automatic"), (None, False)),
+    (("threadingModel", "dedicated"), (None, False)),
+    (("threadingModel", "dynamic"), (None,)),
+    (("threadingModel", "manual"), (None, False)),
+    ((_TEMPLATE, "transportSecurityType"), (None, "none")),
+    ((_TEMPLATE, "checkpointRepository", "redis"), (None,)),
+    ((_TEMPLATE, "checkpointDataStore", "redis"), (None,)),
+)
+
+
+def ignored_fields(spec: Mapping[str, Any]) -> tuple[IgnoredField, ...]:
+    """The fields of a Job's spec (as JSON) that are given and not acted upon, with the reason."""
+    return tuple(
+        IgnoredField(place, why)
+        for path, why, inert in _IGNORED
+        for place, value in _places(spec, path, "spec")
+        if value is not None and value != inert
+    )
+
+
+def not_supported_yet(spec: Mapping[str, Any]) -> tuple[UnsupportedField, ...]:
+    """The fields of a Job's spec (as JSON) for which this release refuses the job."""
+    return tuple(
+        UnsupportedField(place, value)
+        for path, inert in _UNSUPPORTED
+        for place, value in _places(spec, path, "spec")
+        if value not in inert
+    )
+
+
+def _places(value: Any, path: Path, place: str) -> Iterator[tuple[str, Any]]:
+    """Where the path leads in a spec: (place as a person writes it, value)."""
+    if not path:
+        yield place, value
+        return
+    head, rest = path[0], path[1:]
+    if head == EACH:
+        elements = value if isinstance(value, Sequence) else ()
+        for index, element in enumerate(elements):
+            yield from _places(element, rest, f"{place}[{index}]")
+    elif isinstance(value, Mapping) and head in value:
+        yield from _places(value[head], rest, f"{place}.{head}")

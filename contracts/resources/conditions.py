@@ -1,0 +1,99 @@
+"""Conditions as every status carries them: the model, and the one way to change a list of them.
+
+Which conditions a resource has and what their reasons mean is said by the resource's module and by
+`contracts/reasons.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+from pydantic import Field, WithJsonSchema
+
+from .fields import MESSAGE_CHARS_MAX, Fields
+
+CONDITIONS_MAX: Final = 16
+
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+"""A moment in UTC, RFC 3339, such as 2026-11-20T09:30:00Z."""
+
+
+class ConditionStatus(StrEnum):
+    """Whether a condition holds."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class Condition(Fields):
+    """One aspect of the object's state, with the reason and a sentence for people."""
+
+    type: str = Field(
+        min_length=1, max_length=316, description="Name of the condition in CamelCase."
+    )
+    status: ConditionStatus = Field(description="Whether the condition holds.")
+    reason: str = Field(
+        min_length=1,
+        max_length=1024,
+        pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+        description="Why, as one CamelCase word for programs.",
+    )
+    message: str = Field(
+        max_length=MESSAGE_CHARS_MAX, description="Why, as a sentence for people; may be empty."
+    )
+    last_transition_time: Time = Field(description="When the status last changed, in UTC.")
+    observed_generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="The metadata.generation that the condition was computed from.",
+    )
+
+
+Conditions = Annotated[
+    list[Condition],
+    Field(
+        max_length=CONDITIONS_MAX,
+        json_schema_extra={
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+        },
+    ),
+]
+
+
+def with_condition(
+    conditions: Iterable[Mapping[str, Any]],
+    *,
+    type_: str,
+    status: ConditionStatus,
+    reason: str,
+    message: str,
+    observed_generation: int,
+    now: str,
+) -> list[dict[str, Any]]:
+    """The conditions of a status (as JSON) with one of them set, in a stable order.
+
+    `lastTransitionTime` moves only when the status changes, so that saying the same again gives
+    the same value and nothing is written. A list in a merge patch replaces the whole list: hand in
+    the conditions of the version that the patch carries.
+    """
+    others = [dict(each) for each in conditions if each["type"] != type_]
+    before = next((each for each in conditions if each["type"] == type_), None)
+    unchanged = before is not None and before["status"] == status.value
+    stated: dict[str, Any] = {
+        "type": type_,
+        "status": status.value,
+        "reason": str(reason),
+        "message": message[:MESSAGE_CHARS_MAX],
+        "observedGeneration": observed_generation,
+        "lastTransitionTime": before["lastTransitionTime"] if before and unchanged else now,
+    }
+    return sorted([*others, stated], key=lambda each: str(each["type"]))
+
+
+def condition_holds(conditions: Iterable[Mapping[str, Any]], type_: str) -> bool:
+    """Whether the condition is there and True."""
+    return any(each["type"] == type_ and each["status"] == "True" for each in conditions)

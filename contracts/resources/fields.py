@@ -1,0 +1,82 @@
+"""What the specs and statuses of all custom resources are made of: the base class and field types.
+
+The models are the source of the CRD schemas (`structural.py` converts them) and the way services
+read an object: `JobSpec.model_validate(obj["spec"])`. Attributes are the API's names in snake case
+(`submissionTimeOutInSeconds` → `submission_time_out_in_seconds`). No resource is described here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+GROUP: Final = "streams.ibm.com"
+VERSION: Final = "v1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+NAME_CHARS_MAX: Final = 253
+TEXT_CHARS_MAX: Final = 4096
+MESSAGE_CHARS_MAX: Final = 32_768
+PROPERTIES_MAX: Final = 1024
+WIDTH_MAX: Final = 2**31 - 1
+"""What a scale subresource can carry; the limit on a width that is planned is fusion-backend's."""
+
+QUANTITY_PATTERN: Final = r"^[0-9]+(\.[0-9]+)?([numkMGTPE]|[KMGTPE]i|[eE][0-9]+)?$"
+
+
+class Fields(BaseModel):
+    """A group of fields of a custom resource, frozen; unknown fields are dropped, as on the server.
+
+    A field that may be absent and is mentioned by no rule accepts null as well: manifests written
+    for the original say `restartFailedPod: null`.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True
+    )
+
+
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """The schema extra that attaches CEL rules, given as (rule, message), to a group of fields."""
+    validations = [{"rule": rule, "message": message} for rule, message in pairs]
+    return {"x-kubernetes-validations": validations}
+
+
+NOT_NULLABLE: Final[dict[str, Any]] = {"nullable": False}
+"""For optional fields that a CEL rule reads: the API server drops their null before it looks."""
+
+Quantity = Annotated[
+    int | str,
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY_PATTERN}),
+]
+"""A Kubernetes quantity such as `500m`, `2` or `16Gi`."""
+
+SubmissionValue = Annotated[
+    str,
+    Field(coerce_numbers_to_str=True),
+    WithJsonSchema({"x-kubernetes-int-or-string": True}),
+]
+"""A submission-time value: text, or a number that a manifest left unquoted."""
+
+ObjectName = Annotated[str, Field(min_length=1, max_length=NAME_CHARS_MAX)]
+Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+
+
+class ResourceRequirements(Fields):
+    """CPU and memory, as in a container's `resources`."""
+
+    limits: dict[str, Quantity] | None = Field(
+        default=None, description="The most that the container may use, such as memory 1Gi."
+    )
+    requests: dict[str, Quantity] | None = Field(
+        default=None, description="What the scheduler sets aside for the container, such as cpu 1."
+    )
+
+
+class VolumeClaim(Fields):
+    """A persistent volume claim and a path in it."""
+
+    name: ObjectName = Field(description="Name of the persistent volume claim, same namespace.")
+    sub_path: Text | None = Field(default=None, description="Path in the claim; absent: its root.")

@@ -1,0 +1,91 @@
+"""HostPool: a set of nodes that PEs of a job ask for.
+
+fusion-backend creates it, hostpool-manager decides its members in the status, node-tainter sets
+the labels and taints of exclusive members and releases them. None of these decisions is made here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from .conditions import Conditions
+from .custom_resource import (
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    REASON_COLUMN,
+    CustomResource,
+    PrinterColumn,
+    never_falls,
+)
+from .fields import NOT_NULLABLE, Fields, ObjectName, Text
+
+
+class MembershipMode(StrEnum):
+    """Whether PEs of others may run on the members of a pool."""
+
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+
+
+class HostPoolDeclaration(Fields):
+    """A host pool as the application declares it."""
+
+    name: Text = Field(min_length=1, description="Name in the application, such as $default.")
+    index: int | None = Field(default=None, ge=0, description="Index of the pool in the job.")
+    membership_mode: MembershipMode = Field(
+        default=MembershipMode.SHARED, description="Whether PEs of others may run on the members."
+    )
+    size: int | None = Field(
+        default=None, ge=0, description="Number of members; absent: as many as needed."
+    )
+    hosts: list[str] = Field(default=[], description="Names or addresses of the members.")
+    tags: list[str] = Field(default=[], description="Tags that a node must carry to be a member.")
+
+
+class HostPoolSpec(Fields):
+    """What the application asks for."""
+
+    hostpool: HostPoolDeclaration = Field(description="The pool as the application declares it.")
+    job: ObjectName | None = Field(default=None, description="Name of the Job.")
+
+
+class HostPoolStatus(Fields):
+    """What is true of the pool."""
+
+    members: list[str] | None = Field(default=None, description="Names of the member nodes.")
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="Plan generation that the members serve; never falls.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    )
+    reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
+    message: str | None = Field(default=None, description="Why, as a sentence.")
+    conditions: Conditions = Field(default=[], description="Aspects of the pool's state.")
+
+
+HOST_POOL = CustomResource(
+    kind="HostPool",
+    plural="streamshostpools",
+    singular="streamshostpool",
+    short_name="sthp",
+    spec=HostPoolSpec,
+    status=HostPoolStatus,
+    description="A set of nodes that processing elements of a job ask for.",
+    columns=(
+        PrinterColumn("Alias", "string", ".spec.hostpool.name", "Name in the application."),
+        PrinterColumn(
+            "Mode", "string", ".spec.hostpool.membershipMode", "Whether others may share members."
+        ),
+        PrinterColumn("Members", "string", ".status.members", "Names of the member nodes."),
+        REASON_COLUMN,
+        MESSAGE_COLUMN,
+        AGE_COLUMN,
+    ),
+    rules=(never_falls("status", "generation"),),
+)

@@ -1,0 +1,382 @@
+"""Job: what a person submits.
+
+People write the spec, fusion-backend the status. Defaults are those of the public documentation of
+IBM Streams on Kubernetes; where the original's code differs, the documentation wins
+(`imagePullPolicy: Always`, `buildType: debug`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from pydantic import ConfigDict, Field
+
+from .conditions import Conditions, Time
+from .custom_resource import (
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    REASON_COLUMN,
+    CustomResource,
+    PrinterColumn,
+    Rule,
+    never_changes,
+    never_falls,
+)
+from .fields import (
+    NOT_NULLABLE,
+    PROPERTIES_MAX,
+    WIDTH_MAX,
+    Fields,
+    ObjectName,
+    ResourceRequirements,
+    SubmissionValue,
+    Text,
+    rules,
+)
+from .processing_element import ImagePullPolicy, ProcessingElementTemplate
+
+JOB_NAME_CHARS_MAX: Final = 50
+"""`<job>-<pe>-<launch digest>` must fit into a label value (63 characters)."""
+
+PARALLEL_REGIONS_MAX: Final = 1024
+
+
+class BundlePullPolicy(StrEnum):
+    """When a bundle is fetched."""
+
+    IF_NOT_PRESENT = "IfNotPresent"
+    ALWAYS = "Always"
+
+
+class CertificationAuthority(Fields):
+    """A root certificate in a ConfigMap."""
+
+    config_map_name: ObjectName = Field(description="ConfigMap that holds the certificate.")
+    sub_path: Text | None = Field(
+        default=None, description="Key of the certificate in the ConfigMap."
+    )
+
+
+class HttpSource(Fields):
+    """A bundle behind an URL."""
+
+    url: Text = Field(min_length=1, description="URL of the bundle.")
+    certification_authority: CertificationAuthority | None = Field(
+        default=None, description="Root certificate to trust for this URL."
+    )
+
+
+class FileSource(Fields):
+    """A bundle in the bundle root."""
+
+    path: Text = Field(
+        min_length=1, description="Path of the bundle, relative to the bundle root of millrace."
+    )
+
+
+class GithubSource(Fields):
+    """A bundle in a GitHub repository."""
+
+    url: Text = Field(min_length=1, description="URL of the bundle in the GitHub API v3.")
+    secret: ObjectName | None = Field(
+        default=None, description="Secret whose key `token` holds the access token."
+    )
+
+
+class Bundle(Fields):
+    """Which application bundle (.sab) the job runs, and where it comes from.
+
+    With a name alone it comes from the bundle root.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "[has(self.http), has(self.file), has(self.github), has(self.url)]"
+                ".filter(given, given).size() <= 1",
+                "file, http, github and url exclude each other",
+            )
+        )
+    )
+
+    name: ObjectName = Field(description="File name of the bundle, such as demo.Main.sab.")
+    pull_policy: BundlePullPolicy = Field(
+        default=BundlePullPolicy.IF_NOT_PRESENT,
+        description="Whether a bundle from an URL is fetched again for each job.",
+    )
+    file: FileSource | None = Field(
+        default=None,
+        description="Take the bundle from a path in the bundle root.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    http: HttpSource | None = Field(
+        default=None,
+        description="Fetch the bundle from an URL; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    github: GithubSource | None = Field(
+        default=None,
+        description="Fetch the bundle from GitHub; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    url: Text | None = Field(
+        default=None,
+        description="Fetch the bundle from an URL; the older form of http, not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    secret: ObjectName | None = Field(
+        default=None, description="Secret whose key `token` holds the access token for url."
+    )
+
+
+class FusionType(StrEnum):
+    """How fusion treats the channels of parallel regions."""
+
+    NO_CHANNEL_INFLUENCE = "noChannelInfluence"
+    CHANNEL_ISOLATION = "channelIsolation"
+    CHANNEL_EXLOCATION = "channelExlocation"
+
+
+class Fusion(Fields):
+    """How operators are fused into PEs: automatic, legacy or manual; nothing means automatic."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "[has(self.automatic) && self.automatic, has(self.legacy) && self.legacy, "
+                "has(self.manual)].filter(on, on).size() <= 1",
+                "automatic, legacy and manual exclude each other",
+            )
+        )
+    )
+
+    type: FusionType | None = Field(
+        default=None, description="How channels of parallel regions fuse; not supported yet."
+    )
+    automatic: bool | None = Field(
+        default=None,
+        description="As many PEs as there are schedulable nodes.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    legacy: bool | None = Field(
+        default=None,
+        description="One PE for each operator or group of operators that must share one.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    manual: int | None = Field(
+        default=None,
+        ge=1,
+        description="The number of PEs, at least 1.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+
+
+class DynamicThreading(Fields):
+    """A pool of threads runs the operators of a PE."""
+
+    elastic: bool = Field(default=False, description="Whether the PE adjusts the thread count.")
+    thread_count: int | None = Field(default=None, ge=1, description="Number of threads.")
+
+
+class ThreadingModel(Fields):
+    """Which threads run the operators of a PE; absent: the runtime decides."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "[has(self.automatic) && self.automatic, has(self.dedicated) && self.dedicated, "
+                "has(self.manual) && self.manual, has(self.dynamic)].filter(on, on).size() <= 1",
+                "automatic, dedicated, dynamic and manual exclude each other",
+            )
+        )
+    )
+
+    automatic: bool | None = Field(
+        default=None,
+        description="The runtime chooses; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    dedicated: bool | None = Field(
+        default=None,
+        description="One thread for each input port; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    dynamic: DynamicThreading | None = Field(
+        default=None,
+        description="A pool of threads; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    manual: bool | None = Field(
+        default=None,
+        description="Threads only where the application says so; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+
+
+class RegionWidth(Fields):
+    """The width of the parallel regions that an alias names."""
+
+    alias: Text = Field(
+        min_length=1,
+        description="Name of the region, such as Result.Region1; * stands for any characters.",
+    )
+    width: int = Field(ge=1, le=WIDTH_MAX, description="Number of channels, at least 1.")
+    index: int | None = Field(
+        default=None, ge=0, description="Accepted from the original and ignored: the alias counts."
+    )
+
+
+class Statistics(Fields):
+    """Counters of the original's operator; accepted and ignored."""
+
+    config_map_count: int | None = Field(default=None, description="ConfigMaps.")
+    consistent_region_count: int | None = Field(default=None, description="Consistent regions.")
+    export_count: int | None = Field(default=None, description="Exports.")
+    host_pool_count: int | None = Field(default=None, description="Host pools.")
+    import_count: int | None = Field(default=None, description="Imports.")
+    parallel_region_count: int | None = Field(default=None, description="Parallel regions.")
+    processing_element_count: int | None = Field(default=None, description="PEs.")
+    service_count: int | None = Field(default=None, description="Services.")
+
+
+class JobSpec(Fields):
+    """What to run and how."""
+
+    bundle: Bundle = Field(description="The application bundle.")
+    fusion: Fusion = Field(
+        default=Fusion(automatic=True),
+        description="How operators are fused into PEs: one of automatic, legacy and manual.",
+        json_schema_extra={"default": {"automatic": True}},
+    )
+    parallel_regions: list[RegionWidth] | None = Field(
+        default=None,
+        max_length=PARALLEL_REGIONS_MAX,
+        description="First widths of parallel regions; later widths are set on ParallelRegion.",
+    )
+    submission_time_values: dict[str, SubmissionValue] | None = Field(
+        default=None,
+        max_length=PROPERTIES_MAX,
+        description="Values of the application's submission-time parameters, by name.",
+    )
+    submission_time_out_in_seconds: int = Field(
+        default=300, ge=1, description="Seconds until a job that is not submitted yet fails."
+    )
+    threading_model: ThreadingModel | None = Field(
+        default=None, description="Which threads run the operators of a PE."
+    )
+    processing_element: ProcessingElementTemplate = Field(
+        default_factory=ProcessingElementTemplate,
+        description="Options of every PE of the job.",
+        json_schema_extra={"default": {}},
+    )
+    resources: ResourceRequirements | None = Field(
+        default=None,
+        description="CPU and memory of the whole job: limits are divided by the number of PEs.",
+    )
+    image_pull_policy: ImagePullPolicy = Field(
+        default=ImagePullPolicy.ALWAYS, description="When the image of a PE is pulled."
+    )
+    image_pull_secret: ObjectName | None = Field(
+        default=None, description="Secret to pull the image of a PE with."
+    )
+    transport_certificate_validity_in_days: int = Field(
+        default=30, ge=1, description="Days that a certificate between PEs is valid."
+    )
+
+    # Written by the original's operator
+    id: int | None = Field(default=None, description="Ignored: see status.id.")
+    generation_id: int | None = Field(default=None, description="Ignored: see status.generation.")
+    status: Text | None = Field(default=None, description="Ignored: see status.phase.")
+    statistics: Statistics | None = Field(default=None, description="Ignored: see status.")
+    parallel_region_widths: dict[str, int] | None = Field(
+        default=None, description="Ignored: see status.widths and ParallelRegion."
+    )
+
+
+class JobPhase(StrEnum):
+    """Where a job stands."""
+
+    SUBMITTING = "Submitting"
+    SUBMITTED = "Submitted"
+    RESIZING = "Resizing"
+    FAILED = "Failed"
+    COMPLETED = "Completed"
+    DELETING = "Deleting"
+
+
+class JobCondition(StrEnum):
+    """The conditions of a job, in the order in which they come true."""
+
+    ACCEPTED = "Accepted"
+    FUSED = "Fused"
+    PLACED = "Placed"
+    SUBMITTED = "Submitted"
+    HEALTHY = "Healthy"
+
+
+class JobStatus(Fields):
+    """What is true of a job."""
+
+    phase: JobPhase | None = Field(default=None, description="Where the job stands.")
+    reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
+    message: str | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    )
+    id: int | None = Field(
+        default=None,
+        ge=0,
+        description="Job id, unique in the namespace; never changes.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="Plan generation: 0 at submission, one more with each resize; never falls.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    bundle_digest: Text | None = Field(
+        default=None, description="SHA-256 of the bundle that the job runs, hex."
+    )
+    processing_elements: int | None = Field(
+        default=None, ge=0, description="Number of PEs of the plan in force."
+    )
+    widths: dict[str, int] | None = Field(
+        default=None, description="Width in force of each parallel region, by alias."
+    )
+    started_at: Time | None = Field(
+        default=None, description="When submission began; its time-out counts from here."
+    )
+    conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
+
+
+NAME_RULE = Rule(
+    rule=(
+        f"size(self.metadata.name) <= {JOB_NAME_CHARS_MAX} && "
+        "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
+    ),
+    message=(
+        f"metadata.name must be at most {JOB_NAME_CHARS_MAX} characters: a lower-case letter, then "
+        "lower-case letters, digits and '-', not ending with '-'"
+    ),
+)
+
+JOB = CustomResource(
+    kind="Job",
+    plural="streamsjobs",
+    singular="streamsjob",
+    short_name="stj",
+    spec=JobSpec,
+    status=JobStatus,
+    description="A streaming application that runs.",
+    columns=(
+        PrinterColumn("Phase", "string", ".status.phase", "Where the job stands."),
+        PrinterColumn("Generation", "integer", ".status.generation", "Plan generation."),
+        PrinterColumn("PEs", "integer", ".status.processingElements", "Number of PEs."),
+        REASON_COLUMN,
+        MESSAGE_COLUMN,
+        AGE_COLUMN,
+    ),
+    rules=(NAME_RULE, never_changes("status", "id"), never_falls("status", "generation")),
+)

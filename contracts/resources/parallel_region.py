@@ -1,0 +1,79 @@
+"""ParallelRegion: the width of one parallel region of a job.
+
+fusion-backend creates it; people and autoscalers change `spec.width`, also through `/scale`;
+fusion-backend says in the status which width is in force.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from .conditions import Conditions
+from .custom_resource import (
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    REASON_COLUMN,
+    CustomResource,
+    PrinterColumn,
+    Scale,
+    never_falls,
+)
+from .fields import NOT_NULLABLE, WIDTH_MAX, Fields, ObjectName, Text
+
+
+class ParallelRegionSpec(Fields):
+    """The width that is asked for."""
+
+    alias: Text = Field(min_length=1, description="Logical name, such as Result.Region1.")
+    width: int = Field(ge=1, le=WIDTH_MAX, description="Number of channels, at least 1.")
+    index: int | None = Field(default=None, ge=0, description="Index of the region in the job.")
+    job: ObjectName | None = Field(default=None, description="Name of the Job.")
+
+
+class ParallelRegionStatus(Fields):
+    """What is true of the region."""
+
+    width: int | None = Field(default=None, ge=0, description="Number of channels in force.")
+    replicas: int | None = Field(
+        default=None, ge=0, description="The width in force, for the scale subresource."
+    )
+    selector: Text | None = Field(
+        default=None, description="Label selector of the pods that run channels of the region."
+    )
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="Plan generation that put the width in force; never falls.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    )
+    reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
+    message: str | None = Field(default=None, description="Why, as a sentence.")
+    conditions: Conditions = Field(default=[], description="Aspects of the region's state.")
+
+
+PARALLEL_REGION = CustomResource(
+    kind="ParallelRegion",
+    plural="streamsprs",
+    singular="streamspr",
+    short_name="stpr",
+    spec=ParallelRegionSpec,
+    status=ParallelRegionStatus,
+    description="A parallel region of a job; change its width to resize the job.",
+    columns=(
+        PrinterColumn("Alias", "string", ".spec.alias", "Logical name of the region."),
+        PrinterColumn("Width", "integer", ".spec.width", "Number of channels asked for."),
+        PrinterColumn("InForce", "integer", ".status.width", "Number of channels in force."),
+        REASON_COLUMN,
+        MESSAGE_COLUMN,
+        AGE_COLUMN,
+    ),
+    rules=(never_falls("status", "generation"),),
+    scale=Scale(
+        spec_replicas_path=".spec.width",
+        status_replicas_path=".status.replicas",
+        label_selector_path=".status.selector",
+    ),
+)

@@ -1,0 +1,373 @@
+"""ProcessingElement: one PE of a job, and the template for all PEs at a Job's `processingElement`.
+
+fusion-backend writes the spec (people may raise `spec.launchCount`), pod-state-machine the status.
+Fields of the original that its operator wrote into the spec are accepted everywhere; what becomes
+of them is said in `accepting.py`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from .conditions import Conditions
+from .custom_resource import (
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    REASON_COLUMN,
+    CustomResource,
+    PrinterColumn,
+    never_falls,
+)
+from .fields import (
+    NOT_NULLABLE,
+    Fields,
+    ObjectName,
+    ResourceRequirements,
+    Text,
+    VolumeClaim,
+    rules,
+)
+
+
+class ImagePullPolicy(StrEnum):
+    """When a node pulls an image."""
+
+    ALWAYS = "Always"
+    IF_NOT_PRESENT = "IfNotPresent"
+    NEVER = "Never"
+
+
+class BuildType(StrEnum):
+    """Which build of the runtime a PE runs."""
+
+    DEBUG = "debug"
+    RELEASE = "release"
+
+
+class Connectivity(StrEnum):
+    """How many of a PE's connections are up."""
+
+    FULL = "Full"
+    PARTIAL = "Partial"
+    NONE = "None"
+
+
+class FileSystemStore(Fields):
+    """Checkpoints in a file system."""
+
+    path: Text = Field(
+        default="/checkpoint",
+        description="Path on the node where checkpoints are kept when there is no volumeClaim.",
+    )
+    volume_claim: VolumeClaim | None = Field(
+        default=None, description="Claim on which checkpoints are kept."
+    )
+
+
+class RedisStore(Fields):
+    """Checkpoints in a replicated, sharded set of redis servers."""
+
+    service: ObjectName = Field(description="Name of the headless Service of the redis servers.")
+    replica_count: int = Field(ge=1, description="Number of replicas of each shard; odd.")
+    shard_count: int = Field(ge=1, description="Number of shards in each replica.")
+    restricted_property: Text | None = Field(
+        default=None, description="Name of the restricted property that holds the password."
+    )
+    shuffle: bool = Field(
+        default=False, description="Whether servers are assigned to shards in random order."
+    )
+
+
+class CheckpointStore(Fields):
+    """Where PEs keep checkpoints: fileSystem or redis."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!(has(self.fileSystem) && has(self.redis))",
+                "fileSystem and redis exclude each other",
+            )
+        )
+    )
+
+    file_system: FileSystemStore | None = Field(
+        default=None,
+        description="Keep checkpoints in a file system.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    redis: RedisStore | None = Field(
+        default=None,
+        description="Keep checkpoints in redis; not supported yet.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+
+
+class HostPoolLocation(Fields):
+    """The host pool, and perhaps the host in it, that a PE asks for."""
+
+    pool_index: int = Field(ge=0, description="Index of the host pool.")
+    inpool_index: int | None = Field(default=None, ge=0, description="Which host of the pool.")
+
+
+class PlacementRequest(Fields):
+    """Where a PE must run, as its operators ask for it."""
+
+    host: Text | None = Field(default=None, description="Name or address of the required host.")
+    co_locations: list[str] | None = Field(
+        default=None, description="PEs that share one of these names run on one host."
+    )
+    ex_locations: list[str] | None = Field(
+        default=None, description="PEs that share one of these names run on different hosts."
+    )
+    isolation: Text | None = Field(
+        default=None, description="Name of the operator that asks for a host of its own."
+    )
+    isolation_labels: list[str] | None = Field(
+        default=None, description="Isolated operators of other PEs, whose hosts are to be avoided."
+    )
+    host_pool_location: HostPoolLocation | None = Field(
+        default=None, description="The host pool that the PE runs in."
+    )
+
+
+_ONE_BUNDLE_NAME = (
+    "!(has(self.sabName) && has(self.bundleName)) || self.sabName == self.bundleName",
+    "sabName and bundleName are two names of one field",
+)
+_ONE_CHECKPOINT_STORE = (
+    "!(has(self.checkpointRepository) && has(self.checkpointDataStore))",
+    "checkpointRepository and checkpointDataStore are two names of one field: give one",
+)
+
+DEFAULT_RESOURCES: Final[JsonDict] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
+
+
+class ProcessingElementTemplate(Fields):
+    """Options of every PE of a job."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_ONE_BUNDLE_NAME, _ONE_CHECKPOINT_STORE))
+
+    # Image
+    image: Text | None = Field(
+        default=None, description="Full image reference; absent: the runtime image of buildType."
+    )
+    image_pull_policy: ImagePullPolicy | None = Field(
+        default=None, description="When the image is pulled; absent: the Job's imagePullPolicy."
+    )
+    image_pull_secret: ObjectName | None = Field(
+        default=None, description="Secret to pull the image with; absent: the Job's."
+    )
+    build_type: BuildType = Field(
+        default=BuildType.DEBUG, description="Build of the runtime: debug or release."
+    )
+    sab_name: ObjectName | None = Field(
+        default=None,
+        description="Name of the bundle that the PE loads; absent: the Job's bundle.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    bundle_name: ObjectName | None = Field(
+        default=None, description="Another name of sabName.", json_schema_extra=NOT_NULLABLE
+    )
+
+    # Debugging and tracing
+    allow_ptrace: bool = Field(
+        default=False, description="Adds the capabilities that gdb needs to attach to the PE."
+    )
+    run_with_valgrind: bool = Field(
+        default=False,
+        description="Runs the PE under valgrind; implies buildType debug and allowPtrace.",
+    )
+    app_trace_level: Text | None = Field(
+        default=None, description="Trace level of the application; absent: as compiled."
+    )
+    runtime_trace_level: Text = Field(
+        default="INFO", description="Trace level of the runtime, such as INFO or DEBUG."
+    )
+
+    # Restart policies
+    delete_failed_pod: bool = Field(
+        default=True,
+        description="Whether a failed pod is deleted when it is replaced; false keeps its logs.",
+    )
+    restart_completed_pod: bool = Field(
+        default=False, description="Whether a pod that ended with exit code 0 is restarted."
+    )
+    restart_deleted_pod: bool = Field(
+        default=False, description="Whether a pod that somebody deleted is restarted."
+    )
+    restart_failed_pod: bool | None = Field(
+        default=None,
+        description="Whether a failed pod is restarted; null: if all operators are restartable.",
+    )
+
+    # Liveness probe
+    initial_probe_delay_in_seconds: int = Field(
+        default=30, ge=0, description="Seconds from the start to the first liveness probe."
+    )
+    probe_interval_in_seconds: int = Field(
+        default=10, ge=1, description="Seconds between two liveness probes."
+    )
+    probe_failure_threshold: int = Field(
+        default=1, ge=1, description="Failed probes in a row after which the PE is killed."
+    )
+
+    # Resources, storage and secrets
+    resources: ResourceRequirements = Field(
+        default_factory=lambda: ResourceRequirements.model_validate(DEFAULT_RESOURCES),
+        description="CPU and memory of a PE; resources of the Job, divided by its PEs, win.",
+        json_schema_extra={"default": DEFAULT_RESOURCES},
+    )
+    transport_security_type: str = Field(
+        default="none",
+        pattern=r"^(none|TLSv1(\.[0-3])?)$",
+        description="Encryption between PEs: none; TLSv1.2 is not supported yet.",
+    )
+    data_path: Text | None = Field(
+        default=None, description="Path on the node mounted at /data; dataVolumeClaim wins."
+    )
+    data_volume_claim: VolumeClaim | None = Field(
+        default=None, description="Claim mounted at /data."
+    )
+    checkpoint_repository: CheckpointStore | None = Field(
+        default=None,
+        description="Where checkpoints are kept; absent: nowhere.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    checkpoint_data_store: CheckpointStore | None = Field(
+        default=None,
+        description="Another name of checkpointRepository.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    app_properties_secret: ObjectName | None = Field(
+        default=None, description="Secret mounted at /etc/config/app."
+    )
+    restricted_properties_secret: ObjectName | None = Field(
+        default=None, description="Secret mounted at /etc/config/restricted."
+    )
+
+    # Written by the operator
+    id: int | None = Field(default=None, ge=0, description="PE id; written by the operator.")
+    content_id: Text | None = Field(
+        default=None, description="SHA-256 of what the PE runs, hex; written by the operator."
+    )
+    launch_count: int | None = Field(
+        default=None,
+        ge=0,
+        description="Floor of status.launchCount: raise it to launch the PE anew.",
+    )
+    placement: PlacementRequest | None = Field(
+        default=None, description="Where the PE must run; written by the operator."
+    )
+    operators: list[str] | None = Field(
+        default=None, description="Names of the operators in the PE; written by the operator."
+    )
+    regions: list[int] | None = Field(
+        default=None, description="Consistent regions of the PE; written by the operator."
+    )
+    connectivity: Connectivity | None = Field(
+        default=None, description="Accepted from the original and ignored: see status."
+    )
+
+    @property
+    def bundle(self) -> str | None:
+        """The bundle's name under either of its names."""
+        return self.sab_name or self.bundle_name
+
+    @property
+    def checkpoints(self) -> CheckpointStore | None:
+        """The checkpoint store under either of its names."""
+        return self.checkpoint_repository or self.checkpoint_data_store
+
+
+class ProcessingElementSpec(ProcessingElementTemplate):
+    """What a PE runs and how."""
+
+    id: int = Field(ge=0, description="PE id, unique in the job and never reused.")
+    job: ObjectName | None = Field(default=None, description="Name of the Job.")
+    generation: int | None = Field(
+        default=None, ge=0, description="Plan generation that last changed the PE."
+    )
+    launch_count: int = Field(
+        default=0,
+        ge=0,
+        description="Floor of status.launchCount: raise it to launch the PE anew.",
+    )
+
+
+class PePhase(StrEnum):
+    """Where a PE stands."""
+
+    WAITING = "Waiting"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    STOPPED = "Stopped"
+
+
+class ProcessingElementStatus(Fields):
+    """What is true of a PE."""
+
+    phase: PePhase | None = Field(default=None, description="Where the PE stands.")
+    reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
+    message: str | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    )
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="Plan generation of the newest launch.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    launch_count: int | None = Field(
+        default=None,
+        ge=0,
+        description="Number of launches so far; never falls.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    pod: Text | None = Field(default=None, description="Name of the pod of the newest launch.")
+    node: Text | None = Field(default=None, description="Node that the pod runs on.")
+    content_id: Text | None = Field(
+        default=None, description="SHA-256 of what the newest launch runs, hex."
+    )
+    connectivity: Connectivity | None = Field(
+        default=None, description="How many of the PE's connections are up, as it reports."
+    )
+    conditions: Conditions = Field(default=[], description="Aspects of the PE's state.")
+
+
+PROCESSING_ELEMENT = CustomResource(
+    kind="ProcessingElement",
+    plural="streamspes",
+    singular="streamspe",
+    short_name="stp",
+    spec=ProcessingElementSpec,
+    status=ProcessingElementStatus,
+    description="A processing element: a part of a job's operators that runs as one pod.",
+    columns=(
+        PrinterColumn("Phase", "string", ".status.phase", "Where the PE stands."),
+        PrinterColumn("Launch", "integer", ".status.launchCount", "Number of launches so far."),
+        PrinterColumn("Node", "string", ".status.node", "Node that the pod runs on."),
+        REASON_COLUMN,
+        MESSAGE_COLUMN,
+        AGE_COLUMN,
+        PrinterColumn("Pod", "string", ".status.pod", "Pod of the newest launch.", wide=True),
+        PrinterColumn(
+            "Connectivity",
+            "string",
+            ".status.connectivity",
+            "How many of the PE's connections are up.",
+            wide=True,
+        ),
+    ),
+    rules=(
+        never_falls("status", "launchCount"),
+        never_falls("status", "generation"),
+        never_falls("spec", "generation"),
+    ),
+)
