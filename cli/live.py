@@ -105,8 +105,7 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
             for each in regions
         },
         region_messages={
-            each["spec"]["alias"]: (each.get("status") or {}).get("message", "")
-            for each in regions
+            each["spec"]["alias"]: (each.get("status") or {}).get("message", "") for each in regions
         },
         pes={view.id: view for view in (_pe(pe, newest) for pe in pes)},
     )

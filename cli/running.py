@@ -42,6 +42,7 @@ class UpOptions:
     bundles: Path | None = None
     api_port: int = 0
     state: Path | None = None
+    services: tuple[str, ...] = SERVICES
 
 
 class NotReady(Exception):
@@ -86,10 +87,10 @@ async def running_system(
             say("starting the Kubernetes API")
             await _until_ready(f"{plan.server}/readyz", children["sandbox"])
             plan.write_kubeconfig()
-            for name in SERVICES:
+            for name in options.services:
                 _start(plan.service(name), plan, children, tasks, owner)
-            say(f"starting {', '.join(name.replace('_', '-') for name in SERVICES)}")
-            for name in SERVICES:
+            say(f"starting {', '.join(name.replace('_', '-') for name in options.services)}")
+            for name in options.services:
                 child = children[name.replace("_", "-")]
                 await _until_ready(f"http://127.0.0.1:{plan.ports[name]}/readyz", child)
             yield RunningSystem(options.kubeconfig, plan.bundles, plan.server, children)
