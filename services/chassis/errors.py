@@ -7,6 +7,7 @@ ChassisError
     ├── NotFound       404
     ├── AlreadyExists  409 on a create
     ├── Conflict       409: the version or uid that was decided on is not the object's
+    ├── NameTaken      the deterministic name belongs to somebody else's object
     └── Expired        410: a watch or list cannot go on from there
 """
 
@@ -21,11 +22,17 @@ class ChassisError(Exception):
 
 
 class Transient(ChassisError):
-    """Try again later; `retry_after_s` is the server's own wish, if it had one."""
+    """Try again later; `retry_after_s` is the server's own wish, if it had one.
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    After an unknown outcome (time-out, reset) a write may have happened: it is re-read.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, outcome_unknown: bool = True
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.outcome_unknown = outcome_unknown
 
 
 class Superseded(ChassisError):
@@ -57,3 +64,7 @@ class Conflict(Rejected):
 
 class Expired(Rejected):
     """A watch or list cannot go on from the version it asked for."""
+
+
+class NameTaken(Rejected):
+    """The deterministic name belongs to an object that somebody else controls."""

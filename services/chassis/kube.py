@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
 Json = dict[str, Any]
@@ -105,3 +106,67 @@ class Kube(Protocol):
     ) -> None:
         """DELETE of every object under a label selector, which may not be empty."""
         ...
+
+
+class WatchType(StrEnum):
+    """What a watch says of an object."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One event of a watch."""
+
+    type: WatchType
+    object: Json
+
+    @property
+    def resource_version(self) -> str:
+        """The version from which a watch may go on after this event."""
+        return str(self.object["metadata"]["resourceVersion"])
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """One page of a list; every page of a list has the same version."""
+
+    items: list[Json]
+    resource_version: str
+
+
+class KubeClient:
+    """`Kube` and the watching side over a transport."""
+
+    def __init__(self, transport: Transport, user_agent: str) -> None:
+        raise NotImplementedError
+
+    def list_pages(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        label_selector: str = "",
+        limit: int = 500,
+        metadata_only: bool = False,
+    ) -> AsyncIterator[ListPage]:
+        """A list in pages; Expired when the version went away between two pages."""
+        raise NotImplementedError
+
+    def watch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        resource_version: str,
+        label_selector: str = "",
+        bookmarks: bool = True,
+        metadata_only: bool = False,
+        timeout_s: int = 300,
+        silence_s: float = 90.0,
+    ) -> AsyncIterator[WatchEvent]:
+        """Events since a version until the server ends the watch; Expired on 410."""
+        raise NotImplementedError

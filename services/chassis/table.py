@@ -51,3 +51,36 @@ class TableReading:
     def of_kind(self, kind: str) -> Iterable[Entry]:
         """Every entry of a kind."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object's entry before and after; None where there was or is none."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+class Table(TableReading):
+    """The whole table; a stage reads it and observes its own writes in it."""
+
+    def observe(
+        self,
+        kind: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: int,
+        data: Mapping[str, Any],
+    ) -> None:
+        """Take in what a response said; wakes the keys it concerns."""
+        raise NotImplementedError
+
+    def observe_gone(self, ref: Ref, uid: str) -> None:
+        """Take in that the object with this uid does not exist any more."""
+        raise NotImplementedError
+
+    def forget(self, ref: Ref) -> None:
+        """Drop an entry of a stage's own kind."""
+        raise NotImplementedError

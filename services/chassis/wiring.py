@@ -1,0 +1,55 @@
+"""What a service is given: the outside world as ports (`Runtime`), a stage's parts (`Wiring`).
+
+`hosting.py` fills a Runtime for a process, simulation fills one with the in-memory log, an
+in-process transport and a virtual clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.chassis.bus import Bus
+from services.chassis.clock import Clock
+from services.chassis.kube import KubeClient
+from services.chassis.metrics import Metrics
+from services.chassis.stage import Stage
+from services.chassis.table import Table
+from services.chassis.writing import Writer
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The outside of one service; setting `stopping` begins its drain."""
+
+    service: str
+    bus: Bus
+    kube: KubeClient
+    clock: Clock
+    random: random.Random
+    new_id: Callable[[], str]
+    prefix: str = "millrace"
+    namespaces: tuple[str, ...] = ()
+    metrics: Metrics = field(default_factory=Metrics)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What a stage is made of: its table (empty yet), its writer, and the runtime's ports.
+
+    Results of effects that are no Kubernetes objects enter the table under a kind of the stage's
+    own (`table.observe(...)`), or wake their key by `wake(key)`.
+    """
+
+    table: Table
+    writer: Writer
+    runtime: Runtime
+    wake: Callable[[Hashable], None]
+
+
+MakeStage = Callable[[Wiring], Stage[Any, Any, Any]]
+"""A service's factory; the table takes the stage's `kinds` and `indexes` after it."""
