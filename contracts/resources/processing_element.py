@@ -289,7 +289,10 @@ class ProcessingElementSpec(ProcessingElementTemplate):
     id: int = Field(ge=0, description="PE id, unique in the job and never reused.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
     generation: int | None = Field(
-        default=None, ge=0, description="Plan generation that last changed the PE."
+        default=None,
+        ge=0,
+        description="Plan generation that last changed the PE; never falls.",
+        json_schema_extra=NOT_NULLABLE,
     )
     launch_count: int = Field(
         default=0,
