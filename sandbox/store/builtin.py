@@ -1,0 +1,129 @@
+"""What the API server adds to, and refuses in, the core kinds.
+
+Only what something here depends on: defaults of Pods and Services, limits of ConfigMaps, life
+cycle of Namespaces. Fields that are not named here are stored as they are sent; a real API server
+would drop the ones that it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox.store import config_maps, nodes, pods, services
+from sandbox.store.errors import Cause, invalid_value, required
+from sandbox.store.resources import ResourceType
+from sandbox.store.strategies import Body
+
+Admission = Callable[[Body], Body]
+Check = Callable[[Body], list[Cause]]
+ChangeCheck = Callable[[Body, Mapping[str, Any]], list[Cause]]
+
+
+class BuiltinStrategy:
+    """The strategy of a core kind, put together from plain functions."""
+
+    def __init__(self, rt: ResourceType, addresses: services.Addresses) -> None:
+        self._rt = rt
+        self._admit: Admission = {
+            "pods": pods.with_defaults,
+            "namespaces": _namespace_with_defaults,
+            "services": lambda obj: services.with_defaults(obj, addresses),
+            "nodes": nodes.with_defaults,
+            "secrets": _secret_with_defaults,
+            "persistentvolumeclaims": _claim_with_defaults,
+        }.get(rt.key, _unchanged)
+        self._causes: Check = {
+            "pods": pods.causes,
+            "services": services.causes,
+            "configmaps": config_maps.causes,
+            "events": _event_causes,
+        }.get(rt.key, _no_causes)
+        self._change_causes: ChangeCheck = {
+            "pods": pods.change_causes,
+            "services": services.change_causes,
+            "configmaps": config_maps.change_causes,
+        }.get(rt.key, _no_change_causes)
+
+    def admit_new(self, obj: Body, *, field_validation: str) -> Body:
+        return self._admit(obj)
+
+    def causes_against_new(self, obj: Body) -> list[Cause]:
+        return self._causes(obj)
+
+    def admit_change(
+        self, obj: Body, old: Mapping[str, Any], *, subresource: str, field_validation: str
+    ) -> Body:
+        if subresource == "status":
+            return _restored(obj, old, ("spec",))
+        if subresource == "finalize":
+            spec = {**(old.get("spec") or {}), "finalizers": _finalizers_of_spec(obj)}
+            return {**obj, "spec": spec, "status": old.get("status")}
+        if "status" in self._rt.subresources:
+            obj = _restored(obj, old, ("status",))
+        if self._rt.key == "namespaces":
+            return _restored(obj, old, ("spec",))
+        if self._rt.key == "services":
+            return services.with_kept_address(obj, old)
+        return obj
+
+    def causes_against_change(
+        self, obj: Body, old: Mapping[str, Any], *, subresource: str
+    ) -> list[Cause]:
+        if subresource:
+            return []
+        return [*self._change_causes(obj, old), *self._causes(obj)]
+
+
+def _restored(obj: Body, old: Mapping[str, Any], fields: tuple[str, ...]) -> Body:
+    """The object with `fields` as they were before."""
+    result = dict(obj)
+    for field in fields:
+        if field in old:
+            result[field] = old[field]
+        else:
+            result.pop(field, None)
+    return result
+
+
+def _finalizers_of_spec(obj: Mapping[str, Any]) -> list[str]:
+    return list((obj.get("spec") or {}).get("finalizers") or ())
+
+
+def _unchanged(obj: Body) -> Body:
+    return obj
+
+
+def _no_causes(obj: Body) -> list[Cause]:
+    return []
+
+
+def _no_change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
+    return []
+
+
+def _namespace_with_defaults(obj: Body) -> Body:
+    meta = obj["metadata"]
+    meta["labels"] = {**(meta.get("labels") or {}), "kubernetes.io/metadata.name": meta["name"]}
+    return {**obj, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+def _secret_with_defaults(obj: Body) -> Body:
+    return {"type": "Opaque", **obj}
+
+
+def _claim_with_defaults(obj: Body) -> Body:
+    spec = {"volumeMode": "Filesystem", **(obj.get("spec") or {})}
+    return {**obj, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _event_causes(obj: Body) -> list[Cause]:
+    involved = obj.get("involvedObject")
+    if not isinstance(involved, dict):
+        return [required("involvedObject")]
+    namespace = obj["metadata"]["namespace"]
+    named = involved.get("namespace") or "default"
+    if named != namespace:
+        detail = "does not match event.namespace"
+        return [invalid_value("involvedObject.namespace", involved.get("namespace", ""), detail)]
+    return []

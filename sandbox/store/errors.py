@@ -1,0 +1,219 @@
+"""What the API server refuses, as the Status that Kubernetes answers with.
+
+Lives here: the exception, its causes, and one factory per kind of refusal. When to refuse is
+decided by the modules that raise; turning a Status into a response is the business of HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+OPTIMISTIC_LOCK = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+class Named(Protocol):
+    """What an error says about a resource type (see resources.ResourceType)."""
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def plural(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One field that is wrong: `field` is its path, `message` what follows the path."""
+
+    field: str
+    message: str
+    reason: str = "FieldValueInvalid"
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+class ApiError(Exception):
+    """A request that is refused. `reason` and `code` are those of metav1.Status."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+
+    def status(self) -> dict[str, Any]:
+        """The body of the answer (kind Status)."""
+        body: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code,
+        }
+        if self.details is not None:
+            body["details"] = self.details
+        return body
+
+
+def shown(value: Any) -> str:
+    """A value the way Kubernetes prints it inside a cause."""
+    if value is None:
+        return "null"
+    if isinstance(value, str | bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def invalid_value(field: str, value: Any, detail: str) -> Cause:
+    return Cause(field, f"Invalid value: {shown(value)}: {detail}")
+
+
+def type_invalid(field: str, value: Any, detail: str) -> Cause:
+    return Cause(field, f"Invalid value: {shown(value)}: {detail}", "FieldValueTypeInvalid")
+
+
+def required(field: str, detail: str = "") -> Cause:
+    text = f"Required value: {detail}" if detail else "Required value"
+    return Cause(field, text, "FieldValueRequired")
+
+
+def forbidden_field(field: str, detail: str) -> Cause:
+    return Cause(field, f"Forbidden: {detail}", "FieldValueForbidden")
+
+
+def not_supported(field: str, value: Any, allowed: Iterable[Any]) -> Cause:
+    listed = ", ".join(shown(item) for item in allowed)
+    text = f"Unsupported value: {shown(value)}: supported values: {listed}"
+    return Cause(field, text, "FieldValueNotSupported")
+
+
+def too_long(field: str, bytes_max: int) -> Cause:
+    text = f"Too long: may not be more than {bytes_max} bytes"
+    return Cause(field, text, "FieldValueTooLong")
+
+
+def too_many(field: str, count: int, count_max: int) -> Cause:
+    text = f"Too many: {count}: must have at most {count_max} items"
+    return Cause(field, text, "FieldValueTooMany")
+
+
+def duplicate(field: str, value: Any) -> Cause:
+    return Cause(field, f"Duplicate value: {shown(value)}", "FieldValueDuplicate")
+
+
+def not_found(rt: Named, name: str) -> ApiError:
+    return ApiError(404, "NotFound", f'{_resource(rt)} "{name}" not found', _details(rt, name))
+
+
+def already_exists(rt: Named, name: str) -> ApiError:
+    text = f'{_resource(rt)} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", text, _details(rt, name))
+
+
+def conflict(rt: Named, name: str, why: str = OPTIMISTIC_LOCK) -> ApiError:
+    text = f'Operation cannot be fulfilled on {_resource(rt)} "{name}": {why}'
+    return ApiError(409, "Conflict", text, _details(rt, name))
+
+
+def invalid(
+    rt: Named, name: str, causes: Sequence[Cause], *, by_resource: bool = False
+) -> ApiError:
+    """422. `by_resource` names the plural instead of the kind, as the storage layer does."""
+    kind = rt.plural if by_resource else rt.kind
+    qualified = f"{kind}.{rt.group}" if rt.group else kind
+    texts = list(dict.fromkeys(str(cause) for cause in causes))
+    said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details = _details(rt, name)
+    details["kind"] = kind
+    details["causes"] = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field}
+        for cause in causes
+    ]
+    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {said}', details)
+
+
+def patch_rejected(why: str) -> ApiError:
+    """422: a JSON patch that does not fit the object, for instance a failing test."""
+    text = f"the server rejected our request due to an error in our request: {why}"
+    return ApiError(422, "Invalid", text, {})
+
+
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, "BadRequest", message)
+
+
+def forbidden(rt: Named, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
+    details = _details(rt, name)
+    if causes:
+        details["causes"] = [
+            {"reason": cause.reason, "message": cause.message, "field": cause.field}
+            for cause in causes
+        ]
+    said = f' "{name}"' if name else ""
+    return ApiError(403, "Forbidden", f"{_resource(rt)}{said} is forbidden: {why}", details)
+
+
+def expired(message: str) -> ApiError:
+    return ApiError(410, "Expired", message)
+
+
+gone = expired
+
+
+def internal_error(message: str) -> ApiError:
+    return ApiError(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def not_implemented(message: str) -> ApiError:
+    return ApiError(501, "NotImplemented", message)
+
+
+def unsupported_media_type(sent: str, supported: Sequence[str]) -> ApiError:
+    text = (
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"{', '.join(supported)} (sent: {sent})"
+    )
+    return ApiError(415, "UnsupportedMediaType", text, {})
+
+
+def too_large(message: str) -> ApiError:
+    return ApiError(413, "RequestEntityTooLarge", message)
+
+
+def too_many_requests(message: str, causes: Sequence[Cause] = ()) -> ApiError:
+    details = {"causes": [{"reason": c.reason, "message": c.message} for c in causes]}
+    return ApiError(429, "TooManyRequests", message, details)
+
+
+def method_not_allowed(rt: Named, verb: str) -> ApiError:
+    text = f"{verb} is not supported on resources of kind {shown(_resource(rt))}"
+    details = {"group": rt.group, "kind": rt.plural} if rt.group else {"kind": rt.plural}
+    return ApiError(405, "MethodNotAllowed", text, details)
+
+
+def _resource(rt: Named) -> str:
+    return f"{rt.plural}.{rt.group}" if rt.group else rt.plural
+
+
+def _details(rt: Named, name: str) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if name:
+        details["name"] = name
+    if rt.group:
+        details["group"] = rt.group
+    details["kind"] = rt.plural
+    return details

@@ -1,0 +1,166 @@
+"""Defaults and limits of Pods, and the two requests that only Pods have: binding and eviction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.store.errors import Cause, duplicate, forbidden_field, not_supported, required
+from sandbox.store.metadata import same
+from sandbox.store.strategies import Body
+
+UNREACHABLE_TOLERATION_S = 300
+FILE_MODE = 420  # 0644 in octal
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_SPEC_DEFAULTS: dict[str, Any] = {
+    "restartPolicy": "Always",
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+    "serviceAccountName": "default",
+    "enableServiceLinks": True,
+    "preemptionPolicy": "PreemptLowerPriority",
+    "priority": 0,
+}
+_CONTAINER_DEFAULTS: dict[str, Any] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_EVICTION_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_VOLUMES_WITH_MODE = ("configMap", "secret", "projected", "downwardAPI")
+_MUTABLE = ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations")
+_CHANGE_TEXT = (
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)"
+)
+
+
+def with_defaults(obj: Body) -> Body:
+    """A new Pod as admission and defaulting leave it: Pending and with its QoS class."""
+    spec = {**_SPEC_DEFAULTS, **(obj.get("spec") or {})}
+    spec["serviceAccount"] = spec["serviceAccountName"]
+    spec.setdefault("securityContext", {})
+    for field in ("containers", "initContainers"):
+        if isinstance(spec.get(field), list):
+            spec[field] = [_container_with_defaults(item) for item in spec[field]]
+    if spec.get("volumes"):
+        spec["volumes"] = [_volume_with_defaults(volume) for volume in spec["volumes"]]
+    spec["tolerations"] = _with_eviction_tolerations(spec.get("tolerations") or [])
+    status = {"phase": "Pending", "qosClass": qos_class(spec)}
+    return {**obj, "spec": spec, "status": status}
+
+
+def causes(obj: Body) -> list[Cause]:
+    spec = obj["spec"]
+    found: list[Cause] = []
+    containers = spec.get("containers")
+    if not containers:
+        found.append(required("spec.containers"))
+    seen: set[str] = set()
+    for index, container in enumerate(containers or ()):
+        path = f"spec.containers[{index}]"
+        name = container.get("name")
+        if not name:
+            found.append(required(f"{path}.name"))
+        elif name in seen:
+            found.append(duplicate(f"{path}.name", name))
+        seen.add(name)
+        if not container.get("image"):
+            found.append(required(f"{path}.image"))
+    if spec.get("restartPolicy") not in _RESTART_POLICIES:
+        found.append(
+            not_supported("spec.restartPolicy", spec.get("restartPolicy"), _RESTART_POLICIES)
+        )
+    return found
+
+
+def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
+    """The spec of a Pod is fixed, apart from images, tolerations and deadlines."""
+    if same(_fixed(obj["spec"]), _fixed(old["spec"])):
+        return []
+    return [forbidden_field("spec", _CHANGE_TEXT)]
+
+
+def qos_class(spec: Mapping[str, Any]) -> str:
+    """https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"""
+    wanted = [container.get("resources") or {} for container in spec.get("containers") or ()]
+    if not any(item.get("requests") or item.get("limits") for item in wanted):
+        return "BestEffort"
+    for item in wanted:
+        limits, requests = item.get("limits") or {}, item.get("requests") or {}
+        for name in ("cpu", "memory"):
+            if name not in limits or requests.get(name) != limits[name]:
+                return "Burstable"
+    return "Guaranteed"
+
+
+def bound(pod: Mapping[str, Any], node: str, now: str) -> Body:
+    """The Pod after the scheduler has given it a node."""
+    status = dict(pod.get("status") or {})
+    others = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    status["conditions"] = [*others, scheduled]
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+
+
+def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in spec.items() if key not in _MUTABLE}
+    for field in ("containers", "initContainers"):
+        if field in kept:
+            kept[field] = [
+                {key: value for key, value in item.items() if key != "image"}
+                for item in kept[field]
+            ]
+    return kept
+
+
+def _container_with_defaults(container: Mapping[str, Any]) -> dict[str, Any]:
+    result = {**_CONTAINER_DEFAULTS, **container}
+    result.setdefault("imagePullPolicy", _pull_policy(str(container.get("image") or "")))
+    resources = dict(container.get("resources") or {})
+    if resources.get("limits"):
+        resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
+    result["resources"] = resources
+    if result.get("ports"):
+        result["ports"] = [{"protocol": "TCP", **port} for port in result["ports"]]
+    return result
+
+
+def _pull_policy(image: str) -> str:
+    tag = image.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag in {"", "latest"} and "@" not in image else "IfNotPresent"
+
+
+def _volume_with_defaults(volume: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(volume)
+    for source in _VOLUMES_WITH_MODE:
+        if isinstance(result.get(source), dict):
+            result[source] = {"defaultMode": FILE_MODE, **result[source]}
+    return result
+
+
+def _with_eviction_tolerations(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pods stay five minutes on a node that is lost, unless they say otherwise."""
+    result = list(tolerations)
+    for key in _EVICTION_KEYS:
+        told = any(
+            item.get("key") in (key, None, "") and item.get("effect") in ("NoExecute", None, "")
+            for item in tolerations
+        )
+        if not told:
+            result.append(
+                {
+                    "key": key,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": UNREACHABLE_TOLERATION_S,
+                }
+            )
+    return result

@@ -1,0 +1,111 @@
+"""Defaults of Services, and the addresses that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.store.errors import ApiError, Cause, internal_error, invalid_value, required
+from sandbox.store.strategies import Body
+
+HEADLESS = "None"
+_PREFIX = (10, 96)
+_FIRST_HOST = 10
+_HOSTS_MAX = 1 << 16
+
+
+class Addresses:
+    """The cluster IPs that are in use: 10.96.0.10 and up, never one twice."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next = _FIRST_HOST
+
+    def reserve(self) -> str:
+        for _ in range(_HOSTS_MAX):
+            host = self._next
+            self._next = (self._next + 1) % _HOSTS_MAX or _FIRST_HOST
+            address = f"{_PREFIX[0]}.{_PREFIX[1]}.{host >> 8}.{host & 0xFF}"
+            if address not in self._used:
+                self._used.add(address)
+                return address
+        raise _exhausted()
+
+    def claim(self, address: str) -> None:
+        self._used.add(address)
+
+    def release(self, obj: Mapping[str, Any]) -> None:
+        self._used.discard((obj.get("spec") or {}).get("clusterIP", ""))
+
+
+def with_defaults(obj: Body, addresses: Addresses) -> Body:
+    """A new Service with type, address and ports filled in."""
+    spec = {
+        "type": "ClusterIP",
+        "sessionAffinity": "None",
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "internalTrafficPolicy": "Cluster",
+        **(obj.get("spec") or {}),
+    }
+    if spec["type"] != "ExternalName":
+        address = spec.get("clusterIP") or addresses.reserve()
+        if address != HEADLESS:
+            addresses.claim(address)
+        spec["clusterIP"] = address
+        spec["clusterIPs"] = [address]
+    if spec.get("ports"):
+        spec["ports"] = [_port_with_defaults(port) for port in spec["ports"]]
+    return {**obj, "spec": spec, "status": {"loadBalancer": {}}}
+
+
+def with_kept_address(obj: Body, old: Mapping[str, Any]) -> Body:
+    """A changed Service that says nothing about its address keeps it."""
+    spec, old_spec = dict(obj.get("spec") or {}), old.get("spec") or {}
+    kept = (
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "internalTrafficPolicy",
+        "sessionAffinity",
+        "type",
+    )
+    for field in kept:
+        if not spec.get(field) and field in old_spec:
+            spec[field] = old_spec[field]
+    if spec.get("ports"):
+        spec["ports"] = [_port_with_defaults(port) for port in spec["ports"]]
+    return {**obj, "spec": spec}
+
+
+def causes(obj: Body) -> list[Cause]:
+    spec = obj["spec"]
+    ports = spec.get("ports") or []
+    found = []
+    if not ports and spec.get("clusterIP") != HEADLESS and spec["type"] != "ExternalName":
+        found.append(required("spec.ports"))
+    for index, port in enumerate(ports):
+        path = f"spec.ports[{index}]"
+        number = port.get("port")
+        if not isinstance(number, int) or not 1 <= number <= 65535:
+            detail = "must be between 1 and 65535, inclusive"
+            found.append(invalid_value(f"{path}.port", number, detail))
+        if len(ports) > 1 and not port.get("name"):
+            found.append(required(f"{path}.name"))
+    return found
+
+
+def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
+    mine, theirs = obj["spec"].get("clusterIP"), old["spec"].get("clusterIP")
+    if theirs and mine != theirs:
+        return [invalid_value("spec.clusterIPs[0]", [mine], "may not change once set")]
+    return []
+
+
+def _port_with_defaults(port: Mapping[str, Any]) -> dict[str, Any]:
+    return {"protocol": "TCP", "targetPort": port.get("port"), **port}
+
+
+def _exhausted() -> ApiError:
+    return internal_error("failed to allocate a serviceIP: range is full")

@@ -1,0 +1,95 @@
+"""Strategic merge patch for the built-in kinds: lists with a merge key are merged by it.
+
+Covers what kubectl sends for label, annotate, taint, patch and apply: merge keys of Pod, Node and
+Service, `$patch: delete|replace`, `$retainKeys` and `$deleteFromPrimitiveList`. Explicit orders
+(`$setElementOrder`) are honoured only in that elements keep theirs and new ones come last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MERGE_KEYS: dict[str, tuple[str, ...]] = {
+    "addresses": ("type",),
+    "conditions": ("type",),
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ownerReferences": ("uid",),
+    "podIPs": ("ip",),
+    "ports": ("containerPort", "port"),
+    "secrets": ("name",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+}
+PRIMITIVE_SETS = frozenset({"finalizers"})
+_DIRECTIVES = ("$setElementOrder/", "$retainKeys", "$patch", "$deleteFromPrimitiveList/")
+
+
+def strategic_merge(target: Any, patch: dict[str, Any]) -> dict[str, Any]:
+    """`target` after `patch`; neither is changed."""
+    current = dict(target) if isinstance(target, dict) else {}
+    directive = patch.get("$patch")
+    if directive == "delete":
+        return {}
+    if directive == "replace":
+        return {key: value for key, value in patch.items() if key != "$patch"}
+    if (kept := patch.get("$retainKeys")) is not None:
+        current = {key: value for key, value in current.items() if key in kept}
+    for key, value in patch.items():
+        if key.startswith("$deleteFromPrimitiveList/"):
+            _drop_primitives(current, key.partition("/")[2], value)
+        if not key.startswith(_DIRECTIVES):
+            _merge_field(current, key, value)
+    return current
+
+
+def _merge_field(current: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        current.pop(key, None)
+    elif isinstance(value, dict):
+        current[key] = strategic_merge(current.get(key), value)
+    elif isinstance(value, list):
+        current[key] = _merge_list(key, current.get(key) or [], value)
+    else:
+        current[key] = value
+
+
+def _merge_list(field: str, current: list[Any], patch: list[Any]) -> list[Any]:
+    if field in PRIMITIVE_SETS:
+        return list(dict.fromkeys([*current, *patch]))
+    merge_key = _merge_key(field, [*current, *patch])
+    if merge_key is None:
+        return [item for item in patch if not _is_directive(item)]
+    if any(_is_directive(item) and item["$patch"] == "replace" for item in patch):
+        return [item for item in patch if not _is_directive(item)]
+    result = {item.get(merge_key): item for item in current}
+    for item in patch:
+        identity = item.get(merge_key)
+        if item.get("$patch") == "delete":
+            result.pop(identity, None)
+        else:
+            result[identity] = strategic_merge(result.get(identity), item)
+    return list(result.values())
+
+
+def _merge_key(field: str, items: list[Any]) -> str | None:
+    for candidate in MERGE_KEYS.get(field, ()):
+        elements = [item for item in items if not (_is_directive(item) and len(item) == 1)]
+        if all(isinstance(item, dict) and candidate in item for item in elements):
+            return candidate
+    return None
+
+
+def _is_directive(item: Any) -> bool:
+    return isinstance(item, dict) and "$patch" in item
+
+
+def _drop_primitives(current: dict[str, Any], field: str, values: list[Any]) -> None:
+    if isinstance(current.get(field), list):
+        current[field] = [item for item in current[field] if item not in values]
