@@ -1,0 +1,63 @@
+"""What a request is answered with: a whole body, or a watch that goes on.
+
+Lives here: the two kinds of answers and the bodies every part of the face needs (JSON, Status).
+Which answer a request gets is decided in api.py; watching.py turns a watch into lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from sandbox.store.errors import ApiError
+from sandbox.store.watching import Watch, WatchEvent
+
+JSON_TYPE = "application/json"
+_JSON_HEADERS: Mapping[str, str] = {"content-type": JSON_TYPE}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response that is complete; header names are in lower case."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: _JSON_HEADERS)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchAnswer:
+    """A response of status 200 whose lines come from `watch`, one JSON object each.
+
+    `line` renders an event; the stream ends after `timeout_s` seconds.
+    """
+
+    watch: Watch
+    line: Callable[[WatchEvent], bytes]
+    timeout_s: float
+    bookmarks: bool
+    headers: Mapping[str, str] = field(default_factory=lambda: _JSON_HEADERS)
+    status: int = 200
+
+
+def json_answer(status: int, body: Any) -> Answer:
+    return Answer(status, orjson.dumps(body))
+
+
+def refusal(error: ApiError) -> Answer:
+    """The Status that says why a request was refused."""
+    return json_answer(error.code, error.status())
+
+
+def success(details: dict[str, Any]) -> dict[str, Any]:
+    """The Status of an object that is gone."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }

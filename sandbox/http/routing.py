@@ -1,0 +1,100 @@
+"""From the path of a request to what it addresses.
+
+Lives here: the grammar of API paths and of query parameters. Whether the resource exists is
+asked of the registry in api.py; paths that address no resource belong to discovery.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from urllib.parse import parse_qsl, unquote
+
+from sandbox.store.errors import ApiError, bad_request
+
+OF_NAMESPACE_ITSELF = frozenset({"status", "finalize"})
+TRUE_WORDS = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+FALSE_WORDS = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
+NO_QUERY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a path addresses; `namespace` None is all namespaces, `name` empty a collection."""
+
+    group: str
+    version: str
+    namespace: str | None
+    plural: str
+    name: str
+    subresource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query parameters; the last value of a repeated parameter wins."""
+
+    values: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    def flag(self, name: str) -> bool:
+        """A boolean parameter; 400 if it is not one. `watch` alone, without a value, is false."""
+        value = self.values.get(name, "")
+        if value in TRUE_WORDS:
+            return True
+        if value in FALSE_WORDS:
+            return False
+        raise bad_request(f'strconv.ParseBool: parsing "{value}": invalid syntax ({name})')
+
+    def number(self, name: str) -> int | None:
+        value = self.values.get(name, "")
+        if not value:
+            return None
+        if not value.lstrip("-").isdigit():
+            raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax ({name})')
+        return int(value)
+
+
+def split_path(path: str) -> tuple[str, Query]:
+    """Take path and query string apart and undo the percent encoding."""
+    bare, _, text = path.partition("?")
+    if "%" in bare:
+        bare = unquote(bare)
+    return bare, query_of(text) if text else Query(NO_QUERY)
+
+
+@lru_cache(maxsize=1024)
+def query_of(text: str) -> Query:
+    """Cached, because watches and writes of a client repeat the same few query strings."""
+    return Query(MappingProxyType(dict(parse_qsl(text, keep_blank_values=True))))
+
+
+def target_of(path: str) -> Target | None:
+    """What a path addresses, or None when it is not the path of a resource."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        return _resource_target("", parts[1], parts[2:])
+    if parts[0] == "apis" and len(parts) > 3:
+        return _resource_target(parts[1], parts[2], parts[3:])
+    return None
+
+
+def _resource_target(group: str, version: str, parts: list[str]) -> Target | None:
+    namespace: str | None = None
+    in_namespace = len(parts) > 2 and parts[0] == "namespaces"
+    if in_namespace and (group or parts[2] not in OF_NAMESPACE_ITSELF):
+        namespace, parts = parts[1], parts[2:]
+    if len(parts) > 3 or not all(parts):
+        return None
+    name = parts[1] if len(parts) > 1 else ""
+    subresource = parts[2] if len(parts) > 2 else ""
+    return Target(group, version, namespace, parts[0], name, subresource)
+
+
+def no_such_path() -> ApiError:
+    """404 of kube-apiserver for what it does not serve at all."""
+    return ApiError(404, "NotFound", "the server could not find the requested resource", {})
