@@ -1,6 +1,6 @@
 """The CustomResourceDefinitions of our kinds, as plain values.
 
-`deploy/generate_crds.py` writes them to files; `millrace up` hands them to the sandbox directly.
+`deploy/generating.py` writes them to files; `millrace up` hands them to the sandbox directly.
 """
 
 from __future__ import annotations

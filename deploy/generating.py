@@ -1,7 +1,8 @@
 """Writes the CustomResourceDefinitions of `contracts/resources` to `deploy/crds/*.yaml`.
 
-Run by `make generate`; with `--check` it writes nothing and fails when a file is not what the
-models say. What a definition contains is decided in `contracts/resources/crds.py`.
+Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
+when a file is not what the models say. What a definition contains is decided in
+`contracts/resources/crds.py`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ import yaml
 from contracts.resources.crds import custom_resource_definitions
 
 FOLDER = Path(__file__).resolve().parent / "crds"
-HEADER = (
-    "# Generated from contracts/resources by deploy/generate_crds.py; edit the models instead.\n"
-)
+HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 
 
 def crd_files() -> Mapping[str, str]:

@@ -1,0 +1,98 @@
+"""What of an accepted Job spec is ignored, and what is refused in this release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+
+SMALLEST: dict[str, Any] = {"bundle": {"name": "demo.Main.sab"}}
+
+
+def ignored_paths(**fields: Any) -> set[str]:
+    return {each.path for each in ignored_fields({**SMALLEST, **fields})}
+
+
+def unsupported_paths(**fields: Any) -> set[str]:
+    return {each.path for each in not_supported_yet({**SMALLEST, **fields})}
+
+
+def test_a_plain_job_has_nothing_ignored_and_nothing_refused() -> None:
+    assert ignored_fields(SMALLEST) == ()
+    assert not_supported_yet(SMALLEST) == ()
+
+
+def test_defaults_that_the_api_server_filled_in_are_not_reported() -> None:
+    filled = JobSpec.model_validate(SMALLEST).model_dump(by_alias=True, mode="json")
+    assert ignored_fields(filled) == ()
+    assert not_supported_yet(filled) == ()
+
+
+def test_what_the_original_s_operator_wrote_is_ignored_by_name() -> None:
+    paths = ignored_paths(
+        id=4,
+        generationId=0,
+        status="Submitted",
+        statistics={"serviceCount": 3},
+        parallelRegionWidths={"Region1": 2},
+        processingElement={"launchCount": 7, "connectivity": "Full", "operators": []},
+    )
+    assert paths == {
+        "spec.id",
+        "spec.generationId",
+        "spec.status",
+        "spec.statistics",
+        "spec.parallelRegionWidths",
+        "spec.processingElement.launchCount",
+        "spec.processingElement.connectivity",
+        "spec.processingElement.operators",
+    }
+
+
+def test_an_ignored_field_in_a_list_is_named_with_its_position() -> None:
+    regions = [{"alias": "A", "width": 2}, {"alias": "B", "width": 2, "index": 1}]
+    assert ignored_paths(parallelRegions=regions) == {"spec.parallelRegions[1].index"}
+
+
+def test_every_ignored_field_says_why() -> None:
+    (ignored,) = ignored_fields({**SMALLEST, "transportCertificateValidityInDays": 90})
+    assert ignored.path == "spec.transportCertificateValidityInDays"
+    assert "certificate" in ignored.why
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"fusion": {"legacy": True, "type": "channelIsolation"}}, "spec.fusion.type"),
+        ({"bundle": {"name": "x", "http": {"url": "https://h/x"}}}, "spec.bundle.http"),
+        ({"bundle": {"name": "x", "github": {"url": "https://h/x"}}}, "spec.bundle.github"),
+        ({"bundle": {"name": "x", "url": "https://h/x"}}, "spec.bundle.url"),
+        ({"threadingModel": {"dedicated": True}}, "spec.threadingModel.dedicated"),
+        ({"threadingModel": {"dynamic": {}}}, "spec.threadingModel.dynamic"),
+        (
+            {"processingElement": {"transportSecurityType": "TLSv1.2"}},
+            "spec.processingElement.transportSecurityType",
+        ),
+        (
+            {"processingElement": {"checkpointRepository": {"redis": {"service": "r"}}}},
+            "spec.processingElement.checkpointRepository.redis",
+        ),
+        (
+            {"processingElement": {"checkpointDataStore": {"redis": {"service": "r"}}}},
+            "spec.processingElement.checkpointDataStore.redis",
+        ),
+    ],
+)
+def test_a_value_that_is_not_supported_yet_is_named(fields: dict[str, Any], path: str) -> None:
+    assert unsupported_paths(**fields) == {path}
+
+
+def test_options_that_are_switched_off_are_not_refused() -> None:
+    off = {"automatic": False, "dedicated": False, "manual": False, "dynamic": None}
+    assert unsupported_paths(threadingModel=off, fusion={"type": None, "manual": 2}) == set()
+
+
+def test_a_local_file_is_supported() -> None:
+    assert unsupported_paths(bundle={"name": "x", "file": {"path": "apps/x.sab"}}) == set()
