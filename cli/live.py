@@ -56,7 +56,7 @@ class JobView:
     observed_generation: int
     object_generation: int
     regions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    region_messages: Mapping[str, str] = field(default_factory=dict)
+    region_messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pes: Mapping[int, PeView] = field(default_factory=dict)
 
     @property
@@ -92,8 +92,8 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
     return JobView(
         name=job["metadata"]["name"],
         phase=status.get("phase", ""),
-        reason=status.get("reason", ""),
-        message=status.get("message", ""),
+        reason=status.get("reason") or "",
+        message=status.get("message") or "",
         generation=status.get("generation"),
         observed_generation=status.get("observedGeneration", 0),
         object_generation=job["metadata"].get("generation", 0),
@@ -104,11 +104,14 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
             )
             for each in regions
         },
-        region_messages={
-            each["spec"]["alias"]: (each.get("status") or {}).get("message", "") for each in regions
-        },
+        region_messages={each["spec"]["alias"]: _reason_and_message(each) for each in regions},
         pes={view.id: view for view in (_pe(pe, newest) for pe in pes)},
     )
+
+
+def _reason_and_message(obj: Obj) -> tuple[str, str]:
+    status = obj.get("status") or {}
+    return status.get("reason") or "", status.get("message") or ""
 
 
 def _launch(pod: Obj) -> int:

@@ -33,7 +33,7 @@ def _say(line: str) -> None:
 
 def _example_bundle() -> bytes:
     (adl,) = sorted(EXAMPLE.glob("*.adl"))
-    return pack(adl.read_bytes(), adl_name=adl.name)
+    return pack(adl.read_bytes())
 
 
 async def _floor_of(api: Api, profile: Profile, run: int, resized: Measured) -> tuple[float, float]:

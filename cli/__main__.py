@@ -1,0 +1,217 @@
+"""The `millrace` command: words to options, failures to sentences and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from cli import jobs
+from cli.bundling import pack_folder
+from cli.connecting import Cluster, connected
+from cli.demo import demonstrate
+from cli.failing import Failure
+from cli.following import following
+from cli.live import job_panel, job_table, resize_text
+from cli.running import UpOptions, stay_up
+
+app = typer.Typer(
+    help="Streaming applications on Kubernetes: run, resize and look at them.",
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 misused, 3 nobody answers, 4 timed out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+bundle_app = typer.Typer(help="Make bundles.", no_args_is_help=True)
+app.add_typer(bundle_app, name="bundle")
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(help="The kubeconfig; default: $KUBECONFIG, then ~/.kube/config."),
+]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
+Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait at most.")]
+
+console = Console()
+WAIT_S = 300.0
+
+
+def _run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
+    """Run a command to its exit code; a Failure becomes one sentence on stderr."""
+    try:
+        code = asyncio.run(work())
+    except Failure as failure:
+        print(f"millrace: {failure}", file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    raise typer.Exit(code or 0)
+
+
+def _with_cluster(
+    kubeconfig: Path | None, work: Callable[[Cluster], Coroutine[Any, Any, None]]
+) -> None:
+    async def connected_work() -> None:
+        async with connected(kubeconfig) as cluster:
+            await work(cluster)
+
+    _run(connected_work)
+
+
+@app.command()
+def up(
+    kubeconfig: Annotated[Path, typer.Option(help="Where to write the kubeconfig.")],
+    nodes: Annotated[int, typer.Option(min=1, help="How many nodes the cluster has.")] = 4,
+    bundles: Annotated[
+        Path | None, typer.Option(help="The bundle root; default: a new folder.")
+    ] = None,
+    api_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: a free one.")
+    ] = 0,
+    state: Annotated[
+        Path | None, typer.Option(help="Where logs and the event log live; default: a new folder.")
+    ] = None,
+) -> None:
+    """Run an embedded cluster and all services in the foreground, until Ctrl-C.
+
+    Prints `ready` when a Job can be submitted. kubectl works with the kubeconfig.
+    """
+    options = UpOptions(kubeconfig, nodes=nodes, bundles=bundles, api_port=api_port, state=state)
+    _run(lambda: stay_up(options))
+
+
+@bundle_app.command("pack")
+def bundle_pack(
+    folder: Annotated[Path, typer.Argument(help="A folder with one .adl file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: NAME.sab here.")
+    ] = None,
+) -> None:
+    """Make a bundle (.sab) of an application description (.adl) and the files beside it."""
+
+    async def work() -> None:
+        print(pack_folder(folder, output))
+
+    _run(work)
+
+
+@app.command()
+def submit(
+    bundle: Annotated[Path, typer.Argument(help="The .sab file.")],
+    name: Annotated[str, typer.Option(help="The Job's name; default: from the bundle's.")] = "",
+    fusion: Annotated[
+        str, typer.Option(help="manual=N, legacy (one PE an operator) or automatic.")
+    ] = "",
+    width: Annotated[
+        list[str] | None, typer.Option(help="REGION=W; REGION may hold *. May be repeated.")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. May be repeated.")
+    ] = None,
+    bundles: Annotated[
+        Path | None, typer.Option(help="The bundle root, where the kubeconfig does not say it.")
+    ] = None,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Wait = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Submit a bundle as a Job and show its processing elements come up."""
+    wish = jobs.Submission(bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ()))
+
+    async def work(cluster: Cluster) -> None:
+        job = await jobs.submit(cluster, wish, bundles)
+        if not wait:
+            print(job)
+            return
+        async with following(cluster.kube, namespace, job) as follower:
+            await jobs.wait_running(follower, console, timeout)
+
+    _with_cluster(kubeconfig, work)
+
+
+@app.command()
+def get(
+    job: Annotated[str, typer.Argument(help="A job; default: all of the namespace.")] = "",
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Show the jobs of a namespace, or one job with its processing elements."""
+
+    async def work(cluster: Cluster) -> None:
+        if job:
+            await jobs.job_object(cluster.kube, namespace, job)
+        views = await jobs.jobs_of(cluster.kube, namespace)
+        if job:
+            console.print(job_panel(next(view for view in views if view.name == job)))
+        elif views:
+            console.print(job_table(views))
+        else:
+            console.print(f"There is no job in namespace {namespace}.")
+
+    _with_cluster(kubeconfig, work)
+
+
+@app.command()
+def scale(
+    job: Annotated[str, typer.Argument(help="The job.")],
+    region: Annotated[str, typer.Argument(metavar="REGION=W", help="The region and its width.")],
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Wait = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Give a parallel region another width and say what that did."""
+
+    async def work(cluster: Cluster) -> None:
+        outcome = await jobs.scale(
+            cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
+        )
+        if outcome is not None:
+            print(resize_text(outcome))
+
+    _with_cluster(kubeconfig, work)
+
+
+@app.command()
+def delete(
+    job: Annotated[str, typer.Argument(help="The job.")],
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Delete a job and everything of it."""
+
+    async def work(cluster: Cluster) -> None:
+        with console.status(f"deleting {job}"):
+            await jobs.delete(cluster, namespace, job, wait_s=timeout if wait else None)
+        print(f"job {job} is {'gone' if wait else 'being deleted'}")
+
+    _with_cluster(kubeconfig, work)
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option(help="Leave it running and say how to use it.")] = False,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Where to write the kubeconfig; default: a new file.")
+    ] = None,
+) -> None:
+    """Show everything on this machine: submit an example, resize it, say what changed."""
+    _run(lambda: demonstrate(console, keep=keep, kubeconfig=kubeconfig))
+
+
+def main() -> None:
+    """The entry point."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

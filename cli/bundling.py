@@ -1,0 +1,41 @@
+"""`millrace bundle pack`: a folder with one ADL becomes a bundle; the format is in contracts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.failing import Failure, Misused
+from contracts.bundle_format import BundleInvalid, pack
+
+
+def pack_folder(folder: Path, output: Path | None) -> Path:
+    """Pack the folder's ADL and the files below it; returns the bundle's path.
+
+    Hidden files and manifests (.yaml, .md) stay outside. Raises Misused where the folder does not
+    hold exactly one ADL, Failure where the ADL is not one.
+    """
+    if not folder.is_dir():
+        raise Misused(f"{folder} is not a folder")
+    found = sorted(folder.glob("*.adl"))
+    if len(found) != 1:
+        raise Misused(f"{folder} holds {len(found)} .adl files; a bundle is made of exactly one")
+    (adl,) = found
+    try:
+        content = pack(adl.read_bytes(), files=_files(folder, adl))
+    except BundleInvalid as problem:
+        raise Failure(f"{adl} cannot be packed: {problem}") from None
+    target = output or Path(f"{adl.stem}.sab")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def _files(folder: Path, adl: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path != adl
+        and path.suffix not in (".yaml", ".md", ".sab")
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }

@@ -1,0 +1,88 @@
+"""How the command finds the cluster, and the bundle root of a running `millrace up`.
+
+The kubeconfig is the one thing that a person hands over: `--kubeconfig`, else KUBECONFIG, else
+~/.kube/config. `millrace up` writes the bundle root into it as an extension of its cluster.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cli.failing import CannotReach, Misused
+from services.chassis.errors import Rejected, Transient
+from services.chassis.kube import KubeClient, Resource
+from services.chassis.kube_http import open_transport
+
+USER_AGENT = "millrace-cli"
+EXTENSION = "millrace.dev/up"
+
+STREAMS = "streams.ibm.com"
+JOBS = Resource(STREAMS, "v1", "streamsjobs", "Job")
+PES = Resource(STREAMS, "v1", "streamspes", "ProcessingElement")
+REGIONS = Resource(STREAMS, "v1", "streamsprs", "ParallelRegion")
+PODS = Resource("", "v1", "pods", "Pod")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A connection; `bundle_root` is None where no `millrace up` wrote the kubeconfig."""
+
+    kube: KubeClient
+    kubeconfig: Path
+    bundle_root: Path | None
+
+
+def find_kubeconfig(given: Path | None) -> Path:
+    """The kubeconfig to use; raises Misused where there is none."""
+    path = given or Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+    if not path.is_file():
+        raise Misused(
+            f"there is no kubeconfig at {path}. Say --kubeconfig FILE (the file that "
+            "`millrace up --kubeconfig FILE` wrote), or set KUBECONFIG."
+        )
+    return path
+
+
+def bundle_root_of(kubeconfig: Path) -> Path | None:
+    """The bundle root that `millrace up` wrote into a kubeconfig."""
+    config: dict[str, Any] = yaml.safe_load(kubeconfig.read_text()) or {}
+    for cluster in config.get("clusters") or ():
+        for extension in cluster["cluster"].get("extensions") or ():
+            if extension["name"] == EXTENSION:
+                return Path(extension["extension"]["bundleRoot"])
+    return None
+
+
+@asynccontextmanager
+async def connected(given: Path | None) -> AsyncIterator[Cluster]:
+    """A connection to the cluster of the kubeconfig; raises CannotReach in plain words."""
+    kubeconfig = find_kubeconfig(given)
+    try:
+        bundle_root = bundle_root_of(kubeconfig)
+    except (yaml.YAMLError, KeyError, TypeError) as problem:
+        raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
+    async with open_transport(str(kubeconfig)) as transport:
+        kube = KubeClient(transport, USER_AGENT)
+        if not await _answers(kube):
+            raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. Is it running?")
+        yield Cluster(kube, kubeconfig, bundle_root)
+
+
+async def _answers(kube: KubeClient) -> bool:
+    try:
+        async for _ in kube.list_pages(JOBS, "default", limit=1):
+            return True
+    except Transient:
+        return False
+    except Rejected as refused:
+        raise CannotReach(
+            f"the cluster does not know Jobs of millrace: {refused.message}"
+        ) from None
+    return True

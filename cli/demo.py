@@ -1,0 +1,88 @@
+"""`millrace demo`: the whole system in a minute, on an application of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from cli import jobs
+from cli.bundling import pack_folder
+from cli.children import ChildEnded
+from cli.connecting import Cluster, connected
+from cli.failing import Failure
+from cli.following import following
+from cli.live import resize_text
+from cli.running import NotReady, RunningSystem, UpOptions, running_system
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
+JOB = "wordcount"
+REGION = "Counted"
+WIDTH_BEFORE = 3
+WIDTH_AFTER = 5
+WAIT_S = 120.0
+
+_KEPT = """
+It keeps running until Ctrl-C. In another terminal:
+
+  export KUBECONFIG={kubeconfig}
+  kubectl get stj,stp,stpr            # the job, its processing elements, its parallel region
+  kubectl get pods -o wide
+  kubectl scale stpr {job}-0 --replicas=2
+  kubectl get stp -w
+  .venv/bin/millrace get {job}
+  .venv/bin/millrace scale {job} {region}=4
+"""
+
+
+async def demonstrate(console: Console, *, keep: bool, kubeconfig: Path | None) -> int:
+    """Run the demo; returns its exit code."""
+    with tempfile.TemporaryDirectory(prefix="millrace-demo-") as folder:
+        target = (kubeconfig or Path(folder) / "kubeconfig").resolve()
+        try:
+            async with running_system(UpOptions(target), console.print) as system:
+                await _show(console, system)
+                if keep:
+                    kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
+                    console.print(kept, highlight=False, soft_wrap=True)
+                    await _until_told_to_stop()
+        except (ChildEnded, NotReady) as problem:
+            raise Failure(str(problem)) from None
+    return 0
+
+
+async def _show(console: Console, system: RunningSystem) -> None:
+    async with AsyncExitStack() as stack:
+        cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
+        bundle = pack_folder(EXAMPLE, system.kubeconfig.parent / f"{JOB}.sab")
+        console.rule(f"submit {bundle.name}, parallel region {REGION} of width {WIDTH_BEFORE}")
+        wish = jobs.Submission(
+            bundle, name=JOB, fusion="legacy", widths=(f"{REGION}={WIDTH_BEFORE}",)
+        )
+        await jobs.submit(cluster, wish, None)
+        follower = await stack.enter_async_context(following(cluster.kube, "default", JOB))
+        await jobs.wait_running(follower, console, WAIT_S)
+        console.rule(f"resize {REGION} {WIDTH_BEFORE} → {WIDTH_AFTER}")
+        outcome = await jobs.scale(
+            cluster,
+            "default",
+            JOB,
+            f"{REGION}={WIDTH_AFTER}",
+            console,
+            wait=True,
+            timeout_s=WAIT_S,
+        )
+        if outcome is not None:
+            console.print(resize_text(outcome), highlight=False)
+
+
+async def _until_told_to_stop() -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await stop.wait()

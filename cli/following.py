@@ -1,0 +1,158 @@
+"""Follows the objects of one job (list and watch) and waits for states of its view.
+
+The watching is the chassis's; the view is `live.py`'s; here they meet, and a display of rich is
+redrawn when something changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.live import Live
+
+from cli.connecting import JOBS, PES, PODS, REGIONS
+from cli.failing import TimedOut
+from cli.live import JobView, job_panel, view_of
+from contracts import labels
+from services.chassis.clock import SystemClock
+from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.listing import ListWatch, Watched
+
+REDRAW_S = 0.1
+
+
+@dataclass
+class _Collection:
+    """A sink of one list-watch: the objects by name."""
+
+    changed: asyncio.Condition
+    objects: dict[str, Json] = field(default_factory=dict)
+    listed_once: bool = False
+
+    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
+        """Everything that existed at `resource_version`."""
+        self.objects = {item["metadata"]["name"]: item for item in items}
+        self.listed_once = True
+        await self._notify()
+
+    async def seen(self, event: WatchEvent) -> None:
+        """One event of the watch."""
+        name = event.object["metadata"]["name"]
+        if event.type is WatchType.DELETED:
+            self.objects.pop(name, None)
+        else:
+            self.objects[name] = event.object
+        await self._notify()
+
+    async def _notify(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+
+class Follower:
+    """One job, followed; `view` is None while the Job does not exist."""
+
+    def __init__(self, kube: KubeClient, namespace: str, job: str) -> None:
+        self.job = job
+        self._changed = asyncio.Condition()
+        self._kube = kube
+        self._namespace = namespace
+        self._collections = {
+            resource: _Collection(self._changed) for resource in (JOBS, REGIONS, PES, PODS)
+        }
+
+    @property
+    def view(self) -> JobView | None:
+        """The job as it is now."""
+        job = self._collections[JOBS].objects.get(self.job)
+        if job is None:
+            return None
+        return view_of(
+            job,
+            self._collections[REGIONS].objects.values(),
+            self._collections[PES].objects.values(),
+            self._collections[PODS].objects.values(),
+        )
+
+    @property
+    def is_gone(self) -> bool:
+        """Neither the Job nor anything of it exists."""
+        return self.job not in self._collections[JOBS].objects and not any(
+            self._collections[kind].objects for kind in (REGIONS, PES, PODS)
+        )
+
+    async def run(self, resource: Resource) -> None:
+        """Follow one collection for ever."""
+        selector = "" if resource is JOBS else f"{labels.JOB}={self.job}"
+        watched = Watched(resource, self._namespace, label_selector=selector)
+        watch = ListWatch(self._kube, watched, clock=SystemClock(), random=random.Random())  # noqa: S311
+        await watch.run(self._collections[resource])
+
+    async def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> float:
+        """The monotonic time at which `holds` first held; TimedOut after `timeout_s`."""
+        try:
+            async with asyncio.timeout(timeout_s), self._changed:
+                await self._changed.wait_for(holds)
+                return time.monotonic()
+        except TimeoutError:
+            raise TimedOut(
+                f"job {self.job}: {what} did not come within {timeout_s:g} s. {self._state()}"
+            ) from None
+
+    def _state(self) -> str:
+        view = self.view
+        if view is None:
+            return "The job does not exist."
+        return f"Its phase is {view.phase or 'not set'}: {view.message or 'no message'}."
+
+    async def until_listed(self, timeout_s: float = 30.0) -> None:
+        """Everything that exists has been seen once."""
+        await self.until(
+            "the first list",
+            lambda: all(each.listed_once for each in self._collections.values()),
+            timeout_s,
+        )
+
+
+@asynccontextmanager
+async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator[Follower]:
+    """A follower that has seen everything once."""
+    follower = Follower(kube, namespace, job)
+    tasks = [asyncio.create_task(follower.run(r)) for r in (JOBS, REGIONS, PES, PODS)]
+    try:
+        await follower.until_listed()
+        yield follower
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def shown(follower: Follower, console: Console) -> AsyncIterator[None]:
+    """Show the job in a live table meanwhile; plain output (no terminal) gets one at the end."""
+
+    def draw() -> object:
+        view = follower.view
+        return "the job does not exist yet" if view is None else job_panel(view)
+
+    with Live(console=console, auto_refresh=False, transient=False) as live:
+
+        async def redraw() -> None:
+            while True:
+                live.update(draw(), refresh=True)  # type: ignore[arg-type]
+                await asyncio.sleep(REDRAW_S)
+
+        task = asyncio.create_task(redraw())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            live.update(draw(), refresh=True)  # type: ignore[arg-type]

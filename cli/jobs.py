@@ -1,0 +1,298 @@
+"""Submit, get, scale and delete jobs: what the commands of that name do.
+
+Each writes one object (or none) and, unless told not to, follows the job until the wish has come
+true or was refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from cli.connecting import JOBS, PES, PODS, REGIONS, Cluster
+from cli.failing import Failure, Misused
+from cli.following import Follower, following, shown
+from cli.live import JobView, ResizeOutcome, compare, view_of
+from contracts import labels
+from contracts.reasons import Reason
+from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
+from services.chassis.kube import Json, KubeClient
+from services.chassis.listing import Watched, list_all
+
+CONFLICTS_MAX = 10
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a person asked to be submitted; raw words of the command line."""
+
+    bundle: Path
+    name: str = ""
+    namespace: str = "default"
+    fusion: str = ""
+    widths: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    spec: dict[str, Any] = field(default_factory=dict)
+
+
+def job_name_for(bundle: Path) -> str:
+    """A Job's name (DNS-1035, at most 50 characters) from a bundle's file name."""
+    name = _NOT_IN_NAMES.sub("-", bundle.stem.lower()).strip("-")
+    if not name or not name[0].isalpha():
+        name = f"job-{name}".rstrip("-")
+    return name[: labels.JOB_NAME_MAX_CHARS].rstrip("-")
+
+
+def fusion_of(words: str) -> dict[str, Any]:
+    """`legacy`, `automatic` or `manual=N` as the Job's spec.fusion; raises Misused."""
+    if words in ("legacy", "automatic"):
+        return {words: True}
+    kind, _, count = words.partition("=")
+    if kind == "manual" and count.isdecimal():
+        return {"manual": int(count)}
+    raise Misused(f"--fusion {words}: say manual=N (N >= 1), legacy or automatic")
+
+
+def pair_of(option: str, words: str) -> tuple[str, str]:
+    """`KEY=VALUE`, split; raises Misused."""
+    key, found, value = words.partition("=")
+    if not found or not key:
+        raise Misused(f"{option} {words}: say {option} KEY=VALUE")
+    return key, value
+
+
+def region_width_of(option: str, words: str) -> tuple[str, int]:
+    """`REGION=W`; raises Misused unless W is a number. Whether it is allowed, the cluster says."""
+    region, _, width = words.rpartition("=")
+    if not region or not re.fullmatch(r"-?\d+", width):
+        raise Misused(f"{option} {words}: say REGION=W, where W is a whole number")
+    return region, int(width)
+
+
+def manifest_of(wish: Submission) -> Json:
+    """The Job to create; raises Misused where the words cannot be used."""
+    spec: Json = {"bundle": {"name": wish.bundle.name}, **wish.spec}
+    if wish.fusion:
+        spec["fusion"] = fusion_of(wish.fusion)
+    widths = [region_width_of("--width", words) for words in wish.widths]
+    if widths:
+        spec["parallelRegions"] = [{"alias": alias, "width": width} for alias, width in widths]
+    params = dict(pair_of("--param", words) for words in wish.params)
+    if params:
+        spec["submissionTimeValues"] = params
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {
+            "name": wish.name or job_name_for(wish.bundle),
+            "namespace": wish.namespace,
+        },
+        "spec": spec,
+    }
+
+
+def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
+    """Put the file into the bundle root, whole or not at all; raises Misused where there is none."""
+    root = root or cluster.bundle_root
+    if root is None:
+        raise Misused(
+            f"{cluster.kubeconfig} does not say where the bundle root is (it was not written by "
+            "`millrace up`). Say --bundles DIR, the bundle root of the cluster's fusion-backend."
+        )
+    if not bundle.is_file():
+        raise Misused(f"there is no bundle at {bundle}")
+    content, target = bundle.read_bytes(), root / bundle.name
+    if target.is_file() and target.read_bytes() == content:
+        return
+    root.mkdir(parents=True, exist_ok=True)
+    draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
+    draft.write_bytes(content)
+    draft.replace(target)
+
+
+async def submit(cluster: Cluster, wish: Submission, root: Path | None) -> str:
+    """Create the Job; returns its name. Raises Failure with the API server's own sentence."""
+    manifest = manifest_of(wish)
+    put_bundle(cluster, wish.bundle, root)
+    name = str(manifest["metadata"]["name"])
+    try:
+        await cluster.kube.create(JOBS, wish.namespace, manifest)
+    except AlreadyExists:
+        raise Failure(
+            f"a job {name} exists already. Say another --name, or `millrace delete {name}` first."
+        ) from None
+    except Rejected as refused:
+        raise Failure(f"the job was refused: {refused.message}") from None
+    return name
+
+
+def refuse_if_failed(view: JobView | None, job: str) -> None:
+    """Raise Failure with the job's reason where it was refused or is gone."""
+    if view is None:
+        raise Failure(f"job {job} does not exist any more")
+    if view.has_failed:
+        raise Failure(f"job {job} failed: {view.reason}: {view.message}")
+
+
+async def wait_running(
+    follower: Follower, console: Console, timeout_s: float, *, quiet: bool = False
+) -> JobView:
+    """Show the job until every pod runs; raises Failure where it was refused."""
+
+    def settled() -> bool:
+        view = follower.view
+        return view is None or view.has_failed or view.is_running
+
+    if quiet:
+        await follower.until("every pod running", settled, timeout_s)
+    else:
+        async with shown(follower, console):
+            await follower.until("every pod running", settled, timeout_s)
+    view = follower.view
+    refuse_if_failed(view, follower.job)
+    if view is None:
+        raise Failure(f"job {follower.job} does not exist any more")
+    return view
+
+
+async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> Json:
+    """The ParallelRegion of a job by its alias, or its last segment where that is unique."""
+    selector = f"{labels.JOB}={job}"
+    items, _ = await list_all(kube, Watched(REGIONS, namespace, label_selector=selector))
+    aliases = {item["spec"]["alias"]: item for item in items}
+    if alias in aliases:
+        return aliases[alias]
+    short = [item for name, item in aliases.items() if name.rpartition(".")[2] == alias]
+    if len(short) == 1:
+        return short[0]
+    if not aliases:
+        await job_object(kube, namespace, job)
+        raise Failure(f"job {job} has no parallel region")
+    raise Failure(f"job {job} has no parallel region {alias}; it has {', '.join(sorted(aliases))}")
+
+
+async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
+    """The Job; raises Failure where it does not exist."""
+    try:
+        return await kube.get(JOBS, namespace, job)
+    except NotFound:
+        raise Failure(f"there is no job {job} in namespace {namespace}") from None
+
+
+async def set_width(kube: KubeClient, region: Json, width: int) -> None:
+    """Ask for a width; raises Failure with the API server's sentence where it is refused."""
+    for _ in range(CONFLICTS_MAX):
+        meta = region["metadata"]
+        try:
+            await kube.patch(
+                REGIONS,
+                meta["namespace"],
+                meta["name"],
+                {"spec": {"width": width}},
+                resource_version=int(meta["resourceVersion"]),
+            )
+        except Conflict:
+            # Somebody wrote its status meanwhile; a person's wish does not depend on that.
+            region = await kube.get(REGIONS, meta["namespace"], meta["name"])
+        except Rejected as refused:
+            raise Failure(f"the width was refused: {refused.message}") from None
+        else:
+            return
+    raise Failure(f"{region['metadata']['name']} changes too fast to be patched; try again")
+
+
+async def scale(
+    cluster: Cluster,
+    namespace: str,
+    job: str,
+    words: str,
+    console: Console,
+    *,
+    wait: bool,
+    timeout_s: float,
+) -> ResizeOutcome | None:
+    """Resize a region and, if asked to wait, say what it did to the processing elements."""
+    alias, width = region_width_of("REGION=W", words)
+    async with following(cluster.kube, namespace, job) as follower:
+        region = await region_of(cluster.kube, namespace, job, alias)
+        before = follower.view
+        if before is None:
+            raise Failure(f"there is no job {job} in namespace {namespace}")
+        await set_width(cluster.kube, region, width)
+        if not wait:
+            return None
+        return await watch_resize(
+            follower, before, (region["spec"]["alias"], width), console, timeout_s
+        )
+
+
+async def watch_resize(
+    follower: Follower,
+    before: JobView,
+    wish: tuple[str, int],
+    console: Console,
+    timeout_s: float,
+) -> ResizeOutcome:
+    """Show the job until the width (alias, width) is in force and every pod runs."""
+    start = time.monotonic()
+    alias, width = wish
+
+    def settled() -> bool:
+        view = follower.view
+        if view is None or view.has_failed or refusal(view, alias):
+            return True
+        return view.regions.get(alias, (0, 0)) == (width, width) and view.is_running
+
+    async with shown(follower, console):
+        end = await follower.until(f"width {width} of {alias}", settled, timeout_s)
+    after = follower.view
+    refuse_if_failed(after, follower.job)
+    if after is None:
+        raise Failure(f"job {follower.job} does not exist any more")
+    if refused := refusal(after, alias):
+        raise Failure(f"the width was refused: {refused}")
+    return compare(before, after, end - start)
+
+
+def refusal(view: JobView, alias: str) -> str:
+    """Why the newest width of a region was refused, or nothing."""
+    reason, message = view.region_messages.get(alias, ("", ""))
+    wanted, in_force = view.regions.get(alias, (0, 0))
+    healthy = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZING, Reason.RESIZED)
+    return "" if healthy or wanted == in_force else f"{reason}: {message}"
+
+
+async def jobs_of(kube: KubeClient, namespace: str) -> list[JobView]:
+    """Every job of a namespace with its children."""
+    jobs, _ = await list_all(kube, Watched(JOBS, namespace))
+    children: dict[str, dict[str, list[Json]]] = {}
+    for resource in (REGIONS, PES, PODS):
+        items, _ = await list_all(kube, Watched(resource, namespace, label_selector=labels.JOB))
+        for item in items:
+            job = item["metadata"]["labels"][labels.JOB]
+            children.setdefault(job, {}).setdefault(resource.kind, []).append(item)
+    return [_view(job, children.get(job["metadata"]["name"], {})) for job in jobs]
+
+
+def _view(job: Json, children: dict[str, list[Json]]) -> JobView:
+    def of(kind: str) -> Sequence[Json]:
+        return children.get(kind, [])
+
+    return view_of(job, of(REGIONS.kind), of(PES.kind), of(PODS.kind))
+
+
+async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | None) -> None:
+    """Delete a Job and wait until nothing of it is left (None: do not wait)."""
+    found = await job_object(cluster.kube, namespace, job)
+    async with following(cluster.kube, namespace, job) as follower:
+        await cluster.kube.delete(JOBS, namespace, job, uid=found["metadata"]["uid"])
+        if wait_s is not None:
+            await follower.until("its end", lambda: follower.is_gone, wait_s)
