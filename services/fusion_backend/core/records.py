@@ -235,7 +235,9 @@ def _record(doc: dict[str, Any]) -> PlanRecord:
         ),
         ports=tuple(PortRecord(item[0], PortKey(*item[1:6]), item[6]) for item in doc["ports"]),
         splitters=tuple(
-            SplitterRecord(SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_)
+            SplitterRecord(
+                SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_
+            )
             for op, port, path, id_ in doc["splitters"]
         ),
         high_water=_high_water(doc["highWater"]),

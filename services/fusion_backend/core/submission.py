@@ -1,0 +1,245 @@
+"""What the submission adds to an application: submission-time values and widths of regions.
+
+A value may be given under three spellings: `name`, `composite::name` with its composite in front
+(`ns::Main.name`), and the part of that after the last colon (`Main.name`). A width comes, in this
+order, from the ParallelRegion objects (at a resize), from the job spec's patterns, from the
+submission-time value, from the ADL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from contracts.reasons import Reason
+from services.fusion_backend.core import model
+from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.xml_text import is_xml_text
+
+DISPLAY_PARAMETER = "streams::pe.display"
+VALUES_FIELD = "spec.submissionTimeValues"
+OVERRIDES_FIELD = "spec.parallelRegions"
+WIDTH_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionValues:
+    """The SPL literal of each submission-time value by index, and where it came from."""
+
+    literals: Mapping[int, str | None]
+    fields: Mapping[int, str]
+    display: str | None
+    warnings: tuple[str, ...]
+
+    def constant(self, constant: model.RuntimeConstant) -> str:
+        """The value of a runtime constant: that of the submission if it refers to one."""
+        return self._replaced(constant.submission_value, constant.value)
+
+    def entry(self, entry: model.AnnotationEntry) -> str:
+        """The text of an annotation's entry; a submission-time value comes without its quotes."""
+        if entry.submission_value is None:
+            return entry.text
+        return unquoted(self._replaced(entry.submission_value, entry.text))
+
+    def _replaced(self, index: int | None, otherwise: str) -> str:
+        literal = None if index is None else self.literals.get(index)
+        return otherwise if literal is None else literal
+
+
+def resolve_values(
+    declared: Iterable[model.SubmissionValue], given: Mapping[str, str]
+) -> SubmissionValues:
+    """The values of a submission. Refuses with SUBMISSION_VALUE_INVALID, all faults at once."""
+    values = tuple(declared)
+    faults: list[tuple[str, object, str]] = []
+    literals: dict[int, str | None] = {}
+    fields: dict[int, str] = {}
+    used: dict[str, list[str]] = {}
+    for value in values:
+        present = [spelling for spelling in _spellings(value) if spelling in given]
+        for spelling in present:
+            used.setdefault(spelling, []).append(_qualified(value))
+        if len(present) > 1:
+            names = ", ".join(present)
+            faults.append((present[0], given[present[0]], f"is given more than once: {names}"))
+        elif not present and value.required and value.literal is None:
+            faults.append((value.name, "", "is required and not given"))
+        literals[value.index] = _literal(value, given[present[0]]) if present else value.literal
+        fields[value.index] = f"{VALUES_FIELD}.{present[0] if present else value.name}"
+    faults += _unusable(given, used)
+    if faults:
+        _refuse_values(faults)
+    return SubmissionValues(literals, fields, given.get(DISPLAY_PARAMETER), _extra(given, used))
+
+
+def _qualified(value: model.SubmissionValue) -> str:
+    return f"{value.composite}.{value.name}"
+
+
+def _spellings(value: model.SubmissionValue) -> tuple[str, ...]:
+    qualified = _qualified(value)
+    return tuple(dict.fromkeys((value.name, qualified, qualified.rpartition(":")[2])))
+
+
+_CODES = {
+    "is required and not given": "CDISR1146E",
+    "is given more than once": "CDISR1147E",
+    "is ambiguous": "CDISR1148E",
+}
+
+
+def _unusable(
+    given: Mapping[str, str], used: Mapping[str, list[str]]
+) -> list[tuple[str, object, str]]:
+    faults: list[tuple[str, object, str]] = []
+    for name, text in given.items():
+        matched = used.get(name, [])
+        if len(matched) > 1:
+            faults.append((name, text, f"is ambiguous: it means {' and '.join(matched)}"))
+        if not isinstance(text, str) or not is_xml_text(text):
+            faults.append((name, text, "holds characters that XML cannot hold"))
+    return faults
+
+
+def _extra(given: Mapping[str, str], used: Mapping[str, list[str]]) -> tuple[str, ...]:
+    return tuple(
+        f"{VALUES_FIELD}.{name} is ignored: the application has no such value (CDISR1149W)"
+        for name in sorted(given)
+        if name not in used and name != DISPLAY_PARAMETER
+    )
+
+
+def _refuse_values(faults: list[tuple[str, object, str]]) -> NoReturn:
+    name, value, _ = faults[0]
+    sentences = []
+    for who, _, what in faults:
+        code = next((code for start, code in _CODES.items() if what.startswith(start)), "")
+        sentences.append(f"{VALUES_FIELD}.{shown(who)} {what}" + (f" ({code})" if code else ""))
+    raise PlanRefused(
+        Reason.SUBMISSION_VALUE_INVALID,
+        field=f"{VALUES_FIELD}.{name}",
+        value=value,
+        message="; ".join(sentences),
+    )
+
+
+def _literal(value: model.SubmissionValue, text: str) -> str:
+    if value.kind == "named":
+        return _quoted(text)
+    return f"[{','.join(_quoted(item) for item in text.split(','))}]"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def unquoted(literal: str) -> str:
+    """The text of an SPL string literal; anything else unchanged."""
+    if len(literal) >= 2 and literal[0] == literal[-1] == '"':
+        return re.sub(r"\\(.)", r"\1", literal[1:-1])
+    return literal
+
+
+def resolve_widths(
+    regions: tuple[model.Region, ...],
+    values: SubmissionValues,
+    *,
+    overrides: Iterable[tuple[str, int]],
+    exact: Mapping[str, int],
+) -> dict[int, int]:
+    """The width of each region by region index. Refuses WIDTH_INVALID and UNKNOWN_REGION.
+
+    As in the original the patterns are taken in alphabetical order and the last match wins, so an
+    exact name wins over one that starts with a star, however the list was ordered.
+    """
+    patterns = sorted(dict(overrides).items())
+    _check_names(regions, patterns, exact)
+    widths: dict[int, int] = {}
+    for region in regions:
+        field, width = _declared(region, values)
+        for alias, wanted in patterns:
+            if matches(alias, region.name):
+                field, width = f"{OVERRIDES_FIELD}[{shown(alias)}].width", wanted
+        if region.name in exact:
+            field, width = f"ParallelRegion {shown(region.name)} spec.width", exact[region.name]
+        widths[region.index] = _checked(region, field, width)
+    return widths
+
+
+def _declared(region: model.Region, values: SubmissionValues) -> tuple[str, object]:
+    if region.width_value is None:
+        return "constantWidth", region.constant_width
+    literal = values.literals[region.width_value]
+    field = values.fields[region.width_value]
+    text = "" if literal is None else unquoted(literal).strip()
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise PlanRefused(
+            Reason.SUBMISSION_VALUE_INVALID,
+            field=field,
+            value=text,
+            message=(
+                f"{field} has the value {shown(text)!r}, which is not a number and cannot be the "
+                f"width of the parallel region {shown(region.name)}"
+            ),
+        )
+    return field, int(text)
+
+
+def _checked(region: model.Region, field: str, width: object) -> int:
+    if isinstance(width, int) and not isinstance(width, bool) and 1 <= width <= WIDTH_MAX:
+        return width
+    below = isinstance(width, int) and width < 1
+    limit = "a width is at least 1 (CDISR1164E)" if below else f"a width is at most {WIDTH_MAX}"
+    raise PlanRefused(
+        Reason.WIDTH_INVALID,
+        field=field,
+        value=width,
+        message=(
+            f"parallel region {shown(region.name)}: {field} is {shown(width)}, "
+            f"which is no width; {limit}"
+        ),
+    )
+
+
+def _check_names(
+    regions: tuple[model.Region, ...], patterns: list[tuple[str, int]], exact: Mapping[str, int]
+) -> None:
+    names = [region.name for region in regions]
+    listed = ", ".join(sorted(names)) or "none"
+    for alias, _ in patterns:
+        if not any(matches(alias, name) for name in names):
+            _unknown(f"{OVERRIDES_FIELD}[{shown(alias)}].alias", alias, listed)
+    for name in sorted(exact):
+        if name not in names:
+            _unknown(f"ParallelRegion {shown(name)}", name, listed)
+
+
+def _unknown(field: str, name: str, listed: str) -> NoReturn:
+    raise PlanRefused(
+        Reason.UNKNOWN_REGION,
+        field=field,
+        value=name,
+        message=(
+            f"{field} names {shown(name)!r}, but the application has no such parallel region "
+            f"(CDISR1411E); it has: {listed}"
+        ),
+    )
+
+
+def matches(alias: str, name: str) -> bool:
+    """Whether the alias means that region: `*` is any run of characters, all else is literal."""
+    first, *rest = "".join(alias.split()).split("*")
+    if not rest:
+        return name == first
+    *middle, last = rest
+    if not (name.startswith(first) and name.endswith(last) and len(name) >= len(first + last)):
+        return False
+    position, end = len(first), len(name) - len(last)
+    for part in middle:
+        found = name.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
