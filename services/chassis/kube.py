@@ -11,9 +11,34 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from services.chassis.errors import (
+    AlreadyExists,
+    ChassisError,
+    Conflict,
+    Expired,
+    NotFound,
+    Rejected,
+    Transient,
+)
 
 Json = dict[str, Any]
+
+MERGE_PATCH = "application/merge-patch+json"
+METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+MESSAGE_CHARS_MAX = 500
+
+_AGAIN = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_MEANINGS: Mapping[int, type[Rejected]] = {
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.GONE: Expired,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +164,76 @@ class ListPage:
 
 
 class KubeClient:
-    """`Kube` and the watching side over a transport."""
+    """`Kube` and the watching side over a transport; `user_agent` names the service."""
 
     def __init__(self, transport: Transport, user_agent: str) -> None:
-        raise NotImplementedError
+        self._transport = transport
+        self._headers = {"user-agent": user_agent, "accept": "application/json"}
 
-    def list_pages(
+    # ------------------------------------------------------------------ one object
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """One object."""
+        return await self._ask("GET", path_of(resource, namespace, name))
+
+    async def create(self, resource: Resource, namespace: str, body: Mapping[str, Any]) -> Json:
+        """POST; AlreadyExists where the name is taken."""
+        return await self._ask("POST", path_of(resource, namespace), body)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        resource_version: int,
+        subresource: str = "",
+    ) -> Json:
+        """Merge patch under a resourceVersion; Conflict where it is stale.
+
+        A uid in a patch fences nothing (kube-apiserver ignores it on `/status`), so none is sent.
+        """
+        meta = {key: value for key, value in (body.get("metadata") or {}).items() if key != "uid"}
+        guarded = {**body, "metadata": {**meta, "resourceVersion": str(resource_version)}}
+        path = path_of(resource, namespace, name, subresource)
+        return await self._ask("PATCH", path, guarded, content_type=MERGE_PATCH)
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: int | None = None,
+        propagation: str = "Background",
+        grace_s: int | None = None,
+    ) -> Json | None:
+        """DELETE under preconditions; the object if it is still there (terminating), else None."""
+        guard: Json = {"uid": uid}
+        if resource_version is not None:
+            guard["resourceVersion"] = str(resource_version)
+        options = _delete_options(propagation)
+        options["preconditions"] = guard
+        if grace_s is not None:
+            options["gracePeriodSeconds"] = grace_s
+        answer = await self._ask("DELETE", path_of(resource, namespace, name), options)
+        return answer if _still_exists(answer) else None
+
+    async def delete_collection(
+        self, resource: Resource, namespace: str, *, label_selector: str
+    ) -> None:
+        """DELETE of every object under a label selector, which may not be empty."""
+        if not label_selector:
+            raise ValueError("a collection is deleted under a label selector only")
+        query = urlencode({"labelSelector": label_selector})
+        path = f"{path_of(resource, namespace)}?{query}"
+        await self._ask("DELETE", path, _delete_options("Background"))
+
+    # ------------------------------------------------------------------ many objects
+
+    async def list_pages(
         self,
         resource: Resource,
         namespace: str | None,
@@ -154,9 +243,19 @@ class KubeClient:
         metadata_only: bool = False,
     ) -> AsyncIterator[ListPage]:
         """A list in pages; Expired when the version went away between two pages."""
-        raise NotImplementedError
+        query: dict[str, str] = {"limit": str(limit)}
+        if label_selector:
+            query["labelSelector"] = label_selector
+        accept = METADATA_LIST if metadata_only else ""
+        while True:
+            path = f"{path_of(resource, namespace or '')}?{urlencode(query)}"
+            page = await self._ask("GET", path, accept=accept)
+            yield ListPage(page.get("items") or [], str(page["metadata"]["resourceVersion"]))
+            query["continue"] = page["metadata"].get("continue") or ""
+            if not query["continue"]:
+                return
 
-    def watch(
+    async def watch(
         self,
         resource: Resource,
         namespace: str | None,
@@ -169,4 +268,122 @@ class KubeClient:
         silence_s: float = 90.0,
     ) -> AsyncIterator[WatchEvent]:
         """Events since a version until the server ends the watch; Expired on 410."""
-        raise NotImplementedError
+        query = {
+            "watch": "1",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_s),
+            "allowWatchBookmarks": "true" if bookmarks else "false",
+        }
+        if label_selector:
+            query["labelSelector"] = label_selector
+        headers = dict(self._headers)
+        if metadata_only:
+            headers["accept"] = METADATA_ONE
+        path = f"{path_of(resource, namespace or '')}?{urlencode(query)}"
+        async with self._transport.stream(path, headers=headers, silence_s=silence_s) as lines:
+            async for line in lines:
+                yield _event(line)
+
+    # ------------------------------------------------------------------ one request
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        content_type: str = "application/json",
+        accept: str = "",
+    ) -> Json:
+        headers = dict(self._headers)
+        if accept:
+            headers["accept"] = accept
+        raw = None
+        if body is not None:
+            headers["content-type"] = content_type
+            raw = orjson.dumps(body)
+        response = await self._transport.request(method, path, body=raw, headers=headers)
+        if response.status >= 400:
+            raise refusal(response)
+        answer: Json = _parsed(response.body)
+        return answer
+
+
+def path_of(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
+    """The path of a collection or object; an empty namespace means none, or all."""
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    path = f"{root}/{resource.version}"
+    if namespace and resource.namespaced:
+        path += f"/namespaces/{quote(namespace, safe='')}"
+    path += f"/{resource.plural}"
+    if name:
+        path += f"/{quote(name, safe='')}"
+    return f"{path}/{subresource}" if subresource else path
+
+
+def refusal(response: Response) -> ChassisError:
+    """The error that a response with a status >= 400 means."""
+    return _refusal(response.status, _status_of(response), response.headers)
+
+
+def _status_of(response: Response) -> Json:
+    """The Status of a refusal; a proxy's page in its place is kept as a message."""
+    try:
+        status = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        status = None
+    if isinstance(status, dict):
+        return status
+    return {"message": response.body[:MESSAGE_CHARS_MAX].decode(errors="replace"), "reason": ""}
+
+
+def _refusal(code: int, status: Json, headers: Mapping[str, str]) -> ChassisError:
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
+    if code in _AGAIN or code >= 500 and code != HTTPStatus.NOT_IMPLEMENTED:
+        # These say that nothing was done; other 5xx may come after the write.
+        outcome_unknown = code not in _AGAIN
+        wish = headers.get("retry-after", "")
+        retry_after_s = float(wish) if wish.isdigit() else None
+        return Transient(
+            f"{code} {reason}: {message}",
+            retry_after_s=retry_after_s,
+            outcome_unknown=outcome_unknown,
+        )
+    if code == HTTPStatus.CONFLICT:
+        meaning: type[Rejected] = AlreadyExists if reason == "AlreadyExists" else Conflict
+    else:
+        meaning = _MEANINGS.get(code, Rejected)
+    return meaning(code, reason, message, status)
+
+
+def _event(line: bytes) -> WatchEvent:
+    raw = _parsed(line)
+    if raw.get("type") == "ERROR":
+        status = raw.get("object") or {}
+        raise _refusal(int(status.get("code") or 500), status, {})
+    try:
+        return WatchEvent(WatchType(raw["type"]), raw["object"])
+    except (KeyError, ValueError) as problem:
+        raise Transient(f"unknown watch event {line[:MESSAGE_CHARS_MAX]!r}") from problem
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError as problem:
+        raise Transient(f"the server's answer is not JSON: {problem}") from problem
+    if not isinstance(answer, dict):
+        raise Transient("the server's answer is not a JSON object")
+    return answer
+
+
+def _delete_options(propagation: str) -> Json:
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+
+
+def _still_exists(answer: Json) -> bool:
+    """Whether a DELETE answered with an object that waits for its grace period or a finalizer."""
+    meta = answer.get("metadata") or {}
+    if answer.get("kind") == "Status" or not meta.get("deletionTimestamp"):
+        return False
+    return bool(meta.get("finalizers")) or meta.get("deletionGracePeriodSeconds") != 0

@@ -3,14 +3,33 @@
 An entry is one object's projection. Entries change by facts (through restore and live reading) and
 by observations: the response of a write or a GET is itself an observation and enters at once, so a
 service reads its own writes; facts with an older resourceVersion are then ignored. Who is woken by
-a change is decided by the stage's `keys`; the table only says which entries changed.
+a change is decided by the stage's `keys`; the table only says which entries changed. Which of two
+sayings is newer is decided in `epochs.py` (lists and cluster) and here (versions and uids).
+
+What may go wrong, and what holds instead:
+
+1. A late fact about an object that was written since: lower version, only its epoch counts.
+2. A late response about an object whose deletion was said: its tombstone (kind, uid, version).
+3. A late fact about an object that answered 404: a tombstone without a version, since a uid that
+   is gone never returns.
+4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
+   own write that no fact has said yet survives until two full resyncs of its kind have completed
+   since, as the first may have listed before the write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from contracts.facts import Fact, FactType, SyncCompleted
+from services.chassis.bus import Partition
+from services.chassis.epochs import Epochs, Order, Verdict
+from services.chassis.indexing import Indexed
+
+TOMBSTONES_MAX = 50_000
 
 Ref = tuple[str, str, str]
 """(kind, namespace, name)."""
@@ -61,8 +80,129 @@ class Change:
     new: Entry | None
 
 
+@dataclass(slots=True)
+class _Row:
+    """An entry and who said it last; `said` is None for an own write that no fact has said yet."""
+
+    entry: Entry
+    said: Order | None = None
+    partition: Partition | None = None
+    outlived: Order | None = None
+
+
+@dataclass(slots=True)
+class _Tombstone:
+    """An object that is gone; versions up to `version` are late (None: every version)."""
+
+    version: int | None
+
+
 class Table(TableReading):
     """The whole table; a stage reads it and observes its own writes in it."""
+
+    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+        self._rows: dict[str, dict[tuple[str, str], _Row]] = {}
+        self._indexed: Indexed[Entry] = Indexed(indexes or {})
+        self._epochs = Epochs()
+        self._tombstones: OrderedDict[tuple[str, str], _Tombstone] = OrderedDict()
+        self.on_observation: Callable[[Change], None] = lambda _change: None
+
+    # ------------------------------------------------------------------ reading
+
+    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The entry of one object."""
+        row = self._rows.get(kind, {}).get((namespace, name))
+        return row.entry if row else None
+
+    def by(self, index: str, value: Hashable) -> list[Entry]:
+        """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
+        return self._indexed.find(index, value)
+
+    def of_kind(self, kind: str) -> Iterable[Entry]:
+        """Every entry of a kind, in order of (namespace, name)."""
+        rows = self._rows.get(kind, {})
+        return [rows[key].entry for key in sorted(rows)]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for rows in self._rows.values())
+
+    # ------------------------------------------------------------------ facts
+
+    def declare_indexes(self, indexes: Mapping[str, Index]) -> None:
+        """Set the secondary indexes; only while the table is empty."""
+        assert not len(self), "indexes are declared before the first entry"
+        self._indexed = Indexed(indexes)
+
+    def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
+        """Say in which partitions each kind is told: a sweep of own writes waits for all."""
+        self._epochs.expect(partitions_of)
+
+    def apply(self, said: Fact | SyncCompleted, partition: Partition) -> Sequence[Change]:
+        """Take in what a record says; the changes of entries that it causes, mostly none or one."""
+        verdict = self._epochs.admit(said.kind, partition, said.epoch)
+        if verdict is Verdict.LATE:
+            return ()
+        emptied = self._empty() if verdict is Verdict.OTHER_CLUSTER else ()
+        order = Order.of(said.epoch)
+        if isinstance(said, SyncCompleted):
+            return (*emptied, *(self._sweep(said.kind, partition, order) if said.full else ()))
+        if said.type is FactType.DELETION or said.data is None:
+            change = self._apply_deletion(said)
+        else:
+            change = self._apply_presence(said, order, partition)
+        return (*emptied, change) if change else emptied
+
+    def _apply_deletion(self, fact: Fact) -> Change | None:
+        self._bury(fact.kind, fact.uid, fact.resource_version)
+        row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
+        if row is None or row.entry.uid != fact.uid:
+            return None
+        return self._remove(row.entry)
+
+    def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
+        if self._is_buried(fact.kind, fact.uid, fact.resource_version):
+            return None
+        entry = Entry(
+            fact.kind,
+            fact.namespace,
+            fact.name,
+            fact.uid,
+            fact.resource_version,
+            fact.data or {},
+        )
+        row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
+        if row is not None and row.entry.uid != fact.uid:
+            if row.entry.resource_version >= fact.resource_version:
+                return None
+            self._bury(fact.kind, row.entry.uid, None)
+        change = self._place(entry)
+        row = self._rows[fact.kind][(fact.namespace, fact.name)]
+        row.said, row.partition, row.outlived = order, partition, None
+        return change
+
+    def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
+        """Drop what a completed list did not say."""
+        everywhere = self._epochs.complete(kind, partition, order)
+        gone: list[Entry] = []
+        for row in self._rows.get(kind, {}).values():
+            if row.said is not None:
+                if row.partition == partition and row.said < order:
+                    gone.append(row.entry)
+                continue
+            if everywhere is None:
+                continue
+            if row.outlived is None:
+                row.outlived = everywhere
+            elif row.outlived < everywhere:
+                gone.append(row.entry)
+        return [self._remove(entry) for entry in gone]
+
+    def _empty(self) -> tuple[Change, ...]:
+        entries = [row.entry for rows in self._rows.values() for row in rows.values()]
+        self._tombstones.clear()
+        return tuple(self._remove(entry) for entry in entries)
+
+    # ------------------------------------------------------------------ observations
 
     def observe(
         self,
@@ -75,12 +215,70 @@ class Table(TableReading):
         data: Mapping[str, Any],
     ) -> None:
         """Take in what a response said; wakes the keys it concerns."""
-        raise NotImplementedError
+        if self._is_buried(kind, uid, resource_version):
+            return
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None and row.entry.uid != uid:
+            if row.entry.resource_version > resource_version:
+                return
+            self._bury(kind, row.entry.uid, None)
+        change = self._place(Entry(kind, namespace, name, uid, resource_version, data))
+        if change is not None:
+            self.on_observation(change)
 
     def observe_gone(self, ref: Ref, uid: str) -> None:
         """Take in that the object with this uid does not exist any more."""
-        raise NotImplementedError
+        kind, namespace, name = ref
+        self._bury(kind, uid, None)
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None and row.entry.uid == uid:
+            self.on_observation(self._remove(row.entry))
 
     def forget(self, ref: Ref) -> None:
-        """Drop an entry of a stage's own kind."""
-        raise NotImplementedError
+        """Drop an entry of a stage's own kind, or one that left what its kind tells of."""
+        kind, namespace, name = ref
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None:
+            self.on_observation(self._remove(row.entry))
+
+    # ------------------------------------------------------------------ rows
+
+    def _place(self, entry: Entry) -> Change | None:
+        """Put an entry where it is newer than the row; a Change only if its data differ."""
+        rows = self._rows.setdefault(entry.kind, {})
+        key = (entry.namespace, entry.name)
+        row = rows.get(key)
+        if row is None:
+            rows[key] = _Row(entry)
+            self._indexed.put(entry)
+            return Change(None, entry)
+        old = row.entry
+        same = old.uid == entry.uid
+        if same and entry.resource_version <= old.resource_version:
+            return None
+        if not same:
+            row.said, row.partition, row.outlived = None, None, None
+        row.entry = entry
+        self._indexed.drop(old)
+        self._indexed.put(entry)
+        return None if same and old.data == entry.data else Change(old, entry)
+
+    def _remove(self, entry: Entry) -> Change:
+        del self._rows[entry.kind][(entry.namespace, entry.name)]
+        self._indexed.drop(entry)
+        return Change(entry, None)
+
+    def _bury(self, kind: str, uid: str, version: int | None) -> None:
+        key = (kind, uid)
+        known = self._tombstones.get(key)
+        if known is None or known.version is not None:
+            self._tombstones[key] = _Tombstone(version)
+        self._tombstones.move_to_end(key)
+        if len(self._tombstones) > TOMBSTONES_MAX:
+            self._tombstones.popitem(last=False)
+
+    def _is_buried(self, kind: str, uid: str, version: int) -> bool:
+        tombstone = self._tombstones.get((kind, uid))
+        return tombstone is not None and (
+            tombstone.version is None or version <= tombstone.version
+        )

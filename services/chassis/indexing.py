@@ -1,0 +1,66 @@
+"""Secondary indexes: entries under values, kept in order of their refs. Who is newer: `table.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class HasRef(Protocol):
+    """What can be indexed."""
+
+    @property
+    def ref(self) -> tuple[str, str, str]:
+        """(kind, namespace, name)."""
+        ...
+
+
+T = TypeVar("T", bound=HasRef)
+
+
+class _Bucket(Generic[T]):
+    """The entries under one value; sorted when somebody looks, not at every change."""
+
+    __slots__ = ("entries", "ordered")
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str, str], T] = {}
+        self.ordered: list[T] | None = None
+
+
+class Indexed(Generic[T]):
+    """Entries by the values of several indexes."""
+
+    def __init__(self, indexes: Mapping[str, Callable[[Any], Iterable[Hashable]]]) -> None:
+        self._indexes = dict(indexes)
+        self._buckets: dict[str, dict[Hashable, _Bucket[T]]] = {name: {} for name in indexes}
+
+    def find(self, index: str, value: Hashable) -> list[T]:
+        """Entries under a value, in order of their refs; KeyError for an unknown index."""
+        bucket = self._buckets[index].get(value)
+        if bucket is None:
+            return []
+        if bucket.ordered is None:
+            bucket.ordered = [bucket.entries[ref] for ref in sorted(bucket.entries)]
+        return list(bucket.ordered)
+
+    def put(self, entry: T) -> None:
+        """Add an entry."""
+        for name, index in self._indexes.items():
+            for value in index(entry):
+                bucket = self._buckets[name].setdefault(value, _Bucket())
+                bucket.entries[entry.ref] = entry
+                bucket.ordered = None
+
+    def drop(self, entry: T) -> None:
+        """Take out an entry as it was put in."""
+        for name, index in self._indexes.items():
+            buckets = self._buckets[name]
+            for value in index(entry):
+                bucket = buckets.get(value)
+                if bucket is None:
+                    continue
+                bucket.entries.pop(entry.ref, None)
+                bucket.ordered = None
+                if not bucket.entries:
+                    del buckets[value]

@@ -1,0 +1,134 @@
+"""The transport to a real or sandboxed API server: aiohttp, set up by kubernetes_asyncio.
+
+The only module that imports kubernetes_asyncio, which gives configuration (kubeconfig, in-cluster)
+and authentication; bytes go in and out unparsed, `kube.py` gives them meaning.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import aiohttp
+from kubernetes_asyncio import config
+from kubernetes_asyncio.client import Configuration
+
+from services.chassis.errors import Transient
+from services.chassis.kube import Response, refusal
+
+CONNECTIONS_MAX = 128
+REQUEST_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 5.0
+KEEP_ALIVE_S = 60.0
+READ_BUFFER_BYTES = 2**21
+
+
+async def load_configuration(kubeconfig: str) -> Configuration:
+    """The configuration of a kubeconfig's current context, or of the pod we run in."""
+    configuration = Configuration()
+    if kubeconfig:
+        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+    else:
+        config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+    return configuration
+
+
+class HttpTransport:
+    """`Transport` over one aiohttp session with a pool of kept-alive connections."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._root = (configuration.host or "").rstrip("/")
+        connector = aiohttp.TCPConnector(
+            limit=CONNECTIONS_MAX,
+            ssl=_ssl_context(configuration),
+            keepalive_timeout=KEEP_ALIVE_S,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector, read_bufsize=READ_BUFFER_BYTES, auto_decompress=True
+        )
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
+        """One request; raises Transient when the outcome is unknown or the server is away."""
+        timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S, sock_connect=CONNECT_TIMEOUT_S)
+        try:
+            async with self._session.request(
+                method,
+                self._root + path,
+                data=body,
+                headers=await self._authenticated(headers),
+                timeout=timeout,
+                allow_redirects=False,
+            ) as answer:
+                return Response(answer.status, await answer.read(), _lower(answer.headers))
+        except aiohttp.ClientConnectorError as problem:
+            raise Transient(f"{method} {path}: {problem}", outcome_unknown=False) from problem
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            raise Transient(f"{method} {path}: {type(problem).__name__} {problem}") from problem
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_s: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A watch: one JSON line at a time; Transient after `silence_s` without a byte."""
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=silence_s
+        )
+        try:
+            async with self._session.get(
+                self._root + path,
+                headers=await self._authenticated(headers),
+                timeout=timeout,
+                allow_redirects=False,
+            ) as answer:
+                if answer.status >= 400:
+                    body = await answer.read()
+                    raise refusal(Response(answer.status, body, _lower(answer.headers)))
+                yield _lines(answer.content)
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            raise Transient(f"watch {path}: {type(problem).__name__} {problem}") from problem
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._session.close()
+
+    async def _authenticated(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Tokens of a service account change while we run, so each request asks for its own."""
+        complete = dict(headers)
+        token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        if token:
+            complete["authorization"] = token
+        elif self._configuration.username:
+            complete["authorization"] = self._configuration.get_basic_auth_token()
+        return complete
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length; a rest without its newline was cut off and is dropped."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *complete, rest = (rest + chunk).split(b"\n")
+        for line in complete:
+            if line:
+                yield line
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {key.lower(): value for key, value in headers.items()}
+
+
+def _ssl_context(configuration: Configuration) -> ssl.SSLContext | bool:
+    if not (configuration.host or "").startswith("https"):
+        return True
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if configuration.disable_strict_ssl_verification:
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
