@@ -100,7 +100,7 @@ def manifest_of(wish: Submission) -> Json:
 
 
 def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
-    """Put the file into the bundle root, whole or not at all; raises Misused where there is none."""
+    """Put the file into the bundle root, whole or not at all; Misused where there is none."""
     root = root or cluster.bundle_root
     if root is None:
         raise Misused(

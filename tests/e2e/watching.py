@@ -1,0 +1,159 @@
+"""What the end-to-end tests ask of a running system: create, wait by watch, read."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadtest.api import Api, Follower, Refused
+
+Obj = dict[str, Any]
+STREAMS = "/apis/streams.ibm.com/v1/namespaces/default"
+CORE = "/api/v1/namespaces/default"
+WAIT_S = 60.0
+MERGE = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A running `millrace up`."""
+
+    server: str
+    kubeconfig: Path
+    bundles: Path
+    state: Path
+    process: subprocess.Popen[bytes]
+
+
+class JobObjects:
+    """Everything of one job, followed by watches."""
+
+    def __init__(self, api: Api, job: str) -> None:
+        self.api = api
+        self.job = job
+        self._changed = asyncio.Condition()
+        ours = f"?labelSelector=streams.ibm.com%2Fjob%3D{job}"
+        self._jobs = Follower(api, f"{STREAMS}/streamsjobs", self._changed)
+        paths = {
+            "pes": f"{STREAMS}/streamspes",
+            "regions": f"{STREAMS}/streamsprs",
+            "pools": f"{STREAMS}/streamshostpools",
+            "pods": f"{CORE}/pods",
+            "config_maps": f"{CORE}/configmaps",
+            "services": f"{CORE}/services",
+        }
+        self._of = {kind: Follower(api, path + ours, self._changed) for kind, path in paths.items()}
+
+    def of(self, kind: str) -> dict[str, Obj]:
+        """Objects of one kind by name."""
+        return self._of[kind].objects
+
+    @property
+    def status(self) -> Obj:
+        """The Job's status; empty where there is none."""
+        return (self._jobs.objects.get(self.job) or {}).get("status") or {}
+
+    @property
+    def phase(self) -> str:
+        """The Job's phase."""
+        return str(self.status.get("phase", ""))
+
+    def live_pods(self) -> dict[str, Obj]:
+        """Pods that are not on their way out."""
+        pods = self.of("pods")
+        return {n: p for n, p in pods.items() if not p["metadata"].get("deletionTimestamp")}
+
+    def pods_of_pes(self) -> dict[str, list[Obj]]:
+        """Live pods by PE name."""
+        found: dict[str, list[Obj]] = {name: [] for name in self.of("pes")}
+        for pod in self.live_pods().values():
+            found.setdefault(pod["metadata"]["ownerReferences"][0]["name"], []).append(pod)
+        return found
+
+    def all_running(self) -> bool:
+        """Submitted, one running pod a PE."""
+        pods = self.pods_of_pes()
+        return (
+            self.phase == "Submitted"
+            and bool(pods)
+            and all(
+                len(each) == 1 and each[0]["status"].get("phase") == "Running"
+                for each in pods.values()
+            )
+        )
+
+    def width_in_force(self, alias: str) -> int:
+        """The width that a region's status says is in force; 0 before the first."""
+        for region in self.of("regions").values():
+            if region["spec"]["alias"] == alias:
+                return int((region.get("status") or {}).get("width", 0))
+        return 0
+
+    async def until(self, what: str, holds: Callable[[], bool], wait_s: float = WAIT_S) -> None:
+        """Wait by watch; fails with what there was instead."""
+        try:
+            async with asyncio.timeout(wait_s), self._changed:
+                await self._changed.wait_for(holds)
+        except TimeoutError:
+            counts = {kind: len(each.objects) for kind, each in self._of.items()}
+            raise AssertionError(f"{what} did not come: {self.status} {counts}") from None
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[JobObjects]:
+        """Follow until the block ends."""
+        followers = [self._jobs, *self._of.values()]
+        tasks = [asyncio.create_task(follower.run()) for follower in followers]
+        try:
+            yield self
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Cluster:
+    """The running system as a test sees it."""
+
+    def __init__(self, api: Api, system: System) -> None:
+        self.api = api
+        self.system = system
+
+    async def submit(self, name: str, spec: Obj) -> None:
+        """Create a Job."""
+        body = {
+            "apiVersion": "streams.ibm.com/v1",
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        await self.api.call("POST", f"{STREAMS}/streamsjobs", body)
+
+    async def resize(self, job: JobObjects, alias: str, width: int) -> None:
+        """Set a region's width."""
+        name = next(n for n, r in job.of("regions").items() if r["spec"]["alias"] == alias)
+        await self.api.call(
+            "PATCH", f"{STREAMS}/streamsprs/{name}", {"spec": {"width": width}}, MERGE
+        )
+
+    async def delete(self, job: JobObjects) -> None:
+        """Delete a Job and wait until nothing of it is left."""
+        try:
+            await self.api.call("DELETE", f"{STREAMS}/streamsjobs/{job.job}")
+        except Refused as refused:
+            if "404" not in str(refused):
+                raise
+        kinds = ("pes", "regions", "pools", "pods", "config_maps", "services")
+        await job.until(
+            "the end of all children", lambda: not any(job.of(kind) for kind in kinds)
+        )
+
+    async def events(self, name: str) -> list[Obj]:
+        """Events about a Job."""
+        listing = await self.api.call("GET", f"{CORE}/events")
+        items: list[Obj] = listing["items"]
+        return [each for each in items if each["involvedObject"]["name"] == name]
