@@ -29,6 +29,8 @@ APPLICATION_NAME = f"{PREFIX}/applicationName"
 APPLICATION_SCOPE = f"{PREFIX}/applicationScope"
 CONTENT_ID = f"{PREFIX}/contentId"
 RETRY = f"{PREFIX}/retry"
+INPUT_PORTS = f"{PREFIX}/inputPorts"
+"""Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 
 NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"
 

@@ -1,0 +1,161 @@
+"""What fusion-backend can do to the world, as values; `adapters/carry_out.py` does it.
+
+An effect says which object and which outcome, never the object's text: bodies are made of the
+snapshot by `children.py`, `recording.py` and `conditions.py` when the effect is carried out. No
+effect carries the time, so that one that failed is recognised when it is decided on again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from contracts.reasons import Reason
+from services.fusion_backend.core.inputs import PlanInputs
+
+ConditionState = Literal["True", "False", "Unknown"]
+FieldValue = str | int | None | tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One condition as it should stand."""
+
+    type: str
+    status: ConditionState
+    reason: Reason
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An Event about the Job; its name is made of reason and `generation`, so it is said once."""
+
+    reason: Reason
+    message: str
+    generation: int
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatusChange:
+    """What the Job's status should say; `starts` sets `startedAt` to the time of writing."""
+
+    phase: str
+    reason: Reason
+    message: str
+    conditions: tuple[Said, ...] = ()
+    fields: tuple[tuple[str, FieldValue], ...] = ()
+    starts: bool = False
+    announcements: tuple[Announcement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TakeJobId:
+    """Take an id for the Job and write it with the first status, in one patch."""
+
+    job_uid: str
+    change: JobStatusChange
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJobStatus:
+    """Patch the Job's status (and say its Events first)."""
+
+    job_uid: str
+    change: JobStatusChange
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Run the planner; the result or the refusal enters the table of results under the digest."""
+
+    job_uid: str
+    inputs: PlanInputs
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """Read a plan record that was written before, once for its uid."""
+
+    generation: int
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """Create the plan record of a generation from a result: this is the generation."""
+
+    generation: int
+    inputs: PlanInputs
+
+
+@dataclass(frozen=True, slots=True)
+class CreateChild:
+    """POST one child of generation `generation`; `pe` is its PE's id, or -1.
+
+    `confirmed` asks for a look at the Job first: a child that vanished may be the first sign of a
+    deletion whose fact is still on its way.
+    """
+
+    kind: str
+    name: str
+    generation: int
+    pe: int = -1
+    confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PatchChild:
+    """Bring one child to what generation `generation` says, under the version decided on."""
+
+    kind: str
+    name: str
+    generation: int
+    resource_version: int
+    pe: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteChild:
+    """Delete one child that no plan names, under its uid and version."""
+
+    kind: str
+    name: str
+    uid: str
+    resource_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteChildren:
+    """Delete by collection what was written for a Job's uid."""
+
+    kind: str
+    job_uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class SayWidth:
+    """Patch the status of a ParallelRegion: the width in force, or why the new one is refused."""
+
+    name: str
+    width: int
+    generation: int
+    observed_generation: int
+    reason: Reason
+    message: str
+    job_announcement: Announcement | None = None
+
+
+Effect = (
+    TakeJobId
+    | WriteJobStatus
+    | Plan
+    | ReadPlan
+    | RecordPlan
+    | CreateChild
+    | PatchChild
+    | DeleteChild
+    | DeleteChildren
+    | SayWidth
+)

@@ -1,0 +1,162 @@
+"""What one plan is made from: a frozen value that names it (`digest`) and outlives the planner.
+
+The inputs of a generation are stored beside its plan record, so that after a crash the same AADLs
+can be rendered again, whatever became of the Job's spec since. Running the planner is not done
+here; `request` only says what it is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from contracts.resources import JobSpec
+from services.fusion_backend.core.planning import Application, PlanRequest
+from services.fusion_backend.core.records import Fusion, PlanRecord
+
+Pairs = tuple[tuple[str, str], ...]
+Widths = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleSource:
+    """Where a bundle is found in the bundle root; without a path by its name."""
+
+    name: str
+    path: str = ""
+
+    @property
+    def field(self) -> str:
+        """The field of the Job's spec that says so."""
+        return "spec.bundle.file.path" if self.path else "spec.bundle.name"
+
+    @property
+    def value(self) -> str:
+        """The path relative to the bundle root."""
+        return self.path or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInputs:
+    """Everything that a plan depends on, but for the record of generation `previous`.
+
+    `bundle_digest` is empty until the bundle has been fetched, once, by the first plan. `rendered`
+    are PEs whose AADL is wanted although nothing about them changes.
+    """
+
+    job_name: str
+    job_id: int
+    generation: int
+    bundle: BundleSource
+    fusion: Fusion
+    bundle_digest: str = ""
+    width_overrides: Widths = ()
+    widths: Widths = ()
+    submission_time_values: Pairs = ()
+    previous: int | None = None
+    rendered: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The name of the plan that these inputs give."""
+        return hashlib.sha256(orjson.dumps(self)).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form."""
+        document: dict[str, Any] = orjson.loads(orjson.dumps(self))
+        return document
+
+    @staticmethod
+    def from_json(document: dict[str, Any]) -> PlanInputs:
+        """The inputs of a stored form; KeyError, TypeError or ValueError for anything else."""
+        return PlanInputs(
+            **{
+                **document,
+                "bundle": BundleSource(**document["bundle"]),
+                "fusion": Fusion(**document["fusion"]),
+                "width_overrides": _pairs(document["width_overrides"]),
+                "widths": _pairs(document["widths"]),
+                "submission_time_values": _pairs(document["submission_time_values"]),
+                "rendered": tuple(document["rendered"]),
+            }
+        )
+
+
+def _pairs(values: list[list[Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(name), value) for name, value in values)
+
+
+def first_inputs(
+    spec: JobSpec, *, job_name: str, job_id: int, generation: int, nodes: int
+) -> PlanInputs:
+    """The inputs of a submission; `nodes` is the number of schedulable nodes."""
+    bundle = spec.bundle
+    return PlanInputs(
+        job_name=job_name,
+        job_id=job_id,
+        generation=generation,
+        bundle=BundleSource(bundle.name, bundle.file.path if bundle.file else ""),
+        fusion=_fusion(spec, nodes),
+        width_overrides=tuple((each.alias, each.width) for each in spec.parallel_regions or ()),
+        submission_time_values=tuple(sorted((spec.submission_time_values or {}).items())),
+    )
+
+
+def _fusion(spec: JobSpec, nodes: int) -> Fusion:
+    if spec.fusion.legacy:
+        return Fusion.legacy()
+    if spec.fusion.manual is not None:
+        return Fusion.manual(spec.fusion.manual)
+    return Fusion.automatic(nodes)
+
+
+def resized(inputs: PlanInputs, record: PlanRecord, widths: dict[str, int]) -> PlanInputs:
+    """The inputs of the generation after `record`, with the widths of all regions."""
+    return replace(
+        inputs,
+        generation=record.generation + 1,
+        bundle_digest=record.bundle_digest,
+        widths=tuple(sorted(widths.items())),
+        previous=record.generation,
+        rendered=(),
+    )
+
+
+def rendered_again(inputs: PlanInputs, record: PlanRecord, pe_ids: tuple[int, ...]) -> PlanInputs:
+    """The inputs that give the same generation again, with the AADLs of these PEs."""
+    return replace(
+        resized(inputs, record, record.widths), generation=record.generation, rendered=pe_ids
+    )
+
+
+def request(
+    inputs: PlanInputs,
+    *,
+    application: Application,
+    bundle_digest: str,
+    previous: PlanRecord | None,
+) -> PlanRequest:
+    """What the planner is asked; `previous` is the record of generation `inputs.previous`."""
+    if previous is not None and inputs.rendered:
+        previous = _forgetting(previous, frozenset(inputs.rendered))
+    return PlanRequest(
+        application=application,
+        bundle_digest=bundle_digest,
+        job_name=inputs.job_name,
+        job_id=inputs.job_id,
+        fusion=inputs.fusion,
+        generation=inputs.generation,
+        width_overrides=inputs.width_overrides,
+        widths=dict(inputs.widths),
+        submission_time_values=dict(inputs.submission_time_values),
+        previous=previous,
+    )
+
+
+def _forgetting(record: PlanRecord, pe_ids: frozenset[int]) -> PlanRecord:
+    """The record without the meaning of some PEs: the planner renders what it finds changed."""
+    pes = tuple(replace(pe, meaning="") if pe.id in pe_ids else pe for pe in record.pes)
+    return replace(record, pes=pes)

@@ -1,0 +1,147 @@
+"""Everything that a decision about one job may look at, as a frozen value.
+
+The shell (`adapters/intake.py`) fills it from the table, from plan records that were read and from
+results of the planner. Children are the table's own entries, found by kind and name: a job of 500
+PEs has 2,500 of them, so nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from contracts import labels
+from services.chassis.table import Entry
+from services.fusion_backend.core.inputs import PlanInputs
+from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.refusals import PlanRefused
+
+CHILD_KINDS = ("ConfigMap", "Service", "ParallelRegion", "HostPool", "ProcessingElement")
+ORPHAN_FINALIZER = "orphan"
+
+
+@dataclass(frozen=True, slots=True)
+class JobSeen:
+    """The Job as last seen."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    deleting: bool
+    orphaning: bool
+    retry: str
+    spec: Mapping[str, Any]
+    status: Mapping[str, Any]
+
+    @staticmethod
+    def of(entry: Entry) -> JobSeen:
+        """The view of a Job's entry."""
+        meta = entry.data["metadata"]
+        return JobSeen(
+            namespace=entry.namespace,
+            name=entry.name,
+            uid=entry.uid,
+            generation=int(meta["generation"]),
+            deleting=meta["deletionTimestamp"] is not None,
+            orphaning=ORPHAN_FINALIZER in meta["finalizers"],
+            retry=str(meta["annotations"].get(labels.RETRY, "")),
+            spec=entry.data["spec"],
+            status=entry.data["status"],
+        )
+
+    @property
+    def phase(self) -> str:
+        """The recorded phase; empty before the first status."""
+        return str(self.status.get("phase") or "")
+
+    @property
+    def id(self) -> int | None:
+        """The job id, once taken."""
+        return self.status.get("id")
+
+    @property
+    def plan_generation(self) -> int:
+        """The newest plan generation that the status speaks of; -1 before the first."""
+        recorded = self.status.get("generation")
+        return -1 if recorded is None else int(recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPlan:
+    """A plan record that was read or written by us, with what it was made from."""
+
+    record: PlanRecord
+    inputs: PlanInputs
+    port_labels_id: str
+
+
+Outcome = PlanResult | PlanRefused
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One job, its children, its plans and what the planner answered.
+
+    `children` holds, by kind and name, what carries the Job's uid; `strangers` what carries the
+    job's name and another uid. `heads` are the plan records seen, `plans` those that were read.
+    `outcomes` are the planner's answers by inputs digest, `texts` AADLs and port labels by content
+    id, `troubled` digests whose planning failed for reasons of ours. `launches` is the highest
+    launch seen of each PE, its pods included.
+    """
+
+    namespace: str
+    name: str
+    job: JobSeen | None = None
+    children: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
+    strangers: tuple[Entry, ...] = ()
+    pods: Mapping[int, tuple[Entry, ...]] = field(default_factory=dict)
+    heads: Mapping[int, Entry] = field(default_factory=dict)
+    plans: Mapping[int, KnownPlan] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    troubled: Mapping[str, str] = field(default_factory=dict)
+    name_taken: str = ""
+    launches: Mapping[str, int] = field(default_factory=dict)
+    nodes: int = 0
+    width_max: int = 20_000
+
+    def of(self, kind: str) -> Mapping[str, Entry]:
+        """Children of a kind by name."""
+        return self.children.get(kind) or {}
+
+    @cached_property
+    def newest_generation(self) -> int:
+        """The newest generation that has a plan record; -1 where there is none."""
+        return max(self.heads, default=-1)
+
+    @property
+    def newest(self) -> KnownPlan | None:
+        """The newest plan, if its record was read."""
+        return self.plans.get(self.newest_generation)
+
+
+def stamp_of(entry: Entry) -> int:
+    """The generation that last wrote an object; -1 where its label says nothing."""
+    text = str(entry.data["metadata"]["labels"].get(labels.GENERATION, ""))
+    return int(text) if text.isdecimal() else -1
+
+
+def is_deleting(entry: Entry) -> bool:
+    """Whether the object has a deletion timestamp."""
+    return entry.data["metadata"]["deletionTimestamp"] is not None
+
+
+def annotation(entry: Entry, key: str) -> str:
+    """An annotation of the object, or nothing."""
+    return str(entry.data["metadata"]["annotations"].get(key, ""))
+
+
+def plan_number(name: str, job: str) -> int | None:
+    """The generation whose plan record has this name; None for parts and everything else."""
+    prefix = labels.plan_name(job, 0)[:-1]
+    rest = name.removeprefix(prefix)
+    return int(rest) if rest != name and rest.isdecimal() else None
