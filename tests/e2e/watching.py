@@ -148,9 +148,7 @@ class Cluster:
             if "404" not in str(refused):
                 raise
         kinds = ("pes", "regions", "pools", "pods", "config_maps", "services")
-        await job.until(
-            "the end of all children", lambda: not any(job.of(kind) for kind in kinds)
-        )
+        await job.until("the end of all children", lambda: not any(job.of(kind) for kind in kinds))
 
     async def events(self, name: str) -> list[Obj]:
         """Events about a Job."""

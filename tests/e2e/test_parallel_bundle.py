@@ -1,0 +1,133 @@
+"""The main job on a real bundle: it becomes pods, and survives a resize."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from tests.e2e.watching import Cluster, JobObjects
+from tests.places import corpus
+
+pytestmark = [pytest.mark.e2e, pytest.mark.corpus]
+BUNDLE = "apps.parallel.Parallel.sab"
+WIDTHS = {"width1": "2", "width2": "5", "width3": "4"}
+
+
+@pytest.fixture
+async def parallel(cluster: Cluster) -> AsyncIterator[Cluster]:
+    """The cluster with the real bundle in its bundle root."""
+    shutil.copy(corpus(BUNDLE), cluster.system.bundles / BUNDLE)
+    yield cluster
+
+
+def spec(fusion: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"bundle": {"name": BUNDLE}, "fusion": fusion, **more}
+
+
+@pytest.mark.parametrize("pes", [1, 3])
+async def test_manual_fusion_gives_that_many_pes(parallel: Cluster, pes: int) -> None:
+    """`fusion: {manual: N}` gives N processing elements, each with one running pod."""
+    async with JobObjects(parallel.api, f"manual-{pes}").followed() as job:
+        await parallel.submit(job.job, spec({"manual": pes}))
+        await job.until("running", job.all_running)
+        assert sorted(job.of("pes")) == [f"{job.job}-{number}" for number in range(pes)]
+        await parallel.delete(job)
+
+
+async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
+    parallel: Cluster,
+) -> None:
+    """13 PEs, each with a pod, a ConfigMap with a valid AADL, and a headless Service."""
+    schema = etree.XMLSchema(
+        etree.parse(str(corpus("schema/SAM/augmentedApplicationModel.xsd")), None)
+    )
+    async with JobObjects(parallel.api, "legacy").followed() as job:
+        await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
+        await job.until("running", job.all_running)
+        names = {f"legacy-{number}" for number in range(13)}
+        assert set(job.of("pes")) == names
+        assert set(job.of("services")) == names
+        assert {r["spec"]["alias"]: r["spec"]["width"] for r in job.of("regions").values()} == {
+            "Result.Region1": 2,
+            "Result.Region2": 5,
+            "Result.Region3": 4,
+        }
+        assert len(job.of("pools")) == 1
+        for name, pods in job.pods_of_pes().items():
+            assert pods[0]["metadata"]["name"].startswith(f"{name}-")
+        assert all(s["spec"]["clusterIP"] == "None" for s in job.of("services").values())
+        aadls = [
+            m["data"]["aadl.xml"]
+            for m in job.of("config_maps").values()
+            if "aadl.xml" in m.get("data", {})
+        ]
+        assert len(aadls) == 13
+        for aadl in aadls:
+            schema.assertValid(etree.fromstring(aadl.encode()))
+        contents = {hashlib.sha256(aadl.encode()).hexdigest() for aadl in aadls}
+        assert {pe["spec"]["contentId"] for pe in job.of("pes").values()} == contents
+        await parallel.delete(job)
+
+
+async def test_a_resize_restarts_what_it_must_and_writes_nothing_to_the_rest(
+    parallel: Cluster,
+) -> None:
+    """Region1 2 → 10 adds PEs 13–20, restarts 0, 2, 3, 5–9 and leaves 1, 4, 10, 11, 12 alone."""
+    async with JobObjects(parallel.api, "resized").followed() as job:
+        await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
+        await job.until("running", job.all_running)
+        await job.until(
+            "the status of every PE",
+            lambda: all(
+                p.get("status", {}).get("phase") == "Running" for p in job.of("pes").values()
+            ),
+        )
+        before = {name: pods[0] for name, pods in job.pods_of_pes().items()}
+        pes, services = dict(job.of("pes")), dict(job.of("services"))
+        await parallel.resize(job, "Result.Region1", 10)
+        await job.until(
+            "width 10", lambda: job.width_in_force("Result.Region1") == 10 and job.all_running()
+        )
+        after = {name: pods[0] for name, pods in job.pods_of_pes().items()}
+        assert set(after) - set(before) == {f"resized-{n}" for n in range(13, 21)}
+        restarted = {
+            n for n in before if after[n]["metadata"]["uid"] != before[n]["metadata"]["uid"]
+        }
+        assert restarted == {f"resized-{n}" for n in (0, 2, 3, 5, 6, 7, 8, 9)}
+        for number in (1, 4, 10, 11, 12):
+            name = f"resized-{number}"
+            pod, pe = after[name], job.of("pes")[name]
+            assert pod["metadata"]["resourceVersion"] == before[name]["metadata"]["resourceVersion"]
+            assert pe["metadata"]["resourceVersion"] == pes[name]["metadata"]["resourceVersion"]
+            assert pe["status"]["launchCount"] == 1
+            service = job.of("services")[name]["metadata"]
+            assert service["resourceVersion"] == services[name]["metadata"]["resourceVersion"]
+        for name in restarted:
+            assert after[name]["metadata"]["labels"]["streams.ibm.com/launch-count"] == "2"
+        await parallel.delete(job)
+
+
+async def test_the_last_of_two_quick_resizes_wins(parallel: Cluster) -> None:
+    """A second width that arrives during the first resize is the one that converges."""
+    async with JobObjects(parallel.api, "twice").followed() as job:
+        await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
+        await job.until("running", job.all_running)
+        await parallel.resize(job, "Result.Region2", 9)
+        await job.until(
+            "the resize begun", lambda: job.phase == "Resizing" or len(job.of("pes")) > 13
+        )
+        await parallel.resize(job, "Result.Region2", 3)
+        await job.until(
+            "width 3",
+            lambda: (
+                job.width_in_force("Result.Region2") == 3
+                and job.all_running()
+                and len(job.of("pes")) == 2 + 2 + 3 + 4
+            ),
+        )
+        await parallel.delete(job)

@@ -1,0 +1,19 @@
+"""Where tests find inputs that nobody on this project wrote; a test skips where they are missing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def corpus(name: str) -> Path:
+    """A file of the corpus (MILLRACE_CORPUS, default ../shared/corpus), or skip."""
+    folder = Path(os.environ.get("MILLRACE_CORPUS", ROOT / ".." / "shared" / "corpus"))
+    path = folder / name
+    if not path.exists():
+        pytest.skip(f"{name} is not there; MILLRACE_CORPUS says where the real bundles are")
+    return path
