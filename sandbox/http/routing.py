@@ -15,8 +15,7 @@ from urllib.parse import parse_qsl, unquote
 from sandbox.store.errors import ApiError, bad_request
 
 OF_NAMESPACE_ITSELF = frozenset({"status", "finalize"})
-TRUE_WORDS = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-FALSE_WORDS = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
+FALSE_WORDS = frozenset({"0", "false"})
 NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -42,13 +41,9 @@ class Query:
         return self.values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """A boolean parameter; 400 if it is not one. `watch` alone, without a value, is false."""
-        value = self.values.get(name, "")
-        if value in TRUE_WORDS:
-            return True
-        if value in FALSE_WORDS:
-            return False
-        raise bad_request(f'strconv.ParseBool: parsing "{value}": invalid syntax ({name})')
+        """A boolean parameter. As in Kubernetes only absence, `false` and `0` are false."""
+        value = self.values.get(name)
+        return value is not None and value.lower() not in FALSE_WORDS
 
     def number(self, name: str) -> int | None:
         value = self.values.get(name, "")

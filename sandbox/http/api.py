@@ -1,0 +1,292 @@
+"""One request in, one answer out: the API server as a plain function, without sockets.
+
+Lives here: routing of verbs to the store. Paths and parameters are read in routing.py and
+requests.py, answers are rendered in rendering.py, and what a write means is the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox.http import rendering
+from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, success
+from sandbox.http.discovery import Discovery
+from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
+from sandbox.http.negotiation import shape_of
+from sandbox.http.requests import Call, check_list, check_size, check_watch
+from sandbox.http.routing import Query, Target, no_such_path, split_path, target_of
+from sandbox.store.deleting import DeleteOptions
+from sandbox.store.errors import ApiError, bad_request, method_not_allowed
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
+from sandbox.store.store import Store
+from sandbox.store.watching import StoredObject
+
+WATCH_TIMEOUT_S = 45 * 60.0  # of watches that do not say how long they want to last
+_OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
+# Kinds of which a DELETE shows the object itself, where others show a Status.
+_SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
+_TEXT = {"content-type": "text/plain"}
+
+AnyAnswer = Answer | WatchAnswer
+
+
+class Api:
+    """The API server in process. `now` gives unix seconds, for the ages in tables."""
+
+    def __init__(self, store: Store, *, now: Callable[[], float]) -> None:
+        self.store = store
+        self.metrics = RequestMetrics()
+        self._now = now
+        self._discovery = Discovery(store.registry, self._schema_of)
+        self._verbs: dict[str, Callable[[Call], AnyAnswer]] = {
+            "GET": self._get,
+            "LIST": self._list,
+            "WATCH": self._watch,
+            "POST": self._create,
+            "PUT": self._replace,
+            "PATCH": self._patch,
+            "DELETE": self._delete,
+            "DELETECOLLECTION": self._delete_collection,
+        }
+
+    def handle(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> AnyAnswer:
+        """Answer a request. `path` includes the query string; header names are in lower case."""
+        bare, query = split_path(path)
+        target = target_of(bare)
+        if target is None:
+            return self._describe(method, bare, headers)
+        verb = _verb_of(method, target, query)
+        try:
+            check_size(body)
+            answer = self._answer(verb, Call(self._type_of(target), target, query, headers, body))
+        except ApiError as error:
+            answer = refusal(error)
+        agent = headers.get("user-agent", "")
+        self.metrics.count(verb, target.plural, target.subresource, answer.status, agent)
+        return answer
+
+    def _describe(self, method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        if path == "/metrics":
+            return Answer(200, self.metrics.text(), {"content-type": METRICS_TYPE})
+        try:
+            found = self._discovery.answer(path, headers.get("accept", ""))
+        except ApiError as error:
+            return refusal(error)
+        if found is None or method not in {"GET", "HEAD"}:
+            return refusal(no_such_path())
+        return found
+
+    def _type_of(self, target: Target) -> ResourceType:
+        """The resource that a path names; 404 if nothing like it is served."""
+        rt = self.store.registry.find(target.group, target.version, target.plural)
+        if rt is None or (target.namespace is not None and not rt.namespaced):
+            raise no_such_path()
+        if rt.namespaced and target.namespace is None and target.name:
+            raise no_such_path()
+        return rt
+
+    def _answer(self, verb: str, call: Call) -> AnyAnswer:
+        answer_verb = self._verbs.get(verb)
+        target = call.target
+        elsewhere = call.rt.namespaced and target.namespace is None
+        if answer_verb is None or (elsewhere and verb not in {"LIST", "WATCH"}):
+            raise method_not_allowed(call.rt, verb.lower())
+        if target.subresource in _OBJECT_SUBRESOURCES:
+            _require_subresource(call)
+            return answer_verb(call)
+        return self._answer_action(verb, call)
+
+    def _answer_action(self, verb: str, call: Call) -> AnyAnswer:
+        """Subresources that are actions: binding, eviction, finalize, log."""
+        subresource = call.target.subresource
+        if call.rt.key == "pods" and subresource == "log" and verb == "GET":
+            self.store.get(call.rt, call.target.namespace, call.target.name)
+            return Answer(200, b"", _TEXT)
+        _require_subresource(call)
+        if subresource == "binding" and verb == "POST":
+            return self._bind(call)
+        if subresource == "eviction" and verb == "POST":
+            return self._evict(call)
+        if subresource == "finalize" and verb == "PUT":
+            return self._replace(call)
+        raise method_not_allowed(call.rt, verb.lower())
+
+    # Reading
+
+    def _get(self, call: Call) -> Answer:
+        target = call.target
+        shape = shape_of(call.headers.get("accept", ""))
+        if target.subresource == "scale":
+            found = self.store.get(call.rt, target.namespace, target.name, subresource="scale")
+        else:
+            found = self.store.get(call.rt, target.namespace, target.name)
+        return rendering.one(call, 200, found, shape, self._now)
+
+    def _list(self, call: Call) -> Answer:
+        shape = shape_of(call.headers.get("accept", ""))
+        check_list(call, self.store.version)
+        found = self.store.list(
+            call.rt,
+            call.target.namespace,
+            labels=call.query.text("labelSelector"),
+            fields=call.query.text("fieldSelector"),
+        )
+        return rendering.listing(call, found.items, found.resource_version, shape, self._now)
+
+    def _watch(self, call: Call) -> WatchAnswer:
+        line = rendering.line_of(call, shape_of(call.headers.get("accept", "")), self._now)
+        streaming_list = check_watch(call)
+        since, bookmarks = call.version(), call.query.flag("allowWatchBookmarks")
+        if since is None and call.query.text("sendInitialEvents") and not streaming_list:
+            since = self.store.version
+        timeout_s = call.query.number("timeoutSeconds")
+        watch = self.store.watch(
+            call.rt,
+            call.target.namespace,
+            labels=call.query.text("labelSelector"),
+            fields=_watched_fields(call),
+            since=since,
+            bookmarks=bookmarks,
+            initial_events=streaming_list,
+        )
+        return WatchAnswer(watch, line, float(timeout_s or WATCH_TIMEOUT_S), bookmarks)
+
+    # Writing
+
+    def _create(self, call: Call) -> Answer:
+        if call.target.name:
+            raise method_not_allowed(call.rt, "post")
+        created = self.store.create(
+            call.rt,
+            call.target.namespace,
+            call.sent_object(),
+            field_validation=call.field_validation(),
+            dry_run=call.dry_run(),
+        )
+        return self._shown(call, 201, created)
+
+    def _replace(self, call: Call) -> Answer:
+        target = call.target
+        stored = self.store.replace(
+            call.rt,
+            target.namespace,
+            target.name,
+            call.sent_object(),
+            subresource=target.subresource,
+            field_validation=call.field_validation(),
+            dry_run=call.dry_run(),
+        )
+        return self._shown(call, 200, stored)
+
+    def _patch(self, call: Call) -> Answer:
+        target = call.target
+        patch, content_type = call.sent_patch()
+        stored = self.store.patch(
+            call.rt,
+            target.namespace,
+            target.name,
+            patch,
+            content_type,
+            subresource=target.subresource,
+            field_validation=call.field_validation(),
+            dry_run=call.dry_run(),
+        )
+        return self._shown(call, 200, stored)
+
+    def _delete(self, call: Call) -> Answer:
+        target = call.target
+        removal = self.store.remove(call.rt, target.namespace, target.name, call.delete_options())
+        if removal.gone and call.rt.key not in _SHOWN_WHEN_GONE:
+            return json_answer(200, success(_details(call.rt, removal.object)))
+        return self._shown(call, 200, removal.object)
+
+    def _delete_collection(self, call: Call) -> Answer:
+        shape = shape_of(call.headers.get("accept", ""))
+        removed = self.store.delete_collection(
+            call.rt,
+            call.target.namespace,
+            call.delete_options(),
+            labels=call.query.text("labelSelector"),
+            fields=call.query.text("fieldSelector"),
+        )
+        return rendering.listing(call, removed, self.store.version, shape, self._now)
+
+    def _bind(self, call: Call) -> Answer:
+        sent = call.sent_object()
+        node = (sent.get("target") or {}).get("name") if isinstance(sent, dict) else None
+        if not isinstance(node, str) or not node:
+            raise bad_request("a Binding has to name its target")
+        if not call.dry_run():
+            self.store.bind(call.target.namespace or "", call.target.name, node)
+        return json_answer(201, _created())
+
+    def _evict(self, call: Call) -> Answer:
+        sent = call.sent_object()
+        options = DeleteOptions.from_body(
+            sent.get("deleteOptions") if isinstance(sent, dict) else None
+        )
+        self.store.remove(call.rt, call.target.namespace, call.target.name, options)
+        return json_answer(201, _created())
+
+    def _shown(self, call: Call, status: int, obj: StoredObject) -> Answer:
+        shape = shape_of(call.headers.get("accept", ""))
+        return rendering.one(call, status, obj, shape, self._now)
+
+    def _schema_of(self, rt: ResourceType) -> dict[str, Any] | None:
+        """The schema that a CRD gives to the version of a resource."""
+        if not rt.custom:
+            return None
+        found = self.store.get(CUSTOM_RESOURCE_DEFINITION, None, rt.key)
+        for version in found["spec"]["versions"]:
+            if version["name"] == rt.version:
+                schema: dict[str, Any] | None = (version.get("schema") or {}).get("openAPIV3Schema")
+                return schema
+        return None
+
+
+def _verb_of(method: str, target: Target, query: Query) -> str:
+    """The verb as kube-apiserver counts it."""
+    if method == "GET":
+        if query.flag("watch") and not target.subresource:
+            return "WATCH"
+        return "GET" if target.name else "LIST"
+    if method == "DELETE" and not target.name:
+        return "DELETECOLLECTION"
+    return method
+
+
+def _require_subresource(call: Call) -> None:
+    subresource = call.target.subresource
+    if subresource and subresource not in call.rt.subresources:
+        raise no_such_path()
+
+
+def _watched_fields(call: Call) -> str:
+    """The field selector; a watch of one object selects it by its name."""
+    fields = call.query.text("fieldSelector")
+    if not call.target.name:
+        return fields
+    only = f"metadata.name={call.target.name}"
+    return f"{fields},{only}" if fields else only
+
+
+def _details(rt: ResourceType, obj: StoredObject) -> dict[str, Any]:
+    details = {"name": obj["metadata"]["name"]}
+    if rt.group:
+        details["group"] = rt.group
+    details["kind"] = rt.plural
+    details["uid"] = obj["metadata"]["uid"]
+    return details
+
+
+def _created() -> dict[str, Any]:
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    }

@@ -1,0 +1,111 @@
+"""From stored objects to the bytes of a response, in the shape that the client asked for.
+
+Lives here: single objects, lists and the lines of watches. The shapes themselves are in
+negotiation.py and tables.py. The JSON of an object is made once, by the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from sandbox.http import tables
+from sandbox.http.answers import Answer
+from sandbox.http.negotiation import (
+    META_API_VERSION,
+    PARTIAL,
+    PARTIAL_LIST,
+    TABLE,
+    as_partial,
+    not_acceptable,
+)
+from sandbox.http.requests import Call
+from sandbox.store.resources import ResourceType
+from sandbox.store.watching import StoredObject, WatchEvent
+
+Now = Callable[[], float]
+Line = Callable[[WatchEvent], bytes]
+
+
+def one(call: Call, status: int, obj: Mapping[str, Any], shape: str, now: Now) -> Answer:
+    """An answer with one object."""
+    if not shape:
+        return Answer(status, json_of(obj))
+    if shape == PARTIAL:
+        return Answer(status, orjson.dumps(as_partial(obj)))
+    if shape == TABLE:
+        include = call.query.text("includeObject")
+        return Answer(status, orjson.dumps(tables.table_of_one(call.rt, obj, now(), include)))
+    raise not_acceptable(f"you requested {shape}, but the requested object is not a list")
+
+
+def listing(
+    call: Call, objects: Sequence[StoredObject], version: int, shape: str, now: Now
+) -> Answer:
+    """An answer with a list."""
+    metadata = {"resourceVersion": str(version)}
+    if not shape:
+        return Answer(200, _list_of(call.rt, metadata, objects))
+    if shape == PARTIAL_LIST:
+        items = [as_partial(obj) for obj in objects]
+        head = {"kind": PARTIAL_LIST, "apiVersion": META_API_VERSION, "metadata": metadata}
+        return Answer(200, orjson.dumps({**head, "items": items}))
+    if shape == TABLE:
+        include = call.query.text("includeObject")
+        body = tables.table(call.rt, objects, metadata, now(), include=include)
+        return Answer(200, orjson.dumps(body))
+    raise not_acceptable(f"you requested {shape}, but the requested object is a list")
+
+
+def line_of(call: Call, shape: str, now: Now) -> Line:
+    """How the events of a watch become lines."""
+    if not shape:
+        return _whole_line
+    if shape == TABLE:
+        return tables.table_lines(call.rt, now, call.query.text("includeObject"))
+    if shape == PARTIAL:
+        return _partial_line
+    raise not_acceptable(f"you requested {shape}, but the events of a watch are not lists")
+
+
+def json_of(obj: Mapping[str, Any]) -> bytes:
+    return obj.json if isinstance(obj, StoredObject) else orjson.dumps(obj)
+
+
+def _whole_line(event: WatchEvent) -> bytes:
+    return event.frame
+
+
+def _partial_line(event: WatchEvent) -> bytes:
+    if event.type == "ERROR":
+        return event.frame
+    return orjson.dumps({"type": event.type, "object": as_partial(event.object)}) + b"\n"
+
+
+def _list_of(
+    rt: ResourceType, metadata: Mapping[str, Any], objects: Sequence[StoredObject]
+) -> bytes:
+    """A list as one document; the items of built-in kinds do not say their kind."""
+    head = {"kind": rt.kind_of_list, "apiVersion": rt.api_version, "metadata": metadata}
+    items = [obj.json for obj in objects] if rt.custom else _without_kind(rt, objects)
+    return orjson.dumps(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
+
+
+def _without_kind(rt: ResourceType, objects: Sequence[StoredObject]) -> list[bytes]:
+    """Cuts the kind off the made JSON where it comes first, as clients send it."""
+    version, kind = rt.api_version.encode(), rt.kind.encode()
+    prefixes = (
+        b'{"apiVersion":"%s","kind":"%s",' % (version, kind),
+        b'{"kind":"%s","apiVersion":"%s",' % (kind, version),
+    )
+    length = len(prefixes[0])
+    return [
+        b"{" + made[length:] if (made := obj.json).startswith(prefixes) else _rest_of(obj)
+        for obj in objects
+    ]
+
+
+def _rest_of(obj: StoredObject) -> bytes:
+    return orjson.dumps({k: v for k, v in obj.items() if k not in {"apiVersion", "kind"}})

@@ -1,0 +1,172 @@
+"""The API server on a socket: HTTP/1.1 by uvicorn, one catch-all ASGI endpoint.
+
+Lives here: reading bodies, sending answers and streams, starting and draining. What is answered
+is decided in api.py. There is no TLS and every bearer token is accepted: it listens on loopback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.types import Message, Receive, Scope, Send
+
+from sandbox.http.answers import Answer, WatchAnswer, refusal
+from sandbox.http.api import Api
+from sandbox.http.requests import BODY_BYTES_MAX
+from sandbox.http.watching import chunks
+from sandbox.store.errors import too_large
+from sandbox.store.watching import Watch
+
+KEEP_ALIVE_S = 3_600  # clients keep connections for long; closing one under a request is a race
+DRAIN_S = 5
+BACKLOG = 1_024
+HOST = "127.0.0.1"
+_HEADERS_READ = frozenset({b"accept", b"content-type", b"user-agent"})
+
+
+class ClusterEndpoint:
+    """The ASGI face of an `Api`. `close_streams` ends every watch, so that a server can drain."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._watches: set[Watch] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        body = await _body(receive) if method != "GET" else b""
+        if body is None:
+            await _send(send, refusal(too_large("Request entity too large: limit is 3145728")))
+            return
+        raw = scope.get("raw_path") or scope["path"].encode()
+        query = scope["query_string"]
+        path = (raw + b"?" + query if query else raw).decode("latin-1")
+        answer = self._api.handle(method, path, _headers(scope), body)
+        if isinstance(answer, Answer):
+            await _send(send, answer)
+        else:
+            await self._stream(answer, receive, send)
+
+    def close_streams(self) -> None:
+        for watch in tuple(self._watches):
+            watch.close()
+
+    async def _stream(self, answer: WatchAnswer, receive: Receive, send: Send) -> None:
+        watch = answer.watch
+        self._watches.add(watch)
+        await send(_start(answer.status, answer.headers))
+        gone = asyncio.create_task(_close_when_gone(receive, watch))
+        try:
+            async for chunk in chunks(answer):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            gone.cancel()
+            watch.close()
+            self._watches.discard(watch)
+
+
+def application(endpoint: ClusterEndpoint) -> Starlette:
+    """The ASGI application: everything goes to one endpoint."""
+    return Starlette(routes=[Mount("/", app=endpoint)])
+
+
+@asynccontextmanager
+async def serving(api: Api, *, port: int = 0) -> AsyncIterator[int]:
+    """Serve on loopback while the context lasts; yields the port. Drains streams at the end."""
+    listener = socket.create_server((HOST, port), backlog=BACKLOG)
+    endpoint = ClusterEndpoint(api)
+    server = _Server(
+        uvicorn.Config(
+            application(endpoint),
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=DRAIN_S,
+        )
+    )
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        await server.wait_started(task)
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        endpoint.close_streams()
+        await task
+        listener.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that leaves the signals to the process it runs in."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._running = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._running.set()
+
+    async def wait_started(self, task: asyncio.Task[None]) -> None:
+        """Return when requests are answered; raises what kept the server from starting."""
+        started = asyncio.create_task(self._running.wait())
+        await asyncio.wait({started, task}, return_when=asyncio.FIRST_COMPLETED)
+        started.cancel()
+        if task.done():
+            task.result()
+            raise RuntimeError("the HTTP server stopped before it was ready")
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body, or None when it is over the limit."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message.get("more_body"):
+        parts, length = [body], len(body)
+        while message.get("more_body"):
+            message = await receive()
+            parts.append(message.get("body", b""))
+            length += len(parts[-1])
+            if length > BODY_BYTES_MAX:
+                return None
+        body = b"".join(parts)
+    return body
+
+
+async def _close_when_gone(receive: Receive, watch: Watch) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    watch.close()
+
+
+async def _send(send: Send, answer: Answer) -> None:
+    await send(_start(answer.status, answer.headers, len(answer.body)))
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _start(status: int, headers: Mapping[str, str], length: int | None = None) -> Message:
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    if length is not None:
+        pairs.append((b"content-length", b"%d" % length))
+    return {"type": "http.response.start", "status": status, "headers": pairs}
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers that the API looks at."""
+    found: list[tuple[bytes, bytes]] = scope["headers"]
+    return {
+        name.decode(): value.decode("latin-1") for name, value in found if name in _HEADERS_READ
+    }
