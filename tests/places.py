@@ -1,4 +1,4 @@
-"""Where tests find inputs that nobody on this project wrote; a test skips where they are missing."""
+"""Where tests find inputs that nobody on this project wrote; without them a test skips."""
 
 from __future__ import annotations
 

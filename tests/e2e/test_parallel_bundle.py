@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -19,10 +18,10 @@ WIDTHS = {"width1": "2", "width2": "5", "width3": "4"}
 
 
 @pytest.fixture
-async def parallel(cluster: Cluster) -> AsyncIterator[Cluster]:
+def parallel(cluster: Cluster) -> Cluster:
     """The cluster with the real bundle in its bundle root."""
     shutil.copy(corpus(BUNDLE), cluster.system.bundles / BUNDLE)
-    yield cluster
+    return cluster
 
 
 def spec(fusion: dict[str, Any], **more: Any) -> dict[str, Any]:
