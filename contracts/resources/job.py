@@ -12,6 +12,8 @@ from typing import Final
 
 from pydantic import ConfigDict, Field
 
+from contracts.labels import JOB_NAME_MAX_CHARS
+
 from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
@@ -35,9 +37,6 @@ from .fields import (
     rules,
 )
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
-
-JOB_NAME_CHARS_MAX: Final = 50
-"""`<job>-<pe>-<launch digest>` must fit into a label value (63 characters)."""
 
 PARALLEL_REGIONS_MAX: Final = 1024
 
@@ -353,11 +352,11 @@ class JobStatus(Fields):
 
 NAME_RULE = Rule(
     rule=(
-        f"size(self.metadata.name) <= {JOB_NAME_CHARS_MAX} && "
+        f"size(self.metadata.name) <= {JOB_NAME_MAX_CHARS} && "
         "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')"
     ),
     message=(
-        f"metadata.name must be at most {JOB_NAME_CHARS_MAX} characters: a lower-case letter, then "
+        f"metadata.name must be at most {JOB_NAME_MAX_CHARS} characters: a lower-case letter, then "
         "lower-case letters, digits and '-', not ending with '-'"
     ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ import yaml
 
 from contracts.resources import CUSTOM_RESOURCES, GROUP
 from contracts.resources.crds import custom_resource_definitions
+from tests.places import ROOT
 
-CRD_FOLDER = Path(__file__).parents[4] / "deploy" / "crds"
+CRD_FOLDER = ROOT / "deploy" / "crds"
 DEFINITIONS = {crd["metadata"]["name"]: crd for crd in custom_resource_definitions()}
 
 TYPING = {"type", "format", "nullable", "enum", "pattern", "x-kubernetes-int-or-string"}
