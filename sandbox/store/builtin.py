@@ -45,15 +45,16 @@ class BuiltinStrategy:
             "configmaps": config_maps.change_causes,
         }.get(rt.key, _no_change_causes)
 
-    def admit_new(self, obj: Body, *, field_validation: str) -> Body:
+    def unknown_fields(self, obj: Body) -> list[str]:
+        return []
+
+    def admit_new(self, obj: Body) -> Body:
         return self._admit(obj)
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
         return self._causes(obj)
 
-    def admit_change(
-        self, obj: Body, old: Mapping[str, Any], *, subresource: str, field_validation: str
-    ) -> Body:
+    def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         if subresource == "status":
             return _restored(obj, old, ("spec",))
         if subresource == "finalize":

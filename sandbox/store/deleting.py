@@ -163,9 +163,7 @@ def _namespace_terminating(
     return {**current, "metadata": meta, "status": status}
 
 
-def _decide_gracefully(
-    pod: Mapping[str, Any], options: DeleteOptions, now: float
-) -> Deletion:
+def _decide_gracefully(pod: Mapping[str, Any], options: DeleteOptions, now: float) -> Deletion:
     meta = pod["metadata"]
     if "deletionTimestamp" in meta:
         return _shorten_grace(pod, options)

@@ -140,10 +140,26 @@ def invalid(
     details = _details(rt, name)
     details["kind"] = kind
     details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field}
-        for cause in causes
+        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
     return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {said}', details)
+
+
+def unknown_fields(rt: Named, version: str, paths: Sequence[str]) -> ApiError:
+    """400: fieldValidation=Strict and fields that the schema does not know."""
+    text = f'{rt.kind} in version "{version}" cannot be handled as a {rt.kind}: '
+    return bad_request(text + _strict_error(paths))
+
+
+def patch_with_unknown_fields(patch: str, paths: Sequence[str]) -> ApiError:
+    """422: the same for what a patch would lead to."""
+    cause = invalid_value("patch", patch, _strict_error(paths))
+    details = {"causes": [{"reason": cause.reason, "message": cause.message, "field": "patch"}]}
+    return ApiError(422, "Invalid", f' "" is invalid: {cause}', details)
+
+
+def _strict_error(paths: Sequence[str]) -> str:
+    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in paths)
 
 
 def patch_rejected(why: str) -> ApiError:

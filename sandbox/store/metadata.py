@@ -26,8 +26,27 @@ from sandbox.store.resources import ResourceType
 from sandbox.store.timestamps import rfc3339
 
 Body = dict[str, Any]
-_KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
-_NOT_OURS = ("selfLink", "managedFields")
+_KEPT = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_KNOWN = frozenset(
+    {
+        *_KEPT,
+        "annotations",
+        "finalizers",
+        "generateName",
+        "labels",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+    }
+)
+_NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
 _STRING_MAPS = ("labels", "annotations")
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
@@ -74,7 +93,9 @@ def _readable(meta: Body) -> Body:
         if values is None:
             meta.pop(field, None)
         elif not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-            raise bad_request(f"cannot unmarshal metadata.{field}: it has to map strings to strings")
+            raise bad_request(
+                f"cannot unmarshal metadata.{field}: it has to map strings to strings"
+            )
     for field in ("finalizers", "ownerReferences"):
         if not meta.get(field):
             meta.pop(field, None)
@@ -83,9 +104,14 @@ def _readable(meta: Body) -> Body:
     for field in ("name", "generateName", "namespace", "uid", "resourceVersion"):
         if not isinstance(meta.get(field, ""), str):
             raise bad_request(f"cannot unmarshal metadata.{field}: it has to be a string")
-    for field in _NOT_OURS:
-        meta.pop(field, None)
-    return meta
+    return meta if _KNOWN.issuperset(meta) else {k: v for k, v in meta.items() if k in _KNOWN}
+
+
+def unknown_fields(body: Any) -> list[str]:
+    """Paths in the metadata of what was sent that no object has."""
+    meta = body.get("metadata") if isinstance(body, dict) else None
+    names = meta if isinstance(meta, dict) else {}
+    return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
 
 
 def place(rt: ResourceType, namespace: str | None, obj: Body) -> None:
@@ -141,7 +167,11 @@ def check_same_object(obj: Body, old: Mapping[str, Any]) -> None:
 
 def check_version(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
     """409 if the change is based on another version than the stored one."""
-    meta, name, stored = obj["metadata"], old["metadata"]["name"], old["metadata"]["resourceVersion"]
+    meta, name, stored = (
+        obj["metadata"],
+        old["metadata"]["name"],
+        old["metadata"]["resourceVersion"],
+    )
     sent = meta.get("resourceVersion") or ""
     if sent in {"", "0"}:
         if rt.key not in _UNCONDITIONAL:
@@ -155,6 +185,14 @@ def check_version(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
     elif sent != stored:
         raise conflict(rt, name)
     meta["resourceVersion"] = stored
+
+
+def check_uid(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
+    """409 if a PUT names another incarnation of the object."""
+    sent, stored = obj["metadata"].get("uid"), old["metadata"]["uid"]
+    if sent and sent != stored:
+        why = f"Precondition failed: UID in precondition: {sent}, UID in object meta: {stored}"
+        raise conflict(rt, old["metadata"]["name"], why)
 
 
 def keep_identity(obj: Body, old: Mapping[str, Any]) -> None:
@@ -194,9 +232,9 @@ def count_generation(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> Non
     """Let the generation rise if more than metadata and status changed."""
     if "generation" not in obj["metadata"]:
         return
-    ignored = {"metadata", "status"} if rt.key == "pods" or "status" in rt.subresources else {
-        "metadata"
-    }
+    ignored = (
+        {"metadata", "status"} if rt.key == "pods" or "status" in rt.subresources else {"metadata"}
+    )
     mine = {key: value for key, value in obj.items() if key not in ignored}
     theirs = {key: value for key, value in old.items() if key not in ignored}
     if not same(mine, theirs):

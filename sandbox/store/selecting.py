@@ -132,9 +132,7 @@ def _exists(key: str, *, wanted: bool) -> Predicate:
     return lambda labels: (key in labels) is wanted
 
 
-def _field_requirement(
-    part: str, known: tuple[str, ...]
-) -> tuple[str, str | None, Predicate]:
+def _field_requirement(part: str, known: tuple[str, ...]) -> tuple[str, str | None, Predicate]:
     found = _FIELD.match(part.strip())
     if found is None:
         raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")

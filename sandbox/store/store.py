@@ -1,39 +1,36 @@
 """The store: every request that an API server answers about objects, as a method.
 
 Order of a write: what was sent is made readable (metadata.py), the strategy of the resource admits
-it (strategies.py), it is validated, stored under the next resourceVersion (tables.py), and watches
+it (strategies.py), it is validated, stored under the next resourceVersion (state.py), and watches
 are told. Objects are never changed after they were stored, and what the methods return is shared
 with everybody: treat it as frozen. What is passed in belongs to the store from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.store import deleting, metadata, pods, services
-from sandbox.store.builtin import BuiltinStrategy
+import orjson
+
+from sandbox.store import deleting, errors, metadata, pods, scaling
 from sandbox.store.deleting import DeleteOptions
-from sandbox.store.errors import (
-    Cause,
-    already_exists,
-    conflict,
-    forbidden,
-    invalid,
-    not_found,
-)
+from sandbox.store.errors import Cause
 from sandbox.store.naming import metadata_causes
 from sandbox.store.patching import patched
-from sandbox.store.resources import BUILTIN, NAMESPACE, POD, Registry, ResourceType
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, POD, ResourceType
 from sandbox.store.selecting import selector_of
-from sandbox.store.strategies import Body, Strategy
-from sandbox.store.tables import Table
+from sandbox.store.state import State
+from sandbox.store.strategies import Body
 from sandbox.store.timestamps import rfc3339
 from sandbox.store.watching import StoredObject, Watch
 
 GENERATE_NAME_TRIES_MAX = 8
+Objects = list[StoredObject]  # an alias because Store.list hides the builtin in annotations
+Dependents = list[tuple[ResourceType, StoredObject]]
 FIRST_NAMESPACES = ("default", "kube-system")
+STRICT = "Strict"
 
 
 @dataclass(frozen=True)
@@ -66,20 +63,18 @@ class Store:
         new_uid: Callable[[], str],
         history_max: int = 20_000,
     ) -> None:
-        self.registry = Registry()
-        self.version = 0
+        self._state = State(now=now, history_max=history_max)
+        self.registry = self._state.registry
         self._now = now
         self._new_uid = new_uid
-        self._history_max = history_max
-        self._addresses = services.Addresses()
-        self._tables: dict[str, Table] = {}
-        self._strategies: dict[str, Strategy] = {}
-        for rt in BUILTIN:
-            self._tables[rt.key] = Table(rt, history_max)
-            self._strategies[rt.key] = BuiltinStrategy(rt, self._addresses)
         for name in FIRST_NAMESPACES:
             self.create(NAMESPACE, None, {"metadata": {"name": name}})
         self.cluster_uid: str = self.get(NAMESPACE, None, "kube-system")["metadata"]["uid"]
+
+    @property
+    def version(self) -> int:
+        """The newest resourceVersion."""
+        return self._state.version
 
     # Reading
 
@@ -87,19 +82,22 @@ class Store:
         self, rt: ResourceType, namespace: str | None, name: str, *, subresource: str = ""
     ) -> StoredObject:
         """The object, or its Scale with `subresource="scale"`. 404 if there is none."""
-        return self._existing(rt, namespace, name)
+        obj = self._state.existing(rt, namespace, name)
+        return self._scale(rt, obj) if subresource == "scale" else obj
 
     def list(
         self, rt: ResourceType, namespace: str | None, *, labels: str = "", fields: str = ""
     ) -> Listing:
         """What matches in one namespace, or in all (None), ordered by namespace and name."""
         selector = selector_of(rt, labels, fields)
-        return Listing(self._table(rt).select(namespace, selector), self.version)
+        return Listing(self._state.table(rt).select(namespace, selector), self.version)
 
-    def dependents(self, uid: str) -> list[tuple[ResourceType, StoredObject]]:
+    def dependents(self, uid: str) -> Dependents:
         """Everything that names `uid` among its owners."""
         return [
-            (table.rt, obj) for table in self._tables.values() for obj in table.dependents(uid)
+            (table.rt, obj)
+            for table in self._state.tables.values()
+            for obj in table.dependents(uid)
         ]
 
     def watch(
@@ -119,7 +117,7 @@ class Store:
         Without it (or with 0): ADDED for what exists, then changes. `initial_events` does the
         same and marks the end of what existed with an annotated bookmark (a streaming list).
         """
-        table = self._table(rt)
+        table = self._state.table(rt)
         selector = selector_of(rt, labels, fields)
         watch = Watch(
             rt,
@@ -131,10 +129,11 @@ class Store:
         )
         if initial_events or not since:
             watch.begin_with(table.select(namespace, selector), announce_end=initial_events)
-        elif (missed := table.history.since(since)) is None:
-            watch.expire(since, table.history.forgotten)
-            return watch
         else:
+            missed = table.history.since(since)
+            if missed is None:
+                watch.expire(since, table.history.forgotten)
+                return watch
             for change in missed:
                 watch.receive(change)
         table.watches[watch] = None
@@ -142,7 +141,7 @@ class Store:
 
     def forget_history(self) -> None:
         """Compact: watches can no longer start before the current version."""
-        for table in self._tables.values():
+        for table in self._state.tables.values():
             table.history.forget_all(self.version)
 
     # Writing
@@ -160,18 +159,19 @@ class Store:
         obj = metadata.typed(rt, body)
         metadata.place(rt, namespace, obj)
         self._require_namespace(rt, namespace, obj["metadata"].get("name", ""))
-        strategy = self._strategies[rt.key]
+        if field_validation == STRICT:
+            self._refuse_unknown(rt, body, obj)
+        strategy = self._state.strategy(rt)
         self._name(rt, obj)
-        obj = strategy.admit_new(obj, field_validation=field_validation)
+        obj = strategy.admit_new(obj)
         causes = metadata_causes(rt, obj["metadata"]) + strategy.causes_against_new(obj)
-        self._refuse(rt, obj, causes)
-        metadata.refuse_version_on_create(obj)
         meta = obj["metadata"]
-        if self._table(rt).get(meta.get("namespace", ""), meta["name"]) is not None:
-            raise already_exists(rt, meta["name"])
-        if dry_run:
-            return StoredObject(obj, 0)
-        return self._commit(rt, obj, None)
+        if causes:
+            raise errors.invalid(rt, meta["name"], causes)
+        metadata.refuse_version_on_create(obj)
+        if self._state.table(rt).get(meta.get("namespace", ""), meta["name"]) is not None:
+            raise errors.already_exists(rt, meta["name"])
+        return StoredObject(obj, 0) if dry_run else self._state.commit(rt, obj, None)
 
     def replace(
         self,
@@ -185,16 +185,17 @@ class Store:
         dry_run: bool = False,
     ) -> StoredObject:
         """PUT. A uid in the body has to be that of the object (409)."""
-        old = self._existing(rt, namespace, name)
+        old = self._state.existing(rt, namespace, name)
+        if subresource == "scale":
+            scaled = scaling.scaled(old, body, self._state.scale_paths(rt))
+            changed = self.replace(rt, namespace, name, scaled, dry_run=dry_run)
+            return self._scale(rt, changed)
         obj = metadata.typed(rt, body)
-        sent_uid = obj["metadata"].get("uid")
-        if sent_uid and sent_uid != old["metadata"]["uid"]:
-            why = (
-                f"Precondition failed: UID in precondition: {sent_uid}, UID in object meta: "
-                f"{old['metadata']['uid']}"
-            )
-            raise conflict(rt, name, why)
-        return self._change(rt, namespace, old, obj, subresource, field_validation, dry_run)
+        metadata.place(rt, namespace, obj)
+        metadata.check_uid(rt, obj, old)
+        if field_validation == STRICT:
+            self._refuse_unknown(rt, body, obj)
+        return self._change(rt, old, obj, subresource=subresource, dry_run=dry_run)
 
     def patch(
         self,
@@ -209,9 +210,16 @@ class Store:
         dry_run: bool = False,
     ) -> StoredObject:
         """PATCH with an already decoded `patch`; see patching.py for the types."""
-        old = self._existing(rt, namespace, name)
-        obj = metadata.typed(rt, patched(rt, old, patch, content_type))
-        return self._change(rt, namespace, old, obj, subresource, field_validation, dry_run)
+        old = self._state.existing(rt, namespace, name)
+        if subresource == "scale":
+            scale = patched(rt, self._scale(rt, old), patch, content_type)
+            return self.replace(rt, namespace, name, scale, subresource="scale", dry_run=dry_run)
+        body = patched(rt, old, patch, content_type)
+        obj = metadata.typed(rt, body)
+        metadata.place(rt, namespace, obj)
+        if field_validation == STRICT and (unknown := self._unknown(rt, body, obj)):
+            raise errors.patch_with_unknown_fields(orjson.dumps(patch).decode(), unknown)
+        return self._change(rt, old, obj, subresource=subresource, dry_run=dry_run)
 
     def delete(
         self,
@@ -232,7 +240,8 @@ class Store:
         options: DeleteOptions | None = None,
     ) -> Removal:
         """As `delete`, with the last state of what is gone."""
-        return self._remove(rt, self._existing(rt, namespace, name), options or DeleteOptions())
+        obj = self._state.existing(rt, namespace, name)
+        return self._remove(rt, obj, options or DeleteOptions())
 
     def delete_collection(
         self,
@@ -242,7 +251,7 @@ class Store:
         *,
         labels: str = "",
         fields: str = "",
-    ) -> list[StoredObject]:
+    ) -> Objects:
         """DELETE of everything that matches; the result is what was found."""
         found = self.list(rt, namespace, labels=labels, fields=fields).items
         for obj in found:
@@ -251,113 +260,94 @@ class Store:
 
     def bind(self, namespace: str, name: str, node: str) -> StoredObject:
         """POST pods/binding: give a Pod its node; 409 if it has one or is being deleted."""
-        pod = self._existing(POD, namespace, name)
+        pod = self._state.existing(POD, namespace, name)
         if pod["metadata"].get("deletionTimestamp"):
-            raise conflict(
-                POD, name, f"pod {name} is being deleted, cannot be assigned to a host"
-            )
+            why = f"pod {name} is being deleted, cannot be assigned to a host"
+            raise errors.conflict(POD, name, why)
         if assigned := pod["spec"].get("nodeName"):
-            raise conflict(POD, name, f'pod {name} is already assigned to node "{assigned}"')
-        obj = pods.bound(pod, node, rfc3339(self._now()))
-        obj["metadata"] = dict(pod["metadata"])
-        return self._commit(POD, obj, pod)
+            why = f'pod {name} is already assigned to node "{assigned}"'
+            raise errors.conflict(POD, name, why)
+        return self._state.commit(POD, pods.bound(pod, node, rfc3339(self._now())), pod)
+
+    def evict(self, namespace: str, name: str, options: DeleteOptions | None = None) -> Removal:
+        """POST pods/eviction: there are no disruption budgets, so it is a DELETE."""
+        return self.remove(POD, namespace, name, options)
 
     # Below: how the above is done
-
-    def _table(self, rt: ResourceType) -> Table:
-        return self._tables[rt.key]
-
-    def _existing(self, rt: ResourceType, namespace: str | None, name: str) -> StoredObject:
-        table = self._tables.get(rt.key)
-        found = table.get(namespace or "", name) if table else None
-        if found is None:
-            raise not_found(rt, name)
-        return found
 
     def _require_namespace(self, rt: ResourceType, namespace: str | None, name: str) -> None:
         if not rt.namespaced:
             return
-        found = self._tables[NAMESPACE.key].get("", namespace or "")
-        if found is None:
-            raise not_found(NAMESPACE, namespace or "")
-        if found["metadata"].get("deletionTimestamp"):
-            cause = Cause(
-                "metadata.namespace",
-                f"namespace {namespace} is being terminated",
-                "NamespaceTerminating",
-            )
-            why = (
-                f"unable to create new content in namespace {namespace} because it is being "
-                "terminated"
-            )
-            raise forbidden(rt, name, why, [cause])
+        found = self._state.existing(NAMESPACE, None, namespace or "")
+        if not found["metadata"].get("deletionTimestamp"):
+            return
+        ending = f"namespace {namespace} is being terminated"
+        why = (
+            f"unable to create new content in namespace {namespace} because it is being terminated"
+        )
+        cause = Cause("metadata.namespace", ending, "NamespaceTerminating")
+        raise errors.forbidden(rt, name, why, [cause])
+
+    def _refuse_unknown(self, rt: ResourceType, body: Any, obj: Body) -> None:
+        if unknown := self._unknown(rt, body, obj):
+            raise errors.unknown_fields(rt, rt.version, unknown)
+
+    def _unknown(self, rt: ResourceType, body: Any, obj: Body) -> tuple[str, ...]:
+        known_to = self._state.strategy(rt)
+        return (*metadata.unknown_fields(body), *known_to.unknown_fields(obj))
 
     def _name(self, rt: ResourceType, obj: Body) -> None:
-        generated = not obj["metadata"].get("name")
-        for _ in range(GENERATE_NAME_TRIES_MAX):
+        """Give a new object its identity; a generated name is tried again while it is taken."""
+        meta = obj["metadata"]
+        generated = not meta.get("name")
+        table = self._state.table(rt)
+        for _ in range(GENERATE_NAME_TRIES_MAX if generated else 1):
+            if generated:
+                meta.pop("name", None)
             metadata.begin(rt, obj, uid=self._new_uid(), now=self._now())
-            meta = obj["metadata"]
-            taken = self._table(rt).get(meta.get("namespace", ""), meta["name"])
-            if not generated or taken is None:
+            if table.get(meta.get("namespace", ""), meta["name"]) is None:
                 return
-            meta.pop("name")
-        metadata.begin(rt, obj, uid=self._new_uid(), now=self._now())
 
     def _change(
-        self,
-        rt: ResourceType,
-        namespace: str | None,
-        old: StoredObject,
-        obj: Body,
-        subresource: str,
-        field_validation: str,
-        dry_run: bool,
+        self, rt: ResourceType, old: StoredObject, obj: Body, *, subresource: str, dry_run: bool
     ) -> StoredObject:
         metadata.check_same_object(obj, old)
-        metadata.place(rt, namespace, obj)
         metadata.check_version(rt, obj, old)
-        strategy = self._strategies[rt.key]
-        obj = strategy.admit_change(
-            obj, old, subresource=subresource, field_validation=field_validation
-        )
-        obj["metadata"] = dict(obj["metadata"])
+        strategy = self._state.strategy(rt)
+        obj = strategy.admit_change(obj, old, subresource=subresource)
         metadata.keep_identity(obj, old)
         metadata.count_generation(rt, obj, old)
         if metadata.same(obj, old):
             return old
         causes = metadata.change_causes(rt, obj, old)
         causes += strategy.causes_against_change(obj, old, subresource=subresource)
-        self._refuse(rt, obj, causes)
+        if causes:
+            raise errors.invalid(rt, obj["metadata"]["name"], causes)
         if dry_run:
             return StoredObject(obj, old.version)
         if deleting.leaves_with(obj, old):
-            self._forget(rt, old)
+            self._state.forget(rt, old)
             return StoredObject(obj, old.version)
-        return self._commit(rt, obj, old)
+        return self._state.commit(rt, obj, old)
 
     def _remove(self, rt: ResourceType, obj: StoredObject, options: DeleteOptions) -> Removal:
         decision = deleting.decide(rt, obj, options, self._now())
         if options.dry_run:
             return Removal(obj, decision.gone)
         if decision.marked is not None and not metadata.same(decision.marked, obj):
-            obj = self._commit(rt, decision.marked, obj)
+            obj = self._state.commit(rt, decision.marked, obj)
         if decision.gone:
-            obj = self._forget(rt, obj)
+            obj = self._state.forget(rt, obj)
+        elif rt.key == CUSTOM_RESOURCE_DEFINITION.key:
+            return Removal(obj, self._clear_definition(obj))
         return Removal(obj, decision.gone)
 
-    def _refuse(self, rt: ResourceType, obj: Mapping[str, Any], causes: list[Cause]) -> None:
-        if causes:
-            raise invalid(rt, obj["metadata"]["name"], causes)
+    def _clear_definition(self, definition: StoredObject) -> bool:
+        """Delete every object of a definition; whether the definition itself is gone."""
+        table = self._state.tables[definition["metadata"]["name"]]
+        for obj in self.list(table.rt, None).items:
+            self._remove(table.rt, obj, DeleteOptions())
+        return self._state.complete_definition(definition)
 
-    def _commit(self, rt: ResourceType, obj: Body, old: StoredObject | None) -> StoredObject:
-        self.version += 1
-        obj["metadata"] = {**obj["metadata"], "resourceVersion": str(self.version)}
-        stored = StoredObject(obj, self.version)
-        self._table(rt).put(stored, old)
-        return stored
-
-    def _forget(self, rt: ResourceType, obj: StoredObject) -> StoredObject:
-        self.version += 1
-        if rt.key == "services":
-            self._addresses.release(obj)
-        return self._table(rt).remove(obj, self.version)
+    def _scale(self, rt: ResourceType, obj: StoredObject) -> StoredObject:
+        return StoredObject(scaling.scale_of(obj, self._state.scale_paths(rt)), obj.version)

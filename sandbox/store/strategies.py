@@ -18,7 +18,11 @@ Body = dict[str, Any]
 class Strategy(Protocol):
     """What is special about the objects of one resource."""
 
-    def admit_new(self, obj: Body, *, field_validation: str) -> Body:
+    def unknown_fields(self, obj: Body) -> list[str]:
+        """Paths that the schema does not know; always none where there is no schema."""
+        ...
+
+    def admit_new(self, obj: Body) -> Body:
         """The object as it will be stored: defaulted, pruned, without what may not be sent."""
         ...
 
@@ -26,9 +30,7 @@ class Strategy(Protocol):
         """What is wrong with a new object."""
         ...
 
-    def admit_change(
-        self, obj: Body, old: Mapping[str, Any], *, subresource: str, field_validation: str
-    ) -> Body:
+    def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         """The changed object as it will be stored, limited to what `subresource` may write."""
         ...
 

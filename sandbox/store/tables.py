@@ -29,6 +29,10 @@ class Table:
         objects = self._namespaces.get(namespace)
         return objects.get(name) if objects else None
 
+    @property
+    def empty(self) -> bool:
+        return not self._namespaces
+
     def select(self, namespace: str | None, selector: Selector) -> list[StoredObject]:
         """What matches, ordered by `namespace/name` as etcd orders its keys."""
         if namespace is None:

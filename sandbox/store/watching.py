@@ -69,9 +69,7 @@ class Change:
 
     __slots__ = ("event", "namespace", "previous", "version")
 
-    def __init__(
-        self, event: WatchEvent, namespace: str, previous: StoredObject | None
-    ) -> None:
+    def __init__(self, event: WatchEvent, namespace: str, previous: StoredObject | None) -> None:
         self.event = event
         self.namespace = namespace
         self.previous = previous
@@ -188,7 +186,9 @@ class Watch:
                 return event
             return WatchEvent(seen_as, event.object, change.version)
         if was_seen and change.previous is not None:
-            return WatchEvent("DELETED", at_version(change.previous, change.version), change.version)
+            return WatchEvent(
+                "DELETED", at_version(change.previous, change.version), change.version
+            )
         return None
 
     def _push(self, event: WatchEvent) -> None:

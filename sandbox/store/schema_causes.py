@@ -1,0 +1,96 @@
+"""What the JSON schema library found wrong, in the words of the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from sandbox.store.errors import Cause, invalid_value, not_supported, required, too_long, too_many
+from sandbox.store.errors import type_invalid as _type_invalid
+
+ROOT = "<nil>"  # how Kubernetes prints the path of the object itself
+
+
+def path_text(steps: Iterable[str | int]) -> str:
+    """`spec.ports[1].name`"""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def cause_of(error: jsonschema_rs.ValidationError) -> Cause:
+    """One violation as a cause with path, reason and message."""
+    path = path_text(error.instance_path)
+    kind, value = error.kind.name, error.instance
+    details: dict[str, Any] = error.kind.as_dict()
+    shown_at = path or ROOT
+    if kind == "required":
+        missing = str(details["property"])
+        return required(f"{path}.{missing}" if path else missing)
+    if kind == "type":
+        return _wrong_type(error, path)
+    if kind == "enum":
+        return not_supported(shown_at, value, details["options"])
+    if kind == "maxLength":
+        return too_long(shown_at, int(details["limit"]))
+    if kind == "maxItems" and isinstance(value, list):
+        return too_many(shown_at, len(value), int(details["limit"]))
+    said = _sentence(kind, details, error.message)
+    body = f"{path or ROOT} in body {said}"
+    if kind in {"anyOf", "oneOfNotValid", "oneOfMultipleValid", "not"}:
+        body = f'"{path}" {said}'
+    return invalid_value(shown_at, value, body)
+
+
+def _wrong_type(error: jsonschema_rs.ValidationError, path: str) -> Cause:
+    wanted = [name for name in _names(error.kind.as_dict().get("types")) if name != "null"]
+    found = json_type(error.instance)
+    text = ",".join(wanted) if wanted else str(error.message)
+    detail = f'{path or ROOT} in body must be of type {text}: "{found}"'
+    return _type_invalid(path or ROOT, found, detail)
+
+
+def _names(types: Any) -> list[str]:
+    return [types] if isinstance(types, str) else [str(item) for item in types or ()]
+
+
+def json_type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _sentence(kind: str, details: Mapping[str, Any], message: str) -> str:
+    limit = details.get("limit")
+    sentences = {
+        "minimum": f"should be greater than or equal to {limit}",
+        "maximum": f"should be less than or equal to {limit}",
+        "exclusiveMinimum": f"should be greater than {limit}",
+        "exclusiveMaximum": f"should be less than {limit}",
+        "minLength": f"should be at least {limit} chars long",
+        "minItems": f"should have at least {limit} items",
+        "minProperties": f"should have at least {limit} properties",
+        "maxProperties": f"should have at most {limit} properties",
+        "multipleOf": f"should be a multiple of {details.get('multiple_of')}",
+        "pattern": f"should match '{details.get('pattern')}'",
+        "format": f"must be of type {details.get('format')}",
+        "anyOf": "must validate at least one schema (anyOf)",
+        "oneOfNotValid": "must validate one and only one schema (oneOf). Found none valid",
+        "oneOfMultipleValid": "must validate one and only one schema (oneOf). Found 2 valid",
+        "not": "must not validate the schema (not)",
+    }
+    return sentences.get(kind, message)
