@@ -1,4 +1,4 @@
-"""Secondary indexes: entries under values, kept in order of their refs. Who is newer: `table.py`."""
+"""Secondary indexes: entries under values, in order of their refs. Who is newer: `table.py`."""
 
 from __future__ import annotations
 

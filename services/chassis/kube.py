@@ -339,7 +339,7 @@ def _status_of(response: Response) -> Json:
 
 def _refusal(code: int, status: Json, headers: Mapping[str, str]) -> ChassisError:
     reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-    if code in _AGAIN or code >= 500 and code != HTTPStatus.NOT_IMPLEMENTED:
+    if code in _AGAIN or (code >= 500 and code != HTTPStatus.NOT_IMPLEMENTED):
         # These say that nothing was done; other 5xx may come after the write.
         outcome_unknown = code not in _AGAIN
         wish = headers.get("retry-after", "")
