@@ -338,6 +338,9 @@ class ProcessingElementStatus(Fields):
     content_id: Text | None = Field(
         default=None, description="SHA-256 of what the newest launch runs, hex."
     )
+    restarts: int | None = Field(
+        default=None, ge=0, description="Restarts in a row after failures; they space the next."
+    )
     connectivity: Connectivity | None = Field(
         default=None, description="How many of the PE's connections are up, as it reports."
     )

@@ -1,0 +1,61 @@
+"""The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
+
+A failed effect backs off under its own value, so a value says exactly what makes it worth trying
+anew: `CreatePod.pe_generation` is there because a corrected PE spec deserves a new attempt at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.pod_state_machine.core.snapshot import PeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePod:
+    """Create the pod of one launch.
+
+    `believed_gone` are names of earlier pods that the snapshot does not show: each is confirmed to
+    be gone (or over) before this launch is created.
+    """
+
+    name: str
+    launch: int
+    content_id: str
+    pe_uid: str
+    pe_generation: int
+    believed_gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Delete one pod under its uid.
+
+    `believed_gone_owner` is the uid of the PE that controlled it and seems to be gone, which is
+    confirmed first; empty when its owner is the PE of the snapshot.
+    """
+
+    name: str
+    uid: str
+    reason: str
+    believed_gone_owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPeStatus:
+    """Write a PE's status under the version that the decision saw."""
+
+    pe_uid: str
+    status: PeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePodsOfJob:
+    """Delete every pod that carries a job's uid; the job is confirmed to be gone or deleting."""
+
+    job: str
+    job_uid: str
+
+
+Effect = CreatePod | DeletePod | PatchPeStatus | DeletePodsOfJob
+EFFECTS = (CreatePod, DeletePod, PatchPeStatus, DeletePodsOfJob)

@@ -1,0 +1,178 @@
+"""What a decision may look at: one PE with its job, pods and gates, as frozen values.
+
+The intake builds these from the table; nothing here knows how facts arrive or how writes leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.resources.job import JobPhase
+from contracts.resources.processing_element import PePhase
+
+
+@dataclass(frozen=True, slots=True)
+class PeKey:
+    """The work of one processing element."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobKey:
+    """The clean-up of one job's pods; a later job of the same name has another uid."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+Key = PeKey | JobKey
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of a PE; `created_at` is in unix seconds.
+
+    `is_disrupted`: the cluster took it away (eviction, preemption, drain), which is a failure and
+    not somebody's wish to stop the PE.
+    """
+
+    name: str
+    uid: str
+    owner_uid: str
+    launch: int
+    content_id: str
+    phase: str
+    is_deleting: bool = False
+    is_disrupted: bool = False
+    generation: int | None = None
+    node: str = ""
+    created_at: float = 0.0
+    job_uid: str = ""
+    problem: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its containers run no more, and never will again."""
+        return self.phase in ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicies:
+    """Which ends of a pod lead to a new launch, and whether a failed pod is kept."""
+
+    restart_failed: bool = True
+    restart_completed: bool = False
+    restart_deleted: bool = False
+    delete_failed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PeStatus:
+    """What a PE's status records: the write-ahead log of its launches.
+
+    `launch_count` is 0 before anything was written. In phase Waiting, `launch_count` is the launch
+    that is intended and `pod` still names the pod before it; else both speak of the same launch.
+    `restarts` counts restarts in a row and spaces the next.
+    """
+
+    phase: PePhase = PePhase.WAITING
+    launch_count: int = 0
+    pod: str = ""
+    node: str = ""
+    content_id: str = ""
+    generation: int | None = None
+    observed_generation: int = 0
+    restarts: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pe:
+    """One processing element; `launch_floor` is `spec.launchCount`.
+
+    `generation` is the plan generation that last wrote it, `metadata_generation` counts changes of
+    its spec. `spec` is the raw spec, from which pods are made.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    id: int
+    job: str
+    job_uid: str
+    content_id: str
+    launch_floor: int
+    metadata_generation: int
+    policies: RestartPolicies
+    status: PeStatus
+    generation: int | None = None
+    is_deleting: bool = False
+    is_orphaning: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What pods need to know of their job; the last three are what a PE's spec may leave open."""
+
+    uid: str
+    phase: JobPhase = JobPhase.SUBMITTING
+    is_deleting: bool = False
+    image_pull_policy: str = ""
+    image_pull_secret: str = ""
+    bundle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PeSnapshot:
+    """Everything about one PE; `pe` is None when only pods of it are left.
+
+    `pods` are those that a PE of this name controls or controlled, whatever its uid.
+    """
+
+    key: PeKey
+    pe: Pe | None
+    job: Job | None
+    pods: tuple[Pod, ...] = ()
+    has_pe_config_map: bool = False
+    has_job_config_map: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobSnapshot:
+    """What the clean-up of a job's pods looks at.
+
+    `is_orphaning`: the job is or was deleted in a way that leaves its children alone.
+    `has_pods`: pods with this job's uid exist that nobody deletes yet.
+    """
+
+    key: JobKey
+    exists: bool
+    is_deleting: bool
+    is_orphaning: bool
+    has_pods: bool
+
+
+Snapshot = PeSnapshot | JobSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The clocks of the state machine, in seconds.
+
+    `status_settle_s`: how long news that only inform may wait while a job is being submitted or
+    resized. `restart_first_s` doubles with every restart in a row up to `restart_max_s`, and starts
+    anew after a pod that lived for `restart_reset_s`.
+    """
+
+    status_settle_s: float = 5.0
+    restart_first_s: float = 1.0
+    restart_max_s: float = 300.0
+    restart_reset_s: float = 600.0
