@@ -1,0 +1,70 @@
+"""What a pod was told to do: by its annotations, or by a test through the kubelet's port.
+
+Pure. Annotations are `sandbox.millrace.dev/behavior` (run, complete, fail, hang, image-pull-error,
+never-ready), `…/after` (a duration such as 2s or 500ms since its start) and `…/exit-code`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+PREFIX = "sandbox.millrace.dev/"
+BEHAVIOR, AFTER, EXIT_CODE = f"{PREFIX}behavior", f"{PREFIX}after", f"{PREFIX}exit-code"
+EXIT_CODE_MAX = 255
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)?$")
+_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+
+
+class Behavior(StrEnum):
+    """The ways in which a pod can live."""
+
+    RUN = "run"
+    COMPLETE = "complete"  # its containers end with 0
+    FAIL = "fail"  # its containers end with another code
+    HANG = "hang"  # it runs, and ignores its deletion
+    IMAGE_PULL_ERROR = "image-pull-error"  # it never starts
+    NEVER_READY = "never-ready"  # it runs, and never gets ready
+    EVICT = "evict"  # the kubelet throws it out; by the port only
+
+
+@dataclass(frozen=True)
+class Directive:
+    """What a pod does, and how long after its start."""
+
+    behavior: Behavior = Behavior.RUN
+    after_s: float = 0.0
+    exit_code: int = 0
+    message: str = ""
+
+
+RUN = Directive()
+
+
+class BadDirective(ValueError):
+    """An annotation that cannot be understood."""
+
+
+def directive_of(pod: Mapping[str, Any]) -> Directive:
+    """What the annotations of a pod say. Raises BadDirective."""
+    annotations = pod["metadata"].get("annotations") or {}
+    said = annotations.get(BEHAVIOR, Behavior.RUN)
+    if said not in set(Behavior) - {Behavior.EVICT}:
+        known = ", ".join(sorted(set(Behavior) - {Behavior.EVICT}))
+        raise BadDirective(f"{BEHAVIOR}: {said!r} is none of {known}")
+    behavior = Behavior(said)
+    default_code = "1" if behavior is Behavior.FAIL else "0"
+    code = annotations.get(EXIT_CODE, default_code)
+    if not code.isdecimal() or int(code) > EXIT_CODE_MAX:
+        raise BadDirective(f"{EXIT_CODE}: {code!r} is not a number from 0 to {EXIT_CODE_MAX}")
+    return Directive(behavior, _seconds(annotations.get(AFTER, "0s")), int(code))
+
+
+def _seconds(text: str) -> float:
+    found = _DURATION.match(text.strip())
+    if found is None:
+        raise BadDirective(f"{AFTER}: {text!r} is not a duration such as 2s or 500ms")
+    return float(found[1]) * _UNITS_S[found[2]]

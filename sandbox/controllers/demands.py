@@ -1,0 +1,141 @@
+"""What a pod asks of a node, read once from its spec into a frozen value.
+
+Pure. The running account of what is taken is in accounts.py, the decision in feasibility.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.controllers.quantities import units
+from sandbox.controllers.selectors import (
+    Labels,
+    NodeTerm,
+    Requirements,
+    Toleration,
+    exact_labels,
+    label_selector_of,
+    node_term_of,
+    tolerations_of,
+)
+
+Obj = Mapping[str, Any]
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True)
+class PodTerm:
+    """A term of pod (anti-)affinity. `namespaces` None means all of them."""
+
+    topology_key: str
+    selector: Requirements | None
+    namespaces: frozenset[str] | None
+
+    def matches(self, namespace: str, labels: Labels) -> bool:
+        if self.selector is None:
+            return False
+        if self.namespaces is not None and namespace not in self.namespaces:
+            return False
+        return all(item.holds(labels) for item in self.selector)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Everything the scheduler looks at in a pod."""
+
+    namespace: str
+    labels: Labels
+    requests: Mapping[str, int]
+    node_selector: Requirements
+    node_terms: tuple[NodeTerm, ...] | None  # one has to match; None: no affinity
+    preferred_nodes: tuple[tuple[int, NodeTerm], ...]
+    tolerations: tuple[Toleration, ...]
+    affinity: tuple[PodTerm, ...]
+    anti_affinity: tuple[PodTerm, ...]
+    host_ports: frozenset[tuple[str, int]]
+
+
+def demand_of(pod: Obj) -> Demand:
+    """Read a pod. Raises BadQuantity."""
+    spec, meta = pod["spec"], pod["metadata"]
+    namespace = meta["namespace"]
+    affinity = spec.get("affinity") or {}
+    node_affinity = affinity.get("nodeAffinity") or {}
+    return Demand(
+        namespace=namespace,
+        labels=meta.get("labels") or {},
+        requests=_requests(spec),
+        node_selector=exact_labels(spec.get("nodeSelector")),
+        node_terms=_node_terms(node_affinity.get(_REQUIRED)),
+        preferred_nodes=tuple(
+            (int(item.get("weight", 0)), node_term_of(item.get("preference") or {}))
+            for item in node_affinity.get(_PREFERRED) or ()
+        ),
+        tolerations=tolerations_of(pod),
+        affinity=_pod_terms(affinity.get("podAffinity"), namespace),
+        anti_affinity=_pod_terms(affinity.get("podAntiAffinity"), namespace),
+        host_ports=frozenset(_host_ports(spec.get("containers") or ())),
+    )
+
+
+def _requests(spec: Obj) -> dict[str, int]:
+    """Sum of the containers, or the largest init container if that is more; plus overhead."""
+    total: dict[str, int] = {}
+    for container in spec.get("containers") or ():
+        _add(total, _requests_of(container))
+    for container in spec.get("initContainers") or ():
+        for resource, count in _requests_of(container).items():
+            total[resource] = max(total.get(resource, 0), count)
+    _add(total, _counted(spec.get("overhead") or {}))
+    return total
+
+
+def _requests_of(container: Obj) -> dict[str, int]:
+    resources = container.get("resources") or {}
+    # A limit without a request is a request, as the API server's defaulting has it.
+    return _counted({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
+
+
+def _counted(resources: Obj) -> dict[str, int]:
+    return {resource: units(resource, text) for resource, text in resources.items()}
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for resource, count in more.items():
+        total[resource] = total.get(resource, 0) + count
+
+
+def _node_terms(required: Obj | None) -> tuple[NodeTerm, ...] | None:
+    if required is None:
+        return None
+    return tuple(node_term_of(term) for term in required.get("nodeSelectorTerms") or ())
+
+
+def _pod_terms(affinity: Obj | None, namespace: str) -> tuple[PodTerm, ...]:
+    return tuple(
+        PodTerm(
+            str(term.get("topologyKey", "")),
+            label_selector_of(term.get("labelSelector")),
+            _namespaces(term, namespace),
+        )
+        for term in (affinity or {}).get(_REQUIRED) or ()
+    )
+
+
+def _namespaces(term: Obj, own: str) -> frozenset[str] | None:
+    """`namespaceSelector: {}` means all; other selectors of namespaces select none here."""
+    selector = term.get("namespaceSelector")
+    if selector == {}:
+        return None
+    named = frozenset(term.get("namespaces") or ())
+    return named if named or selector else frozenset({own})
+
+
+def _host_ports(containers: Iterable[Obj]) -> Iterable[tuple[str, int]]:
+    for container in containers:
+        for port in container.get("ports") or ():
+            if port.get("hostPort"):
+                yield str(port.get("protocol", "TCP")), int(port["hostPort"])

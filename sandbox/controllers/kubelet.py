@@ -1,0 +1,204 @@
+"""The kubelets of all nodes: run the pods that are bound to them, as told.
+
+Reacts to pods, to the objects they mount and to nodes that come back. What happens to a pod is
+decided in kubelet_states.py; tests steer pods through `fail`, `complete`, `evict`, `hang` and
+`release`. Whether a node is alive is known to nodes.py.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import replace
+
+from sandbox.controllers.behaviors import RUN, Behavior, Directive
+from sandbox.controllers.events import Recorder
+from sandbox.controllers.informers import Informers, Location, Obj, location_of
+from sandbox.controllers.keyed_work import KeyedWork
+from sandbox.controllers.kubelet_states import Memory, Sight, Step, next_step
+from sandbox.controllers.node_statuses import address_of
+from sandbox.controllers.nodes import Nodes
+from sandbox.controllers.pod_statuses import Place
+from sandbox.controllers.settings import Settings
+from sandbox.controllers.volumes import mounted_by
+from sandbox.controllers.writes import Writes
+from sandbox.store.errors import not_found
+from sandbox.store.resources import CONFIG_MAP, NODE, POD, SECRET, ResourceType
+
+POD_NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
+_MOUNTABLE = {"configmap": CONFIG_MAP, "secret": SECRET}
+
+
+class PodAddresses:
+    """Gives every pod an address of its own, and takes it back."""
+
+    def __init__(self) -> None:
+        self._by_uid: dict[str, str] = {}
+        self._used: set[str] = set()
+        self._last = 0
+
+    def of(self, uid: str) -> str:
+        if uid not in self._by_uid:
+            address = self._next()
+            self._by_uid[uid] = address
+            self._used.add(address)
+        return self._by_uid[uid]
+
+    def release(self, uid: str) -> None:
+        self._used.discard(self._by_uid.pop(uid, ""))
+
+    def _next(self) -> str:
+        for _ in range(POD_NETWORK.num_addresses - 2):
+            self._last = self._last % (POD_NETWORK.num_addresses - 2) + 1
+            address = str(POD_NETWORK[self._last])
+            if address not in self._used:
+                return address
+        raise RuntimeError(f"all addresses of {POD_NETWORK} are taken by pods")
+
+
+class Kubelet:
+    """All kubelets; the key of their work is a pod."""
+
+    def __init__(
+        self,
+        writes: Writes,
+        informers: Informers,
+        nodes: Nodes,
+        now: Callable[[], float],
+        settings: Settings,
+    ) -> None:
+        self._writes = writes
+        self._nodes = nodes
+        self._now = now
+        self._settings = settings
+        self._events = Recorder(writes, "kubelet", now, settings)
+        self._addresses = PodAddresses()
+        self._memories: dict[str, Memory] = {}  # by uid
+        self._waiting: dict[tuple[str, Location], set[Location]] = {}  # object → pods
+        self._by_node: dict[str, dict[Location, None]] = {}
+        self.work = KeyedWork("kubelet", self._reconcile, settings)
+        informers.of(POD).listeners.append(self._notice_pod)
+        for kind, rt in _MOUNTABLE.items():
+            informers.of(rt).listeners.append(self._mountable_listener(kind))
+        nodes.on_return(self._notice_return)
+
+    # Steering, for tests
+
+    def fail(self, namespace: str, name: str, exit_code: int = 1) -> None:
+        """Let the containers of a pod end with `exit_code` as soon as it runs."""
+        self._order(namespace, name, Directive(Behavior.FAIL, exit_code=exit_code))
+
+    def complete(self, namespace: str, name: str) -> None:
+        """Let the containers of a pod end with 0 as soon as it runs."""
+        self._order(namespace, name, Directive(Behavior.COMPLETE))
+
+    def evict(self, namespace: str, name: str, message: str = "") -> None:
+        """Throw a pod out: Failed, with reason Evicted."""
+        self._order(namespace, name, Directive(Behavior.EVICT, message=message))
+
+    def hang(self, namespace: str, name: str) -> None:
+        """Let a pod ignore its deletion until it is released."""
+        self._order(namespace, name, Directive(Behavior.HANG))
+
+    def release(self, namespace: str, name: str) -> None:
+        """Let a pod run and stop like any other, whatever it was told."""
+        self._order(namespace, name, RUN)
+
+    def _order(self, namespace: str, name: str, directive: Directive) -> None:
+        pod = self._writes.get(POD, (namespace, name))
+        if pod is None:
+            raise not_found(POD, name)
+        uid = pod["metadata"]["uid"]
+        memory = self._memories.get(uid) or Memory(bound_s=self._now())
+        self._memories[uid] = replace(memory, order=directive)
+        self.work.add((namespace, name))
+
+    # Noticing
+
+    def _notice_pod(self, old: Obj | None, new: Obj | None) -> None:
+        if old is not None and (new is None or old["metadata"]["uid"] != new["metadata"]["uid"]):
+            self._forget(old)
+        node = None if new is None else new["spec"].get("nodeName")
+        if new is not None and node:
+            self._by_node.setdefault(node, {})[location_of(new)] = None
+            self.work.add(location_of(new))
+
+    def _forget(self, pod: Obj) -> None:
+        location, uid = location_of(pod), pod["metadata"]["uid"]
+        self._memories.pop(uid, None)
+        self._addresses.release(uid)
+        node = pod["spec"].get("nodeName")
+        on_node = self._by_node.get(node, {})
+        on_node.pop(location, None)
+        if not on_node:
+            self._by_node.pop(node, None)
+        self._stop_waiting(pod)
+
+    def _stop_waiting(self, pod: Obj) -> None:
+        location = location_of(pod)
+        for mounted in mounted_by(pod):
+            key = (mounted.kind, (location[0], mounted.name))
+            if (pods := self._waiting.get(key)) is not None:
+                pods.discard(location)
+                if not pods:
+                    del self._waiting[key]
+
+    def _mountable_listener(self, kind: str) -> Callable[[Obj | None, Obj | None], None]:
+        def notice(old: Obj | None, new: Obj | None) -> None:
+            if old is None and new is not None:
+                for location in sorted(self._waiting.pop((kind, location_of(new)), ())):
+                    self.work.add(location)
+
+        return notice
+
+    def _notice_return(self, node: str) -> None:
+        for location in self._by_node.get(node, ()):
+            self.work.add(location)
+
+    # Deciding and writing
+
+    def _reconcile(self, location: Location) -> None:
+        pod = self._writes.get(POD, location)
+        if pod is None or not pod["spec"].get("nodeName"):
+            return
+        node = self._writes.get(NODE, ("", pod["spec"]["nodeName"]))
+        if node is None or not self._nodes.is_alive(pod["spec"]["nodeName"]):
+            return
+        uid = pod["metadata"]["uid"]
+        memory = self._memories.get(uid)
+        if memory is None:
+            memory = self._memories[uid] = Memory(bound_s=self._now())
+        step = next_step(pod, memory, self._sight(pod, node), self._settings)
+        self._carry_out(pod, step)
+        self._memories[uid] = step.memory
+
+    def _sight(self, pod: Obj, node: Obj) -> Sight:
+        host_ip = address_of(node)
+        on_host = pod["spec"].get("hostNetwork")
+        known_ip = (pod.get("status") or {}).get("podIP")
+        pod_ip = host_ip if on_host else known_ip or self._addresses.of(pod["metadata"]["uid"])
+        return Sight(Place(host_ip, pod_ip), self._now(), self._unmountable(pod))
+
+    def _unmountable(self, pod: Obj) -> tuple[str, ...]:
+        if (pod.get("status") or {}).get("phase") != "Pending":
+            return ()
+        location = location_of(pod)
+        complaints = []
+        for mounted in mounted_by(pod):
+            rt: ResourceType = _MOUNTABLE[mounted.kind]
+            if self._writes.get(rt, (location[0], mounted.name)) is None:
+                key = (mounted.kind, (location[0], mounted.name))
+                self._waiting.setdefault(key, set()).add(location)
+                complaints.append(mounted.complaint)
+        return tuple(complaints)
+
+    def _carry_out(self, pod: Obj, step: Step) -> None:
+        location = location_of(pod)
+        if step.status is not None:
+            self._writes.set_status(POD, pod, step.status)
+        if step.remove:
+            self._writes.delete(POD, pod, grace_s=0)
+        for warned in step.warnings:
+            self._events.warning(pod, warned.reason, warned.message)
+        if step.wake_at_s is not None:
+            self.work.add_after(location, step.wake_at_s - self._now())

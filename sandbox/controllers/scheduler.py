@@ -1,0 +1,159 @@
+"""The scheduler: gives pods a node, or says why none fits, and tries again when that may change.
+
+Keeps the accounts (accounts.py) up to date from what it hears and from its own bindings at once.
+The decision is in feasibility.py. One pod at a time, in the order of arrival; no preemption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sandbox.controllers.accounts import Accounts
+from sandbox.controllers.conditions import with_condition
+from sandbox.controllers.demands import Demand, demand_of
+from sandbox.controllers.events import Recorder
+from sandbox.controllers.feasibility import Placed, choose
+from sandbox.controllers.informers import Informers, Location, Obj, location_of
+from sandbox.controllers.keyed_work import KeyedWork
+from sandbox.controllers.ownership import is_deleting
+from sandbox.controllers.quantities import BadQuantity
+from sandbox.controllers.settings import Settings
+from sandbox.controllers.writes import Writes
+from sandbox.store.resources import NODE, POD
+from sandbox.store.timestamps import rfc3339
+
+NAME = "default-scheduler"
+TERMINAL = ("Succeeded", "Failed")
+_RETRY: Location = ("", "")  # the key that stands for every pod that found no node
+
+
+class Scheduler:
+    """Works on one pod at a time; `_RETRY` puts back those that found no node."""
+
+    def __init__(
+        self, writes: Writes, informers: Informers, now: Callable[[], float], settings: Settings
+    ) -> None:
+        self._writes = writes
+        self._now = now
+        self._retry_delay_s = settings.reschedule_delay_s
+        self._events = Recorder(writes, NAME, now, settings)
+        self._accounts = Accounts()
+        self._unplaced: dict[Location, None] = {}
+        self.work = KeyedWork("scheduler", self._schedule, settings)
+        informers.of(NODE).listeners.append(self._notice_node)
+        informers.of(POD).listeners.append(self._notice_pod)
+
+    def _notice_node(self, old: Obj | None, new: Obj | None) -> None:
+        if new is not None:
+            if old is not None and _same_offer(old, new):
+                return
+            self._accounts.set_node(new)
+        elif old is not None:
+            self._accounts.forget_node(old["metadata"]["name"])
+        self._retry_soon()
+
+    def _notice_pod(self, old: Obj | None, new: Obj | None) -> None:
+        if old is not None and (new is None or _uid(old) != _uid(new)):
+            self._forget(old)
+        if new is None:
+            return
+        if _is_terminal(new):
+            self._forget(new)
+        elif new["spec"].get("nodeName"):
+            self._unplaced.pop(location_of(new), None)
+            self._occupy(new)
+        elif _is_ours(new) and (old is None or _asks_anew(old, new)):
+            self.work.add(location_of(new))
+
+    def _occupy(self, pod: Obj) -> None:
+        if not self._accounts.holds(_uid(pod)):
+            self._accounts.occupy(_uid(pod), pod["spec"]["nodeName"], demand_of(pod))
+            if self._unplaced:
+                self._retry_soon()  # for those that want to be near it
+
+    def _forget(self, pod: Obj) -> None:
+        self._unplaced.pop(location_of(pod), None)
+        if self._accounts.vacate(_uid(pod)):
+            self._retry_soon()
+
+    def _retry_soon(self) -> None:
+        if self._unplaced:
+            self.work.add_after(_RETRY, self._retry_delay_s)
+
+    def _schedule(self, location: Location) -> None:
+        if location == _RETRY:
+            unplaced, self._unplaced = self._unplaced, {}
+            for waiting in unplaced:
+                self.work.add(waiting)
+            return
+        pod = self._writes.get(POD, location)
+        if pod is None or pod["spec"].get("nodeName") or not _is_ours(pod):
+            return
+        try:
+            demand = demand_of(pod)
+        except BadQuantity as problem:
+            self._leave_pending(pod, str(problem))
+            return
+        chosen = choose(demand, self._accounts)
+        if isinstance(chosen, Placed):
+            self._bind(pod, chosen.node, demand)
+        else:
+            self._leave_pending(pod, chosen.message)
+
+    def _bind(self, pod: Obj, node: str, demand: Demand) -> None:
+        namespace, name = location_of(pod)
+        bound = self._writes.store.bind(namespace, name, node)
+        # At once: the next pod of this round must not be promised the same room.
+        self._accounts.occupy(_uid(bound), node, demand)
+        if self._unplaced:
+            self._retry_soon()
+        message = f"Successfully assigned {namespace}/{name} to {node}"
+        self._events.normal(bound, "Scheduled", message)
+
+    def _leave_pending(self, pod: Obj, message: str) -> None:
+        self._unplaced[location_of(pod)] = None
+        status = pod.get("status") or {}
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+        }
+        changed = with_condition(status, condition, rfc3339(self._now()))
+        if changed is not status:
+            self._writes.set_status(POD, pod, changed)
+            self._events.warning(pod, "FailedScheduling", message)
+
+
+def _uid(obj: Obj) -> str:
+    return str(obj["metadata"]["uid"])
+
+
+def _is_terminal(pod: Obj) -> bool:
+    return (pod.get("status") or {}).get("phase") in TERMINAL
+
+
+def _is_ours(pod: Obj) -> bool:
+    spec = pod["spec"]
+    named = spec.get("schedulerName", NAME) == NAME
+    return named and not is_deleting(pod) and not spec.get("schedulingGates")
+
+
+def _same_offer(old: Obj, new: Obj) -> bool:
+    """Whether nothing changed that a pod could ask for; heartbeats must wake nobody."""
+    one, other = old.get("status") or {}, new.get("status") or {}
+    return bool(
+        old.get("spec") == new.get("spec")
+        and old["metadata"].get("labels") == new["metadata"].get("labels")
+        and one.get("allocatable") == other.get("allocatable")
+        and one.get("capacity") == other.get("capacity")
+    )
+
+
+def _asks_anew(old: Obj, new: Obj) -> bool:
+    """Whether a waiting pod changed in what it asks; its status is our own writing."""
+    return bool(
+        _uid(old) != _uid(new)
+        or old.get("spec") != new.get("spec")
+        or old["metadata"].get("labels") != new["metadata"].get("labels")
+    )
