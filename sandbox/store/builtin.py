@@ -7,6 +7,7 @@ would drop the ones that it does not know.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,6 +65,8 @@ class BuiltinStrategy:
             obj = _restored(obj, old, ("status",))
         if self._rt.key == "namespaces":
             return _restored(obj, old, ("spec",))
+        if self._rt.key == "secrets":
+            return _secret_with_defaults(obj)
         if self._rt.key == "services":
             return services.with_kept_address(obj, old)
         return obj
@@ -110,7 +113,14 @@ def _namespace_with_defaults(obj: Body) -> Body:
 
 
 def _secret_with_defaults(obj: Body) -> Body:
-    return {"type": "Opaque", **obj}
+    """`stringData` is only written: its values go, encoded, into `data`."""
+    written = obj.get("stringData") or {}
+    data = {key: base64.b64encode(value.encode()).decode() for key, value in written.items()}
+    result = {"type": "Opaque", **obj}
+    if data:
+        result["data"] = {**(obj.get("data") or {}), **data}
+        del result["stringData"]
+    return result
 
 
 def _claim_with_defaults(obj: Body) -> Body:

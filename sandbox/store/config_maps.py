@@ -30,9 +30,6 @@ def causes(obj: Body) -> list[Cause]:
         for key, value in values.items():
             if not _KEY.fullmatch(key) or len(key) > KEY_CHARS_MAX or key in {".", ".."}:
                 found.append(invalid_value(f"{field}[{key}]", key, _KEY_TEXT))
-            if not isinstance(value, str):
-                found.append(invalid_value(f"{field}[{key}]", value, "must be a string"))
-                continue
             size += _decoded_bytes(value) if field == "binaryData" else len(value.encode())
     if size > DATA_BYTES_MAX:
         found.append(too_long("[]", DATA_BYTES_MAX))

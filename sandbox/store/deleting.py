@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.store.errors import bad_request, conflict, invalid, not_supported
+from sandbox.store.errors import bad_request, conflict, forbidden, invalid, not_supported
 from sandbox.store.resources import ResourceType
 from sandbox.store.timestamps import rfc3339, unix_seconds
 
@@ -19,6 +19,7 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 POLICIES = ("Background", "Foreground", "Orphan")
 POD_GRACE_S = 30
+IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def decide(
     """
     check_preconditions(rt, current, options)
     meta = current["metadata"]
+    if rt.key == "namespaces" and meta["name"] in IMMORTAL_NAMESPACES:
+        raise forbidden(rt, meta["name"], "this namespace may not be deleted")
     if rt.key == "pods":
         return _decide_gracefully(current, options, now)
     finalizers = _finalizers(meta, options)

@@ -164,8 +164,9 @@ def _strict_error(paths: Sequence[str]) -> str:
 
 def patch_rejected(why: str) -> ApiError:
     """422: a JSON patch that does not fit the object, for instance a failing test."""
-    text = f"the server rejected our request due to an error in our request: {why}"
-    return ApiError(422, "Invalid", text, {})
+    text = "the server rejected our request due to an error in our request"
+    details = {"causes": [{"reason": "UnexpectedServerResponse", "message": why}]}
+    return ApiError(422, "Invalid", text, details)
 
 
 def bad_request(message: str) -> ApiError:

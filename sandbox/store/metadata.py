@@ -23,6 +23,7 @@ from sandbox.store.errors import (
 )
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import ResourceType
+from sandbox.store.shapes import check_shape
 from sandbox.store.timestamps import rfc3339
 
 Body = dict[str, Any]
@@ -47,7 +48,7 @@ _KNOWN = frozenset(
     }
 )
 _NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
-_STRING_MAPS = ("labels", "annotations")
+_EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
     {
@@ -79,32 +80,19 @@ def typed(rt: ResourceType, body: Any) -> Body:
         )
     if sent_kind != rt.kind:
         raise bad_request(f"the kind in the data ({sent_kind}) does not match {rt.kind}")
-    meta = body.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        raise bad_request("metadata has to be an object")
+    check_shape(rt, body)
     obj = {**body, "apiVersion": rt.api_version, "kind": rt.kind}
-    obj["metadata"] = _readable(dict(meta or {}))
+    obj["metadata"] = _readable(body.get("metadata") or {})
     return obj
 
 
 def _readable(meta: Body) -> Body:
-    for field in _STRING_MAPS:
-        values = meta.get(field)
-        if values is None:
-            meta.pop(field, None)
-        elif not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-            raise bad_request(
-                f"cannot unmarshal metadata.{field}: it has to map strings to strings"
-            )
-    for field in ("finalizers", "ownerReferences"):
-        if not meta.get(field):
-            meta.pop(field, None)
-        elif not isinstance(meta[field], list):
-            raise bad_request(f"cannot unmarshal metadata.{field}: it has to be a list")
-    for field in ("name", "generateName", "namespace", "uid", "resourceVersion"):
-        if not isinstance(meta.get(field, ""), str):
-            raise bad_request(f"cannot unmarshal metadata.{field}: it has to be a string")
-    return meta if _KNOWN.issuperset(meta) else {k: v for k, v in meta.items() if k in _KNOWN}
+    """What of the sent metadata is kept: known fields that say something."""
+    return {
+        field: value
+        for field, value in meta.items()
+        if field in _KNOWN and value is not None and not (field in _EMPTY_IS_ABSENT and not value)
+    }
 
 
 def unknown_fields(body: Any) -> list[str]:

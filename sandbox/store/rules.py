@@ -10,6 +10,7 @@ against the schema here, and the libraries for quantities, URLs and IP addresses
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,11 @@ _REASONS = (
     "FieldValueForbidden",
     "FieldValueRequired",
     "FieldValueDuplicate",
+)
+# Properties with the name of a word that CEL reserves are written with underscores in rules.
+_ESCAPED_WORD = re.compile(
+    r"(?<=\.)__(as|break|const|continue|else|for|function|if|import|let|loop|namespace|package|"
+    r"return|var|void|while)__"
 )
 _VARIABLES = frozenset({"self", "oldSelf"})
 
@@ -113,7 +119,7 @@ def _program(text: str) -> Any:
     if not text.strip() or len(text) > RULE_CHARS_MAX:
         raise RuleError(f"a rule has to have 1 to {RULE_CHARS_MAX} characters")
     try:
-        program = cel.compile(text)
+        program = cel.compile(_ESCAPED_WORD.sub(r"\1", text))
     except ValueError as problem:
         raise RuleError(f"compilation failed: {problem}") from problem
     if unknown := set(program.variables()) - _VARIABLES:

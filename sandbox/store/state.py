@@ -50,6 +50,7 @@ class State:
         return found
 
     def strategy(self, rt: ResourceType) -> Strategy:
+        self.table(rt)
         return self._strategies[rt.key]
 
     def scale_paths(self, rt: ResourceType) -> ScalePaths:
