@@ -35,6 +35,10 @@ _ESCAPED_WORD = re.compile(
     r"(?<=\.)__(as|break|const|continue|else|for|function|if|import|let|loop|namespace|package|"
     r"return|var|void|while)__"
 )
+_BOUND_NAME = re.compile(r"\.(?:all|exists|exists_one|filter|map)\(\s*(\w+)\s*,")
+_TYPES = frozenset(
+    {"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"}
+)
 _VARIABLES = frozenset({"self", "oldSelf"})
 
 
@@ -122,7 +126,8 @@ def _program(text: str) -> Any:
         program = cel.compile(_ESCAPED_WORD.sub(r"\1", text))
     except ValueError as problem:
         raise RuleError(f"compilation failed: {problem}") from problem
-    if unknown := set(program.variables()) - _VARIABLES:
+    bound = set(_BOUND_NAME.findall(text))  # by a macro, as x in `self.all(x, x > 0)`
+    if unknown := set(program.variables()) - _VARIABLES - _TYPES - bound:
         names = ", ".join(sorted(unknown))
         raise RuleError(f"compilation failed: undeclared reference to {names}")
     return program

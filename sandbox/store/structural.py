@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.store.errors import Cause, forbidden_field, not_supported, required
+from sandbox.store.errors import Cause, forbidden_field, not_supported, required, shown
 
 SCHEMA_DEPTH_MAX = 64
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 JUNCTORS = ("allOf", "anyOf", "oneOf")
+_KEYWORD_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "additionalProperties": (dict, bool),
+    "allOf": list,
+    "anyOf": list,
+    "enum": list,
+    "items": dict,
+    "not": dict,
+    "oneOf": list,
+    "properties": dict,
+    "required": list,
+    "type": str,
+    "x-kubernetes-list-map-keys": list,
+    "x-kubernetes-validations": list,
+}
 _FORBIDDEN = (
     "$ref",
     "$defs",
@@ -53,6 +67,10 @@ def _node(schema: Any, path: str, *, depth: int) -> Iterator[Cause]:
     if depth > SCHEMA_DEPTH_MAX:
         yield forbidden_field(path, f"nesting deeper than {SCHEMA_DEPTH_MAX}")
         return
+    misplaced = list(_misplaced(schema, path))
+    if misplaced:
+        yield from misplaced
+        return
     yield from _type(schema, path)
     yield from _keywords(schema, path)
     if depth > 0 and path.endswith(".properties[metadata]") and depth == 1:
@@ -64,6 +82,18 @@ def _node(schema: Any, path: str, *, depth: int) -> Iterator[Cause]:
         yield from _branch(schema["not"], schema, f"{path}.not")
     for below, where in _children(schema, path):
         yield from _node(below, where, depth=depth + 1)
+
+
+def _misplaced(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
+    """Keywords with a value of the wrong type, which the rest would stumble over."""
+    for keyword, kind in _KEYWORD_TYPES.items():
+        value = schema.get(keyword)
+        if value is not None and not isinstance(value, kind):
+            yield Cause(
+                f"{path}.{keyword}",
+                f"Invalid value: {shown(value)}: has the wrong type",
+                "FieldValueTypeInvalid",
+            )
 
 
 def _children(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
