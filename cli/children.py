@@ -59,9 +59,9 @@ class Child:
     async def keep_running(self) -> None:
         """Run the child, again and again; raises ChildEnded when an essential one ends."""
         delay_s = RESTART_DELAY_S
-        while not self._stopping:
+        while not self._is_stopping():
             code = await self._run_once()
-            if self._stopping:
+            if self._is_stopping():
                 return
             if self.spec.essential:
                 raise ChildEnded(f"{self.spec.name} ended with code {code}; its log is {self.log}")
@@ -72,6 +72,9 @@ class Child:
             self.restarts += 1
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)
+
+    def _is_stopping(self) -> bool:
+        return self._stopping
 
     async def _run_once(self) -> int:
         with self.log.open("ab") as log:

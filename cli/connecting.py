@@ -18,7 +18,7 @@ import yaml
 from cli.failing import CannotReach, Misused
 from services.chassis.errors import Rejected, Transient
 from services.chassis.kube import KubeClient, Resource
-from services.chassis.kube_http import open_transport
+from services.chassis.kube_http import HttpTransport, load_configuration
 
 USER_AGENT = "millrace-cli"
 EXTENSION = "millrace.dev/up"
@@ -68,11 +68,21 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
         bundle_root = bundle_root_of(kubeconfig)
     except (yaml.YAMLError, KeyError, TypeError) as problem:
         raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
-    async with open_transport(str(kubeconfig)) as transport:
+    async with aclosing_transport(kubeconfig) as transport:
         kube = KubeClient(transport, USER_AGENT)
         if not await _answers(kube):
             raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. Is it running?")
         yield Cluster(kube, kubeconfig, bundle_root)
+
+
+@asynccontextmanager
+async def aclosing_transport(kubeconfig: Path) -> AsyncIterator[HttpTransport]:
+    """A transport that is closed at the end."""
+    transport = HttpTransport(await load_configuration(str(kubeconfig)))
+    try:
+        yield transport
+    finally:
+        await transport.close()
 
 
 async def _answers(kube: KubeClient) -> bool:

@@ -33,7 +33,7 @@ def _pod(name: str) -> dict[str, Any]:
     mounts = [{"name": n, "mountPath": f"/etc/config/{n}"} for n in ("pe", "job")]
     environment = [{"name": f"STREAMS_{i}", "value": "value"} for i in range(12)]
     container = {"name": "pe", "image": "pe", "env": environment, "volumeMounts": mounts}
-    volumes = [{"name": n, "emptyDir": {}} for n in ("pe", "job")]
+    volumes: list[dict[str, Any]] = [{"name": n, "emptyDir": {}} for n in ("pe", "job")]
     return {
         "metadata": _meta(name),
         "spec": {"restartPolicy": "Never", "containers": [container], "volumes": volumes},

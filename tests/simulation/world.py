@@ -1,0 +1,276 @@
+"""The whole system in one event loop under virtual time: sandbox, log in memory, every service.
+
+A test is a coroutine that gets a `World`; `simulate` runs it on a loop whose time jumps to the next
+timer, so minutes of back-off cost nothing. Services can be stopped, killed and started again;
+every request that they make is recorded, and may meet a fault. After every write the invariants of
+`invariants.py` are checked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import looptime
+
+from sandbox.cluster import Cluster, read_definitions
+from sandbox.http.in_process import Fault, InProcess
+from sandbox.store.resources import ResourceType
+from services.chassis.bus import Bus
+from services.chassis.clock import LoopClock
+from services.chassis.embedded_log import MemoryLog
+from services.chassis.errors import Transient
+from services.chassis.hosting import Main
+from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.wiring import Runtime
+from tests.places import ROOT
+from tests.simulation.invariants import LaunchesWatch
+from tests.simulation.mains import MAINS
+
+Obj = dict[str, Any]
+GROUP = "streams.ibm.com"
+SETTLED_S = 600.0
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+MERGE = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of a service."""
+
+    service: str
+    method: str
+    path: str
+
+
+class _Recording:
+    """A transport that records what passes and checks the invariants after every write."""
+
+    def __init__(self, world: World, service: str) -> None:
+        self._world = world
+        self._service = service
+        self._inner = InProcess(
+            world.cluster.api,
+            faults=lambda method, path: world.fault(service, method, path),
+            lost=Transient,
+            refused=lambda response: refusal(
+                Response(response.status, response.body, response.headers)
+            ),
+            user_agent=f"millrace-{service}",
+        )
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
+        self._world.requests.append(Request(self._service, method, path))
+        answer = await self._inner.request(method, path, body=body, headers=headers)
+        if method in WRITES:
+            self._world.launches.check()
+        return Response(answer.status, answer.body, answer.headers)
+
+    def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._inner.stream(path, headers=headers, silence_s=silence_s)
+
+
+@dataclass
+class _Running:
+    runtime: Runtime
+    task: asyncio.Task[None]
+
+
+@dataclass
+class World:
+    """One simulated cluster with its services."""
+
+    folder: Path
+    seed: int = 0
+    nodes: int = 4
+    clock: LoopClock = field(default_factory=LoopClock)
+    requests: list[Request] = field(default_factory=list)
+    faults: Callable[[Request], Fault | None] | None = None
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.cluster = Cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
+        self.cluster.install(read_definitions(ROOT / "deploy" / "crds"))
+        self.store = self.cluster.store
+        self.log = MemoryLog(now=self.clock.now)
+        self.bundles = self.folder / "bundles"
+        self.bundles.mkdir(exist_ok=True)
+        self.launches = LaunchesWatch(self.store)
+        self.failures: list[BaseException] = []
+        self._running: dict[str, _Running] = {}
+
+    def _new_uid(self) -> str:
+        digits = f"{self.random.getrandbits(128):032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+    # ------------------------------------------------------------------ services
+
+    def start(self, *services: str, bus: Bus | None = None) -> None:
+        """Start services (all of them by default)."""
+        for service in services or tuple(MAINS):
+            runtime = Runtime(
+                service=service,
+                bus=bus or self.log,
+                kube=KubeClient(_Recording(self, service), f"millrace-{service}"),
+                clock=self.clock,
+                random=random.Random(self.seed + len(self.requests)),
+                new_id=self._new_uid,
+            )
+            main: Main = MAINS[service](self.folder)
+            task = asyncio.create_task(_as_coroutine(main(runtime)), name=service)
+            task.add_done_callback(self._note_failure)
+            self._running[service] = _Running(runtime, task)
+
+    def _note_failure(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self.failures.append(task.exception())  # type: ignore[arg-type]
+
+    async def stop(self, service: str) -> None:
+        """Stop a service as SIGTERM does."""
+        running = self._running.pop(service)
+        running.runtime.stopping.set()
+        await running.task
+
+    async def kill(self, service: str) -> None:
+        """End a service in the middle of whatever it does."""
+        running = self._running.pop(service)
+        running.task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running.task
+
+    async def stop_all(self) -> None:
+        """Kill what runs."""
+        for service in list(self._running):
+            await self.kill(service)
+
+    def fault(self, service: str, method: str, path: str) -> Fault | None:
+        """What goes wrong with a request, as the test's `faults` says."""
+        return self.faults(Request(service, method, path)) if self.faults else None
+
+    # ------------------------------------------------------------------ objects
+
+    def kind(self, plural: str) -> ResourceType:
+        """A resource type by its plural."""
+        for resource in self.store.registry.all():
+            if resource.plural == plural and resource.group in ("", GROUP):
+                return resource
+        raise KeyError(plural)
+
+    def objects(self, plural: str, job: str | None = None) -> dict[str, Obj]:
+        """Objects in namespace default by name, of one job if named."""
+        selector = f"{GROUP}/job={job}" if job else ""
+        listing = self.store.list(self.kind(plural), "default", labels=selector)
+        return {item["metadata"]["name"]: dict(item) for item in listing.items}
+
+    def submit(self, name: str, spec: Obj) -> None:
+        """Create a Job as a person does."""
+        body = {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": spec,
+        }
+        self.store.create(self.kind("streamsjobs"), "default", body)
+
+    def resize(self, job: str, alias: str, width: int) -> None:
+        """Set a region's width as a person does."""
+        regions = self.objects("streamsprs", job)
+        name = next(n for n, region in regions.items() if region["spec"]["alias"] == alias)
+        patch = {"spec": {"width": width}}
+        self.store.patch(self.kind("streamsprs"), "default", name, patch, MERGE)
+
+    def phase(self, job: str) -> str:
+        """The Job's phase."""
+        found = self.objects("streamsjobs").get(job, {})
+        return str((found.get("status") or {}).get("phase", ""))
+
+    def live_pods(self, job: str) -> dict[str, Obj]:
+        """Pods of a job that are not on their way out, by the name of their PE."""
+        found: dict[str, Obj] = {}
+        for pod in self.objects("pods", job).values():
+            if not pod["metadata"].get("deletionTimestamp"):
+                found[pod["metadata"]["ownerReferences"][0]["name"]] = pod
+        return found
+
+    def is_running(self, job: str) -> bool:
+        """Submitted, widths in force, one running pod a PE, and nothing else of the job."""
+        pes, pods = self.objects("streamspes", job), self.live_pods(job)
+        regions = self.objects("streamsprs", job).values()
+        return (
+            self.phase(job) == "Submitted"
+            and bool(pes)
+            and pes.keys() == pods.keys()
+            and len(self.objects("pods", job)) == len(pods)
+            and all(pod["status"].get("phase") == "Running" for pod in pods.values())
+            and all(r["spec"]["width"] == (r.get("status") or {}).get("width") for r in regions)
+        )
+
+    def writes(self, since: int = 0) -> list[Request]:
+        """Writes of all services since a position in `requests`, Leases excepted."""
+        return [
+            request
+            for request in self.requests[since:]
+            if request.method in WRITES and "/leases" not in request.path
+        ]
+
+    # ------------------------------------------------------------------ time
+
+    async def until(self, what: str, holds: Callable[[], bool], wait_s: float = SETTLED_S) -> None:
+        """Let virtual time pass until `holds`; fails with what there was instead."""
+        end = self.clock.now() + wait_s
+        while not holds():
+            if self.failures:
+                raise self.failures[0]
+            if self.clock.now() > end:
+                jobs = {n: j.get("status") for n, j in self.objects("streamsjobs").items()}
+                raise AssertionError(f"{what} did not come: {jobs}")
+            await asyncio.sleep(0.01)
+
+    async def settle(self, quiet_s: float = 30.0) -> None:
+        """Let time pass until no service has written for a while."""
+        while True:
+            before = len(self.writes())
+            await asyncio.sleep(quiet_s)
+            if len(self.writes()) == before:
+                return
+
+
+async def _as_coroutine(work: Awaitable[None]) -> None:
+    await work
+
+
+Test = Callable[[World], Coroutine[Any, Any, None]]
+
+
+def simulate(folder: Path, test: Test, *, seed: int = 0, nodes: int = 4) -> World:
+    """Run a test in a world of its own on a loop with virtual time."""
+    loop = looptime.new_event_loop(start=0)
+    try:
+        return loop.run_until_complete(_simulated(folder, test, seed, nodes))
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+async def _simulated(folder: Path, test: Test, seed: int, nodes: int) -> World:
+    world = World(folder, seed=seed, nodes=nodes)
+    cluster = asyncio.create_task(world.cluster.run(), name="sandbox")
+    try:
+        await test(world)
+    finally:
+        await world.stop_all()
+        cluster.cancel()
+        await asyncio.gather(cluster, return_exceptions=True)
+    if world.failures:
+        raise world.failures[0]
+    return world
