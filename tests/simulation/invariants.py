@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
+from contracts import labels
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
-from contracts import labels
 
 OVER = ("Succeeded", "Failed")
 
@@ -18,7 +18,6 @@ class LaunchesWatch:
         self._store = store
         self._seen: dict[tuple[str, int], str] = {}
         self._highest: dict[str, int] = defaultdict(int)
-        self.launches: Counter[str] = Counter()
 
     def check(self) -> None:
         """Raise AssertionError where a pod that exists now breaks a rule."""
@@ -36,10 +35,10 @@ class LaunchesWatch:
         assert not twice, f"two launches of one PE run at once: {twice}"
 
     def _check_once(self, pe: str, launch: int, pod: str) -> None:
-        first = self._seen.setdefault((pe, launch), pod)
-        assert first == pod, f"launch {launch} of {pe} has run as {first} and as {pod}"
-        if pod == first and launch < self._highest[pe]:
-            return
-        if launch > self._highest[pe]:
-            self.launches[pe] += 1
+        first = self._seen.get((pe, launch))
+        if first is None:
+            assert launch > self._highest[pe], f"launch {launch} of {pe} after {self._highest[pe]}"
+            self._seen[(pe, launch)] = pod
             self._highest[pe] = launch
+            return
+        assert first == pod, f"launch {launch} of {pe} has run as {first} and as {pod}"

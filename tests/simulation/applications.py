@@ -1,0 +1,30 @@
+"""The example application in a simulated world."""
+
+from __future__ import annotations
+
+from contracts.bundle_format import pack
+from tests.places import ROOT
+from tests.simulation.world import World
+
+OUTSIDE = 3
+"""Operators of the example outside its parallel region."""
+
+
+def submit_example(world: World, job: str, *, width: int) -> None:
+    """Put the example's bundle into the bundle root and create a Job with one PE an operator."""
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
+    spec = {
+        "bundle": {"name": "wordcount.sab"},
+        "fusion": {"legacy": True},
+        "submissionTimeValues": {"width": str(width)},
+    }
+    world.submit(job, spec)
+
+
+async def with_example(world: World, job: str, *, width: int) -> None:
+    """Start every service, submit the example, wait until it runs and nothing is written."""
+    world.start()
+    submit_example(world, job, width=width)
+    await world.until("running", lambda: world.is_running(job))
+    await world.settle()

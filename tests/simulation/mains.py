@@ -1,0 +1,30 @@
+"""Every service's main coroutine, as its __main__ would make it, for a folder of bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from services.chassis.hosting import Main, stage_main
+from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
+from services.fusion_backend.settings import FusionBackendSettings
+from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
+from services.pod_state_machine.settings import PodStateMachineSettings
+from services.watch_ingest.adapters.ingesting import ingest_main
+from services.watch_ingest.settings import WatchIngestSettings
+
+
+def _fusion_backend(folder: Path) -> Main:
+    settings = FusionBackendSettings(
+        bundle_root=str(folder / "bundles"), bundle_store=str(folder / "store")
+    )
+    return stage_main(fusion_backend_stage(settings, planner="inline"))
+
+
+MAINS: Mapping[str, Callable[[Path], Main]] = {
+    "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
+    "fusion-backend": _fusion_backend,
+    "pod-state-machine": lambda folder: stage_main(
+        pod_state_machine_stage(PodStateMachineSettings())
+    ),
+}

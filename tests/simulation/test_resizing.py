@@ -1,0 +1,117 @@
+"""A resize touches what it touches and nothing else, and none is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.places import corpus
+from tests.simulation.applications import submit_example, with_example
+from tests.simulation.world import World, simulate
+
+
+def versions(world: World, plural: str, job: str) -> dict[str, str]:
+    return {n: o["metadata"]["resourceVersion"] for n, o in world.objects(plural, job).items()}
+
+
+@pytest.mark.corpus
+def test_a_resize_of_the_real_bundle_restarts_exactly_its_neighbours(tmp_path: Path) -> None:
+    """Region1 2 → 10: 13–20 come, 0, 2, 3, 5–9 restart, 1, 4, 10, 11, 12 are not even written."""
+    bundle = corpus("apps.parallel.Parallel.sab")
+
+    async def test(world: World) -> None:
+        (world.bundles / bundle.name).write_bytes(bundle.read_bytes())
+        world.start()
+        spec = {
+            "bundle": {"name": bundle.name},
+            "fusion": {"legacy": True},
+            "submissionTimeValues": {"width1": "2", "width2": "5", "width3": "4"},
+        }
+        world.submit("p", spec)
+        await world.until("running", lambda: world.is_running("p"))
+        await world.settle()
+        plurals = ("streamspes", "services", "pods", "configmaps")
+        before = {plural: versions(world, plural, "p") for plural in plurals}
+        pods = world.live_pods("p")
+        world.resize("p", "Result.Region1", 10)
+        await world.until(
+            "resized", lambda: world.is_running("p") and len(world.live_pods("p")) == 21
+        )
+        await world.settle()
+        after = world.live_pods("p")
+        assert after.keys() - pods.keys() == {f"p-{n}" for n in range(13, 21)}
+        changed = {n for n in pods if after[n]["metadata"]["uid"] != pods[n]["metadata"]["uid"]}
+        assert changed == {f"p-{n}" for n in (0, 2, 3, 5, 6, 7, 8, 9)}
+        for number in (1, 4, 10, 11, 12):
+            pod = pods[f"p-{number}"]["metadata"]["name"]
+            for plural, name in (
+                ("streamspes", f"p-{number}"),
+                ("services", f"p-{number}"),
+                ("pods", pod),
+            ):
+                assert versions(world, plural, "p")[name] == before[plural][name], (plural, name)
+            maps = {n: v for n, v in before["configmaps"].items() if n.startswith(f"p-{number}-")}
+            assert maps.items() <= versions(world, "configmaps", "p").items()
+        launches = {
+            n: pe["status"]["launchCount"] for n, pe in world.objects("streamspes", "p").items()
+        }
+        assert launches == {n: 2 if n in changed else 1 for n in after}
+
+    simulate(tmp_path, test)
+
+
+def test_a_second_resize_during_the_first_wins(tmp_path: Path) -> None:
+    """Whenever the second width arrives, it is the one that converges."""
+    for delay_s in (0.0, 0.02, 0.05, 0.1, 0.3):
+        folder = tmp_path / f"d{delay_s}"
+        folder.mkdir()
+
+        async def test(world: World, delay_s: float = delay_s) -> None:
+            await with_example(world, "j", width=3)
+            world.resize("j", "Counted", 9)
+            if delay_s:
+                await world.clock.sleep(delay_s)
+            world.resize("j", "Counted", 2)
+            await world.settle()
+            await world.until("running", lambda: world.is_running("j"))
+            regions = world.objects("streamsprs", "j").values()
+            assert [r["status"]["width"] for r in regions] == [2]
+            assert len(world.live_pods("j")) == 2 + 3
+
+        simulate(folder, test)
+
+
+def test_a_resize_that_is_asked_for_during_the_submission_is_not_lost(tmp_path: Path) -> None:
+    """The width in the spec converges even when it changes before the first pods exist."""
+
+    async def test(world: World) -> None:
+        world.start()
+        submit_example(world, "j", width=3)
+        await world.until("the region", lambda: bool(world.objects("streamsprs", "j")))
+        world.resize("j", "Counted", 6)
+        await world.until(
+            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 9
+        )
+
+    simulate(tmp_path, test)
+
+
+def test_a_width_that_cannot_be_is_refused_and_the_last_good_one_stays(tmp_path: Path) -> None:
+    """A width over the limit: the region says why; no pod is touched; a good width then works."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=3)
+        pods = {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()}
+        world.resize("j", "Counted", 1_000_000)
+        await world.settle()
+        (region,) = world.objects("streamsprs", "j").values()
+        assert region["status"]["width"] == 3
+        assert "1000000" in region["status"]["message"]
+        assert {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()} == pods
+        world.resize("j", "Counted", 4)
+        await world.until(
+            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 7
+        )
+
+    simulate(tmp_path, test)
