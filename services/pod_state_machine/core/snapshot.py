@@ -97,7 +97,8 @@ class Pe:
     """One processing element; `launch_floor` is `spec.launchCount`.
 
     `generation` is the plan generation that last wrote it, `metadata_generation` counts changes of
-    its spec. `spec` is the raw spec, from which pods are made.
+    its spec, `resource_version` is what a patch of the status is guarded by. `spec` is the raw spec,
+    from which pods are made.
     """
 
     namespace: str
@@ -111,6 +112,7 @@ class Pe:
     metadata_generation: int
     policies: RestartPolicies
     status: PeStatus
+    resource_version: int = 0
     generation: int | None = None
     is_deleting: bool = False
     is_orphaning: bool = False

@@ -1,0 +1,20 @@
+"""Runs pod-state-machine: settings → adapters → chassis."""
+
+from __future__ import annotations
+
+import sys
+
+from services.chassis.hosting import run_service, stage_main
+from services.chassis.settings import read_settings
+from services.pod_state_machine.adapters.stage import SERVICE, stage_maker
+from services.pod_state_machine.settings import PodStateMachineSettings
+
+
+def main() -> int:
+    """Run until a signal; returns the exit code."""
+    settings = read_settings(PodStateMachineSettings)
+    return run_service(SERVICE, stage_main(stage_maker(settings)), settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Carries out the effects of this service: one `match`, every write through the chassis's Writer.
+
+Guards that need a look at the API server are here: an absence that leads to a new launch or to a
+clean-up is confirmed by a GET of the deterministic name. What follows from an effect is not decided
+here; the answer of a write enters the table and wakes its key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import labels
+from services.chassis.errors import Conflict, NotFound, Rejected, Superseded
+from services.chassis.table import Entry, Table
+from services.chassis.writing import Outcome, Writer, resource_of
+from services.pod_state_machine.adapters.intake import JOB, PE, POD
+from services.pod_state_machine.core.deciding import refused_status
+from services.pod_state_machine.core.effects import (
+    CreatePod,
+    DeletePod,
+    DeletePodsOfJob,
+    Effect,
+    PatchPeStatus,
+)
+from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
+from services.pod_state_machine.core.snapshot import Key, Pe, PeSnapshot, PeStatus, Snapshot
+
+REFUSAL_CHARS_MAX = 1024
+
+
+class CarryOut:
+    """Executes effects; each returns its outcome in a word."""
+
+    def __init__(self, table: Table, writer: Writer, runtime: RuntimeImage) -> None:
+        self._table = table
+        self._writer = writer
+        self._runtime = runtime
+
+    async def run(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
+        """One effect; raises the chassis's Transient, Rejected or Superseded."""
+        match effect:
+            case CreatePod():
+                assert isinstance(snapshot, PeSnapshot)
+                return await self._create_pod(snapshot, effect)
+            case DeletePod():
+                return await self._delete_pod(key, effect)
+            case PatchPeStatus():
+                assert isinstance(snapshot, PeSnapshot)
+                return await self._patch_status(snapshot, effect.pe_uid, effect.status)
+            case DeletePodsOfJob():
+                return await self._delete_pods_of_job(key, effect)
+
+    # ------------------------------------------------------------------ pods
+
+    async def _create_pod(self, snapshot: PeSnapshot, effect: CreatePod) -> str:
+        pe, job = snapshot.pe, snapshot.job
+        assert pe is not None
+        assert job is not None
+        for name in effect.believed_gone:
+            await self._confirm_over(pe.namespace, name)
+        body = pod_of_launch(pe, job, effect.launch, self._runtime)
+        try:
+            return await self._writer.create(resource_of(POD), pe.namespace, body)
+        except (NotFound, Conflict):
+            raise  # the namespace or the owner went away: the next fact says which
+        except Rejected as refusal:
+            await self._say_refused(snapshot, pe, refusal)
+            raise
+
+    async def _confirm_over(self, namespace: str, name: str) -> None:
+        """Make sure that an earlier pod runs no more, or the PE would run twice."""
+        if await self._writer.confirm_absent(resource_of(POD), namespace, name):
+            return
+        entry = self._table.get(POD, namespace, name)
+        if entry is not None and entry.data["phase"] not in ("Succeeded", "Failed"):
+            raise Superseded(f"pod {namespace}/{name} of an earlier launch still exists")
+
+    async def _say_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
+        status = refused_status(pe.status, refusal.message[:REFUSAL_CHARS_MAX])
+        if status != pe.status:
+            await self._patch_status(snapshot, pe.uid, status)
+
+    async def _delete_pod(self, key: Key, effect: DeletePod) -> str:
+        if effect.believed_gone_owner:
+            await self._confirm_owner_gone(key, effect.believed_gone_owner)
+        entry = self._table.get(POD, key.namespace, effect.name)
+        if entry is None or entry.uid != effect.uid:
+            return Outcome.GONE
+        return await self._writer.delete(entry)
+
+    async def _confirm_owner_gone(self, key: Key, owner_uid: str) -> None:
+        if await self._writer.confirm_absent(resource_of(PE), key.namespace, key.name):
+            return
+        owner = self._table.get(PE, key.namespace, key.name)
+        if owner is not None and owner.uid == owner_uid:
+            raise Superseded(f"processing element {key.namespace}/{key.name} exists after all")
+
+    async def _delete_pods_of_job(self, key: Key, effect: DeletePodsOfJob) -> str:
+        if not await self._writer.confirm_absent(resource_of(JOB), key.namespace, effect.job):
+            job = self._table.get(JOB, key.namespace, effect.job)
+            if job is not None and _lives(job, effect.job_uid):
+                raise Superseded(f"job {key.namespace}/{effect.job} exists after all")
+        return await self._writer.delete_collection(
+            resource_of(POD),
+            key.namespace,
+            label_selector=f"{labels.JOB_UID}={effect.job_uid},{labels.APP}={labels.APP_VALUE}",
+        )
+
+    # ------------------------------------------------------------------ status
+
+    async def _patch_status(self, snapshot: PeSnapshot, pe_uid: str, status: PeStatus) -> str:
+        """Write what differs, under the version that was decided on.
+
+        A newer entry means a newer status: patching that one would make a launch count that
+        somebody else just raised look like ours.
+        """
+        pe = snapshot.pe
+        entry = self._table.get(PE, snapshot.key.namespace, snapshot.key.name)
+        if entry is None or pe is None or entry.uid != pe_uid:
+            raise Superseded(f"processing element {snapshot.key.name} is another one now")
+        if entry.resource_version != pe.resource_version:
+            raise Superseded(f"processing element {snapshot.key.name} was decided on at an older one")
+        body = {"status": status_patch(pe.status, status)}
+        return await self._writer.patch(entry, body, subresource="status")
+
+
+def _lives(job: Entry, uid: str) -> bool:
+    return job.uid == uid and job.data["metadata"]["deletionTimestamp"] is None
+
+
+_FIELDS = {
+    "phase": "phase",
+    "launchCount": "launch_count",
+    "pod": "pod",
+    "node": "node",
+    "contentId": "content_id",
+    "generation": "generation",
+    "observedGeneration": "observed_generation",
+    "restarts": "restarts",
+    "reason": "reason",
+    "message": "message",
+}
+
+
+def status_patch(before: PeStatus, after: PeStatus) -> dict[str, Any]:
+    """The merge patch between two statuses; an empty text removes its field.
+
+    The phase is always said: a status that was never written has none, and reads as Waiting.
+    """
+    changed = {
+        name: getattr(after, attribute)
+        for name, attribute in _FIELDS.items()
+        if name == "phase" or getattr(before, attribute) != getattr(after, attribute)
+    }
+    return {name: None if value == "" else value for name, value in changed.items()}

@@ -1,0 +1,210 @@
+"""From the table to snapshots: which facts wake which key, and what belongs to it.
+
+What a projection means is read in reading.py; what follows from a snapshot is the core's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+from contracts import labels
+from services.chassis.table import Entry, Index, TableReading
+from services.pod_state_machine.adapters.reading import (
+    controller,
+    is_deleting,
+    is_orphaning,
+    job_of,
+    job_view,
+    label,
+    pe_of,
+    pod_of,
+)
+from services.pod_state_machine.core.snapshot import (
+    JobKey,
+    JobSnapshot,
+    Key,
+    Pe,
+    PeKey,
+    PeSnapshot,
+    Pod,
+    Snapshot,
+)
+
+JOB = "Job"
+PE = "ProcessingElement"
+POD = "Pod"
+CONFIG_MAP = "ConfigMap"
+KINDS = frozenset({JOB, PE, POD, CONFIG_MAP})
+
+_PES_OF_JOB = "pes-of-job"
+_PES_OF_JOB_UID = "pes-of-job-uid"
+_PODS_OF_PE = "pods-of-pe"
+_PODS_OF_JOB_UID = "pods-of-job-uid"
+
+
+def _by_job(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == PE:
+        yield entry.namespace, job_of(entry)
+
+
+def _by_job_uid(kind: str) -> Index:
+    def values(entry: Entry) -> Iterator[Hashable]:
+        if entry.kind == kind:
+            yield entry.namespace, label(entry, labels.JOB_UID)
+
+    return values
+
+
+def _by_owner(entry: Entry) -> Iterator[Hashable]:
+    owner = controller(entry, PE) if entry.kind == POD else None
+    if owner is not None:
+        yield entry.namespace, owner[0]
+
+
+INDEXES: Mapping[str, Index] = {
+    _PES_OF_JOB: _by_job,
+    _PES_OF_JOB_UID: _by_job_uid(PE),
+    _PODS_OF_PE: _by_owner,
+    _PODS_OF_JOB_UID: _by_job_uid(POD),
+}
+
+
+# --------------------------------------------------------------------------- who is woken
+
+
+def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
+    """The keys that a change of this entry concerns."""
+    match entry.kind:
+        case "ProcessingElement":
+            yield PeKey(entry.namespace, entry.name)
+        case "Pod":
+            yield from _keys_of_pod(entry)
+        case "ConfigMap":
+            yield from _keys_of_config_map(entry, table)
+        case "Job":
+            yield from _pes_of_job(entry.namespace, entry.name, table)
+            yield JobKey(entry.namespace, entry.name, entry.uid)
+
+
+def all_keys(table: TableReading) -> Iterator[Key]:
+    """Every key that exists, and those of which only pods are left."""
+    seen: set[Key] = set()
+    for kind in (PE, POD, JOB):
+        for entry in table.of_kind(kind):
+            for key in keys_of(entry, table):
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+
+
+def _keys_of_pod(entry: Entry) -> Iterator[Key]:
+    owner = controller(entry, PE)
+    if owner is not None:
+        yield PeKey(entry.namespace, owner[0])
+    job_uid = label(entry, labels.JOB_UID)
+    if job_uid:
+        yield JobKey(entry.namespace, job_of(entry), job_uid)
+
+
+def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
+    job, pe = job_of(entry), label(entry, labels.PE)
+    if job and pe:
+        yield PeKey(entry.namespace, f"{job}-{pe}")
+    elif job and entry.name == job:
+        yield from _pes_of_job(entry.namespace, job, table)
+
+
+def _pes_of_job(namespace: str, job: str, table: TableReading) -> Iterator[Key]:
+    for pe in table.by(_PES_OF_JOB, (namespace, job)):
+        yield PeKey(namespace, pe.name)
+
+
+# --------------------------------------------------------------------------- what belongs to a key
+
+
+def snapshot_of(table: TableReading, key: Key) -> Snapshot:
+    """Everything that a decision about the key may look at."""
+    if isinstance(key, JobKey):
+        return _job_snapshot(table, key)
+    return _pe_snapshot(table, key)
+
+
+def _pe_snapshot(table: TableReading, key: PeKey) -> PeSnapshot:
+    pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name))))
+    entry = table.get(PE, key.namespace, key.name)
+    if entry is None:
+        job = _job_entry(table, key.namespace, job_name(table, key))
+        return PeSnapshot(key, None, job_view(job) if job else None, pods)
+    pe = pe_of(entry)
+    job = _job_entry(table, key.namespace, pe.job)
+    return PeSnapshot(
+        key=key,
+        pe=pe,
+        job=job_view(job) if job else None,
+        pods=pods,
+        has_pe_config_map=_has_pe_config_map(table, pe),
+        has_job_config_map=_exists(table, key.namespace, pe.job),
+    )
+
+
+def _pods(entries: Iterable[Entry]) -> Iterator[Pod]:
+    for entry in entries:
+        owner = controller(entry, PE)
+        if owner is not None:
+            yield pod_of(entry, owner[1])
+
+
+def _has_pe_config_map(table: TableReading, pe: Pe) -> bool:
+    name = labels.pe_config_map_name(pe.job, pe.id, pe.content_id)
+    return _exists(table, pe.namespace, name)
+
+
+def _exists(table: TableReading, namespace: str, config_map: str) -> bool:
+    entry = table.get(CONFIG_MAP, namespace, config_map)
+    return entry is not None and not is_deleting(entry)
+
+
+def _job_entry(table: TableReading, namespace: str, name: str) -> Entry | None:
+    return table.get(JOB, namespace, name)
+
+
+def job_name(table: TableReading, key: Key) -> str:
+    """The name of a key's job, from what is left of it: a PE, a pod, or the PE's own name."""
+    if isinstance(key, JobKey):
+        return key.name
+    entry = table.get(PE, key.namespace, key.name)
+    left = [entry] if entry else table.by(_PODS_OF_PE, (key.namespace, key.name))
+    named = next((job_of(each) for each in left if job_of(each)), "")
+    return named or key.name.rpartition("-")[0]
+
+
+def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
+    entry = _job_entry(table, key.namespace, key.name)
+    exists = entry is not None and entry.uid == key.uid
+    pods = table.by(_PODS_OF_JOB_UID, (key.namespace, key.uid))
+    return JobSnapshot(
+        key=key,
+        exists=exists,
+        is_deleting=exists and entry is not None and is_deleting(entry),
+        is_orphaning=_orphaning(table, key, entry if exists else None),
+        has_pods=any(controller(pod, PE) and not is_deleting(pod) for pod in pods),
+    )
+
+
+def _orphaning(table: TableReading, key: JobKey, job: Entry | None) -> bool:
+    """An Orphan deletion: announced by the Job's finalizer, known later by PEs without an owner."""
+    if job is not None:
+        return is_orphaning(job)
+    pes = table.by(_PES_OF_JOB_UID, (key.namespace, key.uid))
+    return any(controller(pe, JOB) is None for pe in pes)
+
+
+def fence_of(table: TableReading, key: Key) -> Hashable:
+    """What stops the carrying out of an older decision: specs and deletions, not our own writes."""
+    job = _job_entry(table, key.namespace, job_name(table, key))
+    job_part = (job.uid, is_deleting(job)) if job else None
+    if isinstance(key, JobKey):
+        return job_part
+    pe = table.get(PE, key.namespace, key.name)
+    pe_part = (pe.uid, pe.data["metadata"]["generation"], is_deleting(pe)) if pe else None
+    return job_part, pe_part

@@ -1,0 +1,63 @@
+"""The stage that the chassis runs: intake, core and carry_out put together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from services.chassis.stage import Decision
+from services.chassis.table import Entry, Index, TableReading
+from services.chassis.wiring import MakeStage, Wiring
+from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.carry_out import CarryOut
+from services.pod_state_machine.core.deciding import decide
+from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.snapshot import Key, Snapshot, Timing
+from services.pod_state_machine.settings import PodStateMachineSettings
+
+SERVICE = "pod-state-machine"
+
+
+class PodStateMachine:
+    """One pod for each launch of each processing element."""
+
+    name = SERVICE
+    kinds = intake.KINDS
+    indexes: Mapping[str, Index] = intake.INDEXES
+
+    def __init__(self, wiring: Wiring, settings: PodStateMachineSettings) -> None:
+        self._table = wiring.table
+        self._carry_out = CarryOut(wiring.table, wiring.writer, settings.runtime_image)
+        self._timing: Timing = settings.timing
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
+        """The keys that a change of this entry makes dirty."""
+        return intake.keys_of(entry, table)
+
+    def all_keys(self, table: TableReading) -> Iterable[Key]:
+        """Every key, for the reconciliation after a full resync."""
+        return intake.all_keys(table)
+
+    def snapshot(self, table: TableReading, key: Key) -> Snapshot:
+        """Everything that `decide` may look at."""
+        return intake.snapshot_of(table, key)
+
+    def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
+        """The core."""
+        return decide(snapshot, now, self._timing)
+
+    def fence(self, table: TableReading, key: Key) -> Hashable:
+        """Specs and deletions; a decision on older ones is not carried on."""
+        return intake.fence_of(table, key)
+
+    async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
+        """Execute one effect."""
+        return await self._carry_out.run(key, snapshot, effect)
+
+    def subject(self, key: Key) -> tuple[str, str]:
+        """(namespace, job) of a key."""
+        return key.namespace, intake.job_name(self._table, key)
+
+
+def stage_maker(settings: PodStateMachineSettings) -> MakeStage:
+    """The service's factory under its settings."""
+    return lambda wiring: PodStateMachine(wiring, settings)

@@ -1,0 +1,48 @@
+"""Settings of pod-state-machine; each field is MILLRACE_<FIELD> in the environment."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from services.chassis.settings import ServiceSettings
+from services.pod_state_machine.core.pod_spec import RuntimeImage
+from services.pod_state_machine.core.snapshot import Timing
+
+
+class PodStateMachineSettings(ServiceSettings):
+    """Where the runtime image is, and the clocks of the state machine."""
+
+    image_registry: str = Field(default="docker.io", description="registry of the runtime image")
+    image_repository: str = Field(
+        default="openstreams", description="repository of the runtime image in the registry"
+    )
+    data_path: str = Field(
+        default="", description="path on nodes mounted at /data where a PE names none; empty: none"
+    )
+    checkpoint_path: str = Field(
+        default="", description="path on nodes for checkpoints where a PE names none"
+    )
+    status_settle_s: float = Field(default=5.0, ge=0)
+    restart_first_s: float = Field(default=1.0, gt=0)
+    restart_max_s: float = Field(default=300.0, gt=0)
+    restart_reset_s: float = Field(default=600.0, gt=0)
+
+    @property
+    def runtime_image(self) -> RuntimeImage:
+        """What pods are made with."""
+        return RuntimeImage(
+            registry=self.image_registry,
+            repository=self.image_repository,
+            data_path=self.data_path,
+            checkpoint_path=self.checkpoint_path,
+        )
+
+    @property
+    def timing(self) -> Timing:
+        """The clocks that decisions use."""
+        return Timing(
+            status_settle_s=self.status_settle_s,
+            restart_first_s=self.restart_first_s,
+            restart_max_s=self.restart_max_s,
+            restart_reset_s=self.restart_reset_s,
+        )

@@ -1,0 +1,20 @@
+"""Runs watch-ingest: settings → adapters → chassis."""
+
+from __future__ import annotations
+
+import sys
+
+from services.chassis.hosting import run_service
+from services.chassis.settings import read_settings
+from services.watch_ingest.adapters.ingesting import SERVICE, ingest_main
+from services.watch_ingest.settings import WatchIngestSettings
+
+
+def main() -> int:
+    """Run until a signal; returns the exit code."""
+    settings = read_settings(WatchIngestSettings)
+    return run_service(SERVICE, ingest_main(settings), settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

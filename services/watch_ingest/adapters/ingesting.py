@@ -1,0 +1,297 @@
+"""Watch-ingest as a coroutine: leads, lists, watches, publishes; what to say is the core's.
+
+    await ingest(runtime, settings)
+
+returns when `runtime.stopping` is set, with everything seen so far published; when the Lease is
+lost it raises LeaseLost and flushes nothing, because somebody else speaks now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
+from services.chassis.bus import Partition
+from services.chassis.hosting import Main
+from services.chassis.kube import Json, Resource, WatchEvent, WatchType
+from services.chassis.leases import LeaderLease
+from services.chassis.listing import ListWatch, Watched
+from services.chassis.wiring import Runtime
+from services.watch_ingest.adapters import log_state
+from services.watch_ingest.adapters.publisher import Publisher
+from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
+from services.watch_ingest.core.recording import completion_records, fact_record
+from services.watch_ingest.core.resync import (
+    Rounds,
+    Source,
+    contradicts,
+    is_readable,
+    say_list,
+    unreadable,
+)
+from services.watch_ingest.settings import WatchIngestSettings
+
+SERVICE = "watch-ingest"
+LEASE = "millrace-watch-ingest"
+SYSTEM_NAMESPACE = "kube-system"
+_NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+_CLUSTER_SCOPED = frozenset({"nodes"})
+
+_log = structlog.get_logger(SERVICE)
+
+
+def ingest_main(settings: WatchIngestSettings) -> Main:
+    """The service as the host runs it."""
+
+    async def main(runtime: Runtime) -> None:
+        await ingest(runtime, settings)
+
+    return main
+
+
+async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
+    """Wait for the Lease, then speak until `runtime.stopping` is set or the Lease is lost."""
+    await log_state.ensure_topics(runtime.bus, runtime.prefix)
+    lease = LeaderLease(
+        runtime.kube,
+        namespace=settings.lease_namespace,
+        name=LEASE,
+        holder=f"{SERVICE}-{runtime.new_id()}",
+        clock=runtime.clock,
+    )
+    lease_version = await _unless_stopping(runtime, lease.acquire())
+    if lease_version is None:
+        return
+    said = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
+    system = await runtime.kube.get(_NAMESPACE, "", SYSTEM_NAMESPACE)
+    ingestion = Ingestion(
+        runtime,
+        settings,
+        cluster_uid=str(system["metadata"]["uid"]),
+        incarnation=max(lease_version, said + 1),
+    )
+    keeping = asyncio.ensure_future(lease.keep())
+    speaking = asyncio.ensure_future(ingestion.run())
+    stopping = asyncio.ensure_future(runtime.stopping.wait())
+    tasks = (keeping, speaking, stopping)
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in (keeping, speaking):  # the Lease first: without it nothing else counts
+            if task.done():
+                task.result()
+        await ingestion.flush()
+    finally:
+        await _cancelled(tasks)
+    await lease.release()
+
+
+async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[int]) -> int | None:
+    """The result of waiting for the Lease; None if the service is stopped while it waits."""
+    task = asyncio.ensure_future(acquiring)
+    stopping = asyncio.ensure_future(runtime.stopping.wait())
+    try:
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        await _cancelled((task, stopping))
+
+
+async def _cancelled(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel what still runs and wait for its end."""
+    unfinished = [task for task in tasks if not task.done()]
+    for task in unfinished:
+        task.cancel()
+    for task in unfinished:
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+class Ingestion:
+    """One incarnation: its ledger, its rounds and its list-watches."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        settings: WatchIngestSettings,
+        *,
+        cluster_uid: str,
+        incarnation: int,
+    ) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._cluster_uid = cluster_uid
+        self._incarnation = incarnation
+        self._ledger = Ledger()
+        sources = tuple(
+            Source(watched, namespace)
+            for watched in WATCHED
+            for namespace in _namespaces(watched, runtime.namespaces)
+        )
+        self._rounds = Rounds(sources)
+        self._watches = {source: self._list_watch(source) for source in sources}
+        self._began_at: dict[Partition, int] = {}
+        self._committed_at: dict[Partition, int] = {}
+        self._publisher = Publisher(
+            runtime.bus, prefix=runtime.prefix, clock=runtime.clock, metrics=runtime.metrics
+        )
+
+    async def run(self) -> None:
+        """Speak for ever."""
+        await self._begin_resync("incarnation")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._publisher.run())
+            group.create_task(self._resync_again())
+            group.create_task(self._compare_again())
+            group.create_task(self._watch_log())
+            for source, watch in self._watches.items():
+                group.create_task(watch.run(_SourceSink(self, source)))
+
+    async def flush(self) -> None:
+        """Return when everything seen so far is in the log."""
+        await self._publisher.flush()
+
+    def _list_watch(self, source: Source) -> ListWatch:
+        watched, runtime = source.watched, self._runtime
+        return ListWatch(
+            runtime.kube,
+            Watched(
+                resource=Resource(
+                    watched.group,
+                    watched.version,
+                    watched.plural,
+                    watched.projections[0].kind,
+                    namespaced=watched.plural not in _CLUSTER_SCOPED,
+                ),
+                namespace=source.namespace,
+                label_selector=watched.label_selector,
+                metadata_only=watched.metadata_only,
+            ),
+            clock=runtime.clock,
+            random=runtime.random,
+        )
+
+    # ------------------------------------------------------------------ resyncs
+
+    async def _begin_resync(self, why: str) -> None:
+        """Say everything anew; the offsets come first, or a reader would start behind a fact."""
+        partitions = log_state.fact_partitions(self._runtime.prefix)
+        began_at = await self._runtime.bus.end_offsets(partitions)
+        self._began_at = began_at
+        number = self._rounds.begin()
+        self._runtime.metrics.count("watch_ingest_resyncs_total", why=why)
+        _log.info("resync began", why=why, incarnation=self._incarnation, number=number)
+        if number > 1:
+            self._relist()
+
+    def _relist(self) -> None:
+        for watch in self._watches.values():
+            watch.relist()
+
+    async def _resync_again(self) -> None:
+        while True:
+            await self._runtime.clock.sleep(self._settings.resync_s)
+            await self._begin_resync("hourly")
+
+    async def _compare_again(self) -> None:
+        while True:
+            await self._runtime.clock.sleep(self._settings.compare_s)
+            self._relist()
+
+    async def _watch_log(self) -> None:
+        """An emptied log forgets what exists; nobody but us can say it again."""
+        runtime = self._runtime
+        while True:
+            await runtime.clock.sleep(self._settings.log_check_s)
+            began_at = self._committed_at
+            if await log_state.log_was_emptied(runtime.bus, runtime.prefix, began_at):
+                self._committed_at = {}
+                await log_state.ensure_topics(runtime.bus, runtime.prefix)
+                await self._begin_resync("log emptied")
+
+    # ------------------------------------------------------------------ what was seen
+
+    async def take_list(self, source: Source, items: Sequence[Json], version: str) -> None:
+        """Everything of a source: said anew if a resync asks for it, else compared."""
+        for name in unreadable(items):
+            self._count_unreadable(source, name)
+        full = self._rounds.owes(source)
+        if not full and contradicts(self._ledger, source, items):
+            await self._begin_resync("mismatch")
+            full = True
+        number = self._rounds.number if full else self._rounds.number_of(source)
+        epoch = self._epoch(number)
+        await self._say(
+            say_list(self._ledger, source, items, version=int(version), epoch=epoch, full=full)
+        )
+        complete = self._rounds.mark_listed(source, number) if full else source.kinds
+        for kind in complete:
+            completed = SyncCompleted(kind, epoch, full=full)
+            await self._publisher.say(completion_records(completed, self._runtime.clock.now()))
+        if self._rounds.take_completion():
+            await self._commit_resync()
+
+    async def take_event(self, source: Source, event: WatchEvent) -> None:
+        """One event of a watch."""
+        if not is_readable(event.object):
+            self._count_unreadable(source, "watched")
+            return
+        await self._say(list(self._sayings(source, event)))
+
+    def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Saying]:
+        epoch = self._epoch(self._rounds.number_of(source))
+        meta = event.object["metadata"]
+        for projection in source.watched.projections:
+            if event.type is WatchType.DELETED:
+                ref = (projection.kind, str(meta.get("namespace", "")), str(meta["name"]))
+                yield from say_gone(self._ledger, ref, int(meta["resourceVersion"]), epoch)
+            else:
+                yield from say_object(self._ledger, projection, event.object, epoch)
+
+    async def _say(self, sayings: Iterable[Saying]) -> None:
+        now = self._runtime.clock.now()
+        await self._publisher.say(fact_record(saying, now) for saying in sayings)
+
+    async def _commit_resync(self) -> None:
+        """Readers may restore from where this resync began, once all of it is in the log."""
+        began_at, number = self._began_at, self._rounds.number
+        await self._publisher.flush()
+        if number != self._rounds.number:
+            return  # overtaken by a newer one while the log was written
+        await log_state.commit_resync(self._runtime.bus, self._runtime.prefix, began_at)
+        self._committed_at = began_at
+        _log.info("resync complete", incarnation=self._incarnation, number=number)
+
+    def _epoch(self, number: int) -> Epoch:
+        return Epoch(self._incarnation, number, self._cluster_uid)
+
+    def _count_unreadable(self, source: Source, name: str) -> None:
+        self._runtime.metrics.count("watch_ingest_unreadable_objects_total", source=source.name)
+        _log.warning("object cannot be read", source=source.name, name=name)
+
+
+class _SourceSink:
+    """What one list-watch tells."""
+
+    def __init__(self, ingestion: Ingestion, source: Source) -> None:
+        self._ingestion = ingestion
+        self._source = source
+
+    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
+        """Everything that existed at `resource_version`."""
+        await self._ingestion.take_list(self._source, items, resource_version)
+
+    async def seen(self, event: WatchEvent) -> None:
+        """ADDED, MODIFIED or DELETED, in order."""
+        await self._ingestion.take_event(self._source, event)
+
+
+def _namespaces(watched: WatchedKind, namespaces: tuple[str, ...]) -> tuple[str | None, ...]:
+    """Where a kind is watched: everywhere, or in the namespaces that the setting names."""
+    if not namespaces or watched.plural in _CLUSTER_SCOPED:
+        return (None,)
+    return namespaces

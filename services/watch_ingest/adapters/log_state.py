@@ -1,0 +1,78 @@
+"""What the log itself says about the facts in it: incarnations, where a resync began, its loss."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+
+import orjson
+
+from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, sync_group
+from services.chassis.bus import Bus, Partition, Record
+
+TAIL_RECORDS = 50
+_WATCHED_TOPICS = (RESOURCES, CLUSTER)
+
+
+async def ensure_topics(bus: Bus, prefix: str) -> None:
+    """Create the topics of the catalogue that are missing."""
+    await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
+
+
+def fact_partitions(prefix: str) -> list[Partition]:
+    """Every partition that facts are written to."""
+    return [
+        Partition(topic.name(prefix), number)
+        for topic in _WATCHED_TOPICS
+        for number in range(topic.partitions)
+    ]
+
+
+async def highest_incarnation(bus: Bus, prefix: str) -> int:
+    """The highest incarnation near the ends of the partitions; 0 in an empty log.
+
+    Incarnations rise, so the newest records carry the highest; a few more are read in case a
+    leader that lost its Lease wrote last.
+    """
+    partitions = fact_partitions(prefix)
+    ends = await bus.end_offsets(partitions)
+    starts = await bus.start_offsets(partitions)
+    tails = {
+        partition: max(starts[partition], ends[partition] - TAIL_RECORDS)
+        for partition in partitions
+        if ends[partition] > starts[partition]
+    }
+    highest = 0
+    unread = {partition: ends[partition] - 1 for partition in tails}
+    batches = bus.read(tails)
+    while unread:
+        for record in await anext(batches):
+            highest = max(highest, _incarnation(record))
+            if record.offset >= unread.get(record.partition, record.offset + 1):
+                del unread[record.partition]
+    if isinstance(batches, AsyncGenerator):
+        await batches.aclose()
+    return highest
+
+
+def _incarnation(record: Record) -> int:
+    """The incarnation of a record; 0 for one that cannot be read."""
+    try:
+        return int(orjson.loads(record.value)["epoch"]["incarnation"])
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
+async def commit_resync(bus: Bus, prefix: str, began_at: Mapping[Partition, int]) -> None:
+    """Say where the newest complete resync began: readers restore from there."""
+    await bus.commit(sync_group(prefix), began_at)
+
+
+async def log_was_emptied(bus: Bus, prefix: str, began_at: Mapping[Partition, int]) -> bool:
+    """Whether the log lost what a complete resync wrote: its offsets, or what they point to."""
+    partitions = fact_partitions(prefix)
+    committed = await bus.committed(sync_group(prefix), partitions)
+    ends = await bus.end_offsets(partitions)
+    return any(
+        committed.get(partition) is None or ends[partition] < offset
+        for partition, offset in began_at.items()
+    )

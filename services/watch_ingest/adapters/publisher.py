@@ -1,0 +1,87 @@
+"""Appends records to the log in the order in which they were said.
+
+One queue and one writer keep the order of everything. Nothing lingers: while one batch is being
+written the next one gathers, so a busy log gets large batches and an idle one gets single records
+at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import orjson
+
+from contracts.envelope import to_headers
+from services.chassis.bus import Bus, NewRecord, Partition
+from services.chassis.clock import Clock
+from services.chassis.errors import Transient
+from services.chassis.metrics import Metrics
+from services.watch_ingest.core.recording import Outgoing
+
+QUEUE_RECORDS_MAX = 20_000
+BATCH_RECORDS_MAX = 500
+PRODUCE_ATTEMPTS_MAX = 8
+RETRY_FIRST_S = 0.1
+RETRY_MAX_S = 5.0
+
+_Item = NewRecord | asyncio.Future[None]
+
+
+class Publisher:
+    """The only one that writes facts; `run` goes on until it is cancelled."""
+
+    def __init__(self, bus: Bus, *, prefix: str, clock: Clock, metrics: Metrics) -> None:
+        self._bus = bus
+        self._prefix = prefix
+        self._clock = clock
+        self._metrics = metrics
+        self._queue: asyncio.Queue[_Item] = asyncio.Queue(QUEUE_RECORDS_MAX)
+
+    async def say(self, records: Iterable[Outgoing]) -> None:
+        """Queue records; waits while the log cannot keep up."""
+        for record in records:
+            await self._queue.put(self._encoded(record))
+
+    async def flush(self) -> None:
+        """Return when everything that was said so far is in the log."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        await self._queue.put(done)
+        await done
+
+    async def run(self) -> None:
+        """Write batches for ever; raises Transient when the log stays away for too long."""
+        while True:
+            items = [await self._queue.get()]
+            while len(items) < BATCH_RECORDS_MAX and not self._queue.empty():
+                items.append(self._queue.get_nowait())
+            records = [item for item in items if isinstance(item, NewRecord)]
+            if records:
+                await self._produce(records)
+            for item in items:
+                if isinstance(item, asyncio.Future) and not item.done():
+                    item.set_result(None)
+
+    async def _produce(self, records: list[NewRecord]) -> None:
+        """Append a batch; a repeated one is harmless, because readers look at versions."""
+        delay_s = RETRY_FIRST_S
+        for attempt in range(1, PRODUCE_ATTEMPTS_MAX + 1):
+            try:
+                await self._bus.produce(records)
+            except Transient:
+                if attempt == PRODUCE_ATTEMPTS_MAX:
+                    raise
+                self._metrics.count("watch_ingest_produce_retries_total")
+                await self._clock.sleep(delay_s)
+                delay_s = min(RETRY_MAX_S, delay_s * 2)
+                continue
+            self._metrics.count("watch_ingest_records_total", len(records))
+            return
+
+    def _encoded(self, record: Outgoing) -> NewRecord:
+        return NewRecord(
+            partition=Partition(record.topic.name(self._prefix), record.partition),
+            key=record.key.encode(),
+            value=orjson.dumps(record.value),
+            headers=to_headers(record.envelope),
+        )

@@ -1,0 +1,154 @@
+"""Lists against what was said: full lists, comparisons, and which resync is complete.
+
+A full list says everything that exists, in a new epoch. A comparison says only what differs from
+what was said. Several sources (one for each namespace) may feed one kind: the kind's list is
+complete when the lists of all its sources are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.facts import Epoch, WatchedKind
+from services.watch_ingest.core.publishing import Ledger, Obj, Ref, Saying, say_gone, say_object
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One list-watch: a watched resource in one namespace, or in all (None)."""
+
+    watched: WatchedKind
+    namespace: str | None
+
+    @property
+    def name(self) -> str:
+        """The source's name, for logs and metrics."""
+        return f"{self.watched.plural}/{self.namespace or '*'}"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of facts that it feeds."""
+        return tuple(projection.kind for projection in self.watched.projections)
+
+
+def say_list(
+    ledger: Ledger,
+    source: Source,
+    items: Sequence[Obj],
+    *,
+    version: int,
+    epoch: Epoch,
+    full: bool,
+) -> Iterator[Saying]:
+    """The facts of a list: everything (full) or differences; what is missing is gone.
+
+    `version` is that of the list, at which what it does not show does not exist. Objects that
+    cannot be read are passed over; `unreadable` finds them.
+    """
+    seen: set[Ref] = set()
+    for obj in items:
+        for projection in source.watched.projections:
+            if not is_readable(obj):
+                continue
+            seen.add(_ref(projection.kind, obj))
+            yield from say_object(ledger, projection, obj, epoch, repeat=full)
+    for ref in _missing(ledger, source, seen):
+        yield from say_gone(ledger, ref, version, epoch)
+
+
+def unreadable(items: Sequence[Obj]) -> list[str]:
+    """Names of the objects of a list that nothing can be said of."""
+    return [str((obj.get("metadata") or {}).get("name")) for obj in items if not is_readable(obj)]
+
+
+def is_readable(obj: Obj) -> bool:
+    """Whether an object has the metadata that every API server gives it."""
+    meta = obj.get("metadata")
+    if not isinstance(meta, dict):
+        return False
+    version = meta.get("resourceVersion")
+    return bool(meta.get("name") and meta.get("uid")) and str(version).isdecimal()
+
+
+def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
+    """Whether a list and what was said cannot both be true: time to say everything anew.
+
+    The version of an object fell (the cluster was restored from a backup), or the same version of
+    the same object says something else (a fact was lost between watch and ledger).
+    """
+    for obj in items:
+        for projection in source.watched.projections:
+            said = ledger.said.get(_ref(projection.kind, obj)) if is_readable(obj) else None
+            if said is None:
+                continue
+            version = int(obj["metadata"]["resourceVersion"])
+            if version < said.resource_version:
+                return True
+            is_same = version == said.resource_version
+            if is_same and projection.project(obj) != said.data:
+                return True
+    return False
+
+
+def _ref(kind: str, obj: Obj) -> Ref:
+    meta: dict[str, Any] = obj["metadata"]
+    return (kind, str(meta.get("namespace", "")), str(meta["name"]))
+
+
+def _missing(ledger: Ledger, source: Source, seen: set[Ref]) -> list[Ref]:
+    kinds = frozenset(source.kinds)
+    return [
+        ref
+        for ref in ledger.said
+        if ref[0] in kinds
+        and ref not in seen
+        and (source.namespace is None or ref[1] == source.namespace)
+    ]
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Which full resync is under way, and whose lists it still waits for.
+
+    The number of the resync is the epoch's number of the list.
+    """
+
+    sources: tuple[Source, ...]
+    number: int = 0
+    _listed: dict[Source, int] = field(default_factory=dict)
+    _completed: int = 0
+
+    def begin(self) -> int:
+        """Start the next full resync; one that is under way is overtaken."""
+        self.number += 1
+        return self.number
+
+    def owes(self, source: Source) -> bool:
+        """Whether the next list of a source is a full one."""
+        return self._listed.get(source, 0) < self.number
+
+    def number_of(self, source: Source) -> int:
+        """The number of the source's newest full list: the epoch of what it sees now."""
+        return self._listed.get(source, 0)
+
+    def mark_listed(self, source: Source, number: int) -> tuple[str, ...]:
+        """Note a full list; the kinds whose lists are complete by it."""
+        self._listed[source] = number
+        return tuple(
+            kind
+            for kind in source.kinds
+            if all(
+                self._listed.get(each, 0) >= number for each in self.sources if kind in each.kinds
+            )
+        )
+
+    def take_completion(self) -> bool:
+        """Whether the newest full resync is complete; True once for each."""
+        if self._completed == self.number:
+            return False
+        if any(self.owes(source) for source in self.sources):
+            return False
+        self._completed = self.number
+        return True
