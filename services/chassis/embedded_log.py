@@ -57,9 +57,7 @@ class MemoryLog:
         kepts = [self._kept[record.partition] for record in records]
         for record, kept in zip(records, kepts, strict=True):
             kept.records.append(
-                Record(
-                    record.partition, kept.end, now, record.key, record.value, record.headers
-                )
+                Record(record.partition, kept.end, now, record.key, record.value, record.headers)
             )
             self._retire(kept, now)
         self._wake()

@@ -46,6 +46,16 @@ class Epochs:
         self._completed: dict[str, dict[Partition, Order]] = {}
         self._expected: dict[str, frozenset[Partition]] = {}
 
+    @property
+    def cluster_uid(self) -> str:
+        """The cluster whose facts count; empty before the first."""
+        return self._cluster_uid
+
+    def is_newest(self, kind: str, partition: Partition, epoch: Epoch) -> bool:
+        """Whether nothing newer was said of the kind in the partition."""
+        newest = self._highest.get((kind, partition))
+        return epoch.cluster_uid == self._cluster_uid and newest == Order.of(epoch)
+
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
         """Say in which partitions each kind is told."""
         self._expected = {kind: frozenset(each) for kind, each in partitions_of.items()}

@@ -1,25 +1,132 @@
-"""The service host: one task group, signals, drain, exit codes, health and metrics on a port."""
+"""The service host: one task group, signals, drain, exit codes, health and metrics on a port.
+
+    sys.exit(run_service("node-tainter", stage_main(make_stage), read_settings(Settings)))
+
+SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
+`grace_s` and exits 0. A crash is one log line and exit code 1: whoever started us starts us again,
+and the restore makes good what was lost. What a service does is its `main`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import os
+import random
+import signal
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 
+from services.chassis.bus import Bus
+from services.chassis.clock import Clock, SystemClock
+from services.chassis.embedded_log import MemoryLog, SqliteLog
+from services.chassis.kube import KubeClient
+from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.log_lines import configure, log_of
+from services.chassis.probes import serve_probes
+from services.chassis.reconciling import StageRunner
 from services.chassis.settings import ServiceSettings
 from services.chassis.wiring import MakeStage, Runtime
+
+EXIT_DRAINED = 0
+EXIT_CRASHED = 1
 
 Main = Callable[[Runtime], Awaitable[None]]
 """A service as a coroutine: returns after `runtime.stopping` is set; an exception is a crash."""
 
 
 def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
-    """Run a service until SIGTERM or SIGINT; returns the exit code (0 drained, 1 crashed).
-
-    A service's __main__:  sys.exit(run_service("node-tainter", stage_main(make_stage),
-    read_settings(NodeTainterSettings)))
-    """
-    raise NotImplementedError
+    """Run a service until SIGTERM or SIGINT; returns the exit code (0 drained, 1 crashed)."""
+    configure(service, settings.log_level)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_host(service, main, settings))
 
 
-def stage_main(make_stage: MakeStage) -> Main:
+def stage_main(make_stage: MakeStage, *, effects_in_flight_max: int = 32) -> Main:
     """The coroutine of a service that is one stage."""
-    raise NotImplementedError
+
+    async def main(runtime: Runtime) -> None:
+        runner = StageRunner(make_stage, runtime, effects_in_flight_max=effects_in_flight_max)
+        runtime.probes.is_ready = lambda: runner.is_live
+        await runner.run()
+
+    return main
+
+
+async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
+    log = log_of("hosting")
+    try:
+        async with open_runtime(service, settings) as runtime:
+            _drain_on_signals(runtime.stopping)
+            async with serve_probes(settings.metrics_port, runtime.metrics, runtime.probes):
+                log.info("started", pid=os.getpid(), bus=settings.bus)
+                await _run_until_drained(main, runtime, settings.grace_s)
+    except Exception:  # noqa: BLE001 - the last line of a process that crashes says why
+        log.exception("crashed")
+        return EXIT_CRASHED
+    log.info("drained")
+    return EXIT_DRAINED
+
+
+async def _run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
+    """Run `main`; once it is asked to stop it has `grace_s`, then it is cancelled."""
+    running = asyncio.ensure_future(main(runtime))
+    stopping = asyncio.ensure_future(runtime.stopping.wait())
+    await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():
+        await asyncio.wait((running,), timeout=grace_s)
+    stopping.cancel()
+    if not running.done():
+        log_of("hosting").warning("grace_exceeded", grace_s=grace_s)
+        running.cancel()
+        await asyncio.wait((running,))
+        if running.cancelled():
+            return
+    running.result()
+    if not runtime.stopping.is_set():
+        raise RuntimeError(f"{runtime.service} ended although nobody asked it to stop")
+
+
+@asynccontextmanager
+async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator[Runtime]:
+    """The runtime of a process: log, API server and clock as the settings say."""
+    clock = SystemClock()
+    transport = HttpTransport(await load_configuration(settings.kubeconfig))
+    bus = open_bus(settings.bus, clock)
+    try:
+        yield Runtime(
+            service=service,
+            bus=bus,
+            kube=KubeClient(transport, user_agent=service),
+            clock=clock,
+            random=random.SystemRandom(),
+            new_id=lambda: str(uuid.uuid4()),
+            prefix=settings.topic_prefix,
+            namespaces=settings.namespaces,
+        )
+    finally:
+        await transport.close()
+        await bus.close()
+
+
+def open_bus(url: str, clock: Clock) -> Bus:
+    """The adapter that a bus URL names: `memory:` or `sqlite:///PATH`."""
+    if url == "memory:":
+        return MemoryLog(now=clock.now)
+    return SqliteLog(Path(url.removeprefix("sqlite://")), now=clock.now)
+
+
+def _drain_on_signals(stopping: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it runs: it halves the cost of a request."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

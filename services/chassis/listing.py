@@ -1,14 +1,34 @@
-"""The list-watch loop: list in pages, watch from the list's version, relist when it expired."""
+"""The list-watch loop: list in pages, watch from the list's version, relist when it expired.
+
+1. List; tell the sink everything; watch from the list's version.
+2. A watch that ends goes on from the newest version it saw, bookmarks included.
+3. 410, as a status or as an ERROR event, means: list again.
+4. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
+   bookmark, is taken for dead.
+
+What was seen is told as it is; projecting and publishing it is watch-ingest's business.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from services.chassis.backing_off import Backoffs
 from services.chassis.clock import Clock
-from services.chassis.kube import Json, KubeClient, Resource, WatchEvent
+from services.chassis.errors import ChassisError, Expired
+from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.log_lines import log_of
+
+PAGE_OBJECTS_MAX = 500
+WATCH_TIMEOUT_S = 300
+SILENCE_S = 90.0
+RETRY_CAP_S = 30.0
+WATCH_SHORTEST_S = 1.0
+"""A watch that ends sooner without an event counts as a failure, or we would ask in a circle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +55,130 @@ class Sink(Protocol):
 
 async def list_all(kube: KubeClient, watched: Watched) -> tuple[list[Json], str]:
     """Every object, and the version at which the list was true."""
-    raise NotImplementedError
+    items: list[Json] = []
+    version = ""
+    async for page in kube.list_pages(
+        watched.resource,
+        watched.namespace,
+        label_selector=watched.label_selector,
+        limit=PAGE_OBJECTS_MAX,
+        metadata_only=watched.metadata_only,
+    ):
+        items += page.items
+        version = page.resource_version
+    return items, version
 
 
 class ListWatch:
     """One list-watch that survives everything; `relist()` asks for a new list."""
 
     def __init__(
-        self, kube: KubeClient, watched: Watched, *, clock: Clock, random: random.Random
+        self,
+        kube: KubeClient,
+        watched: Watched,
+        *,
+        clock: Clock,
+        random: random.Random,
+        silence_s: float = SILENCE_S,
     ) -> None:
-        raise NotImplementedError
+        self._kube = kube
+        self._watched = watched
+        self._clock = clock
+        self._silence_s = silence_s
+        self._backoffs: Backoffs[str] = Backoffs(random, cap_s=RETRY_CAP_S)
+        self._relist_wanted = asyncio.Event()
+        self._version = ""
+        self._log = log_of("listing")
 
     def relist(self) -> None:
         """End the watch and list again."""
-        raise NotImplementedError
+        self._relist_wanted.set()
 
     async def run(self, sink: Sink) -> None:
         """Run for ever; an exception of the sink ends it."""
-        raise NotImplementedError
+        while True:
+            if not self._version or self._relist_wanted.is_set():
+                await self._list(sink)
+            else:
+                await self._watch_until_relist(sink)
+
+    async def _list(self, sink: Sink) -> None:
+        self._relist_wanted.clear()
+        try:
+            items, version = await list_all(self._kube, self._watched)
+        except ChassisError as problem:
+            self._version = ""
+            await self._wait("list", problem)
+            return
+        self._backoffs.mark_succeeded("list")
+        await sink.listed(items, version)
+        self._version = version
+
+    async def _watch_until_relist(self, sink: Sink) -> None:
+        """Watch, but let go at once when a new list is wanted."""
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(self._watch(sink))
+            wishing = group.create_task(self._relist_wanted.wait())
+            await asyncio.wait((watching, wishing), return_when=asyncio.FIRST_COMPLETED)
+            watching.cancel()
+            wishing.cancel()
+
+    async def _watch(self, sink: Sink) -> None:
+        began_s = self._clock.monotonic()
+        told = 0
+        try:
+            async for event in self._kube.watch(
+                self._watched.resource,
+                self._watched.namespace,
+                resource_version=self._version,
+                label_selector=self._watched.label_selector,
+                metadata_only=self._watched.metadata_only,
+                timeout_s=WATCH_TIMEOUT_S,
+                silence_s=self._silence_s,
+            ):
+                told += 1
+                if event.type is not WatchType.BOOKMARK:
+                    await _tell(sink, event)
+                self._version = event.resource_version
+                self._backoffs.mark_succeeded("watch")
+        except _SinkFailed as failure:
+            raise failure.cause from None
+        except Expired as problem:
+            self._log.info("watch_expired", **self._names(), problem=str(problem))
+            self._version = ""
+            return
+        except ChassisError as problem:
+            await self._wait("watch", problem)
+            return
+        if not told and self._clock.monotonic() - began_s < WATCH_SHORTEST_S:
+            await self._wait("watch", None)
+
+    async def _wait(self, what: str, problem: ChassisError | None) -> None:
+        now = self._clock.now()
+        at_least_s = getattr(problem, "retry_after_s", None) or 0.0
+        until = self._backoffs.mark_failed(what, now, at_least_s=at_least_s)
+        self._log.warning(
+            f"{what}_failed", **self._names(), problem=str(problem or "ended"), wait_s=until - now
+        )
+        await self._clock.sleep(until - now)
+
+    def _names(self) -> dict[str, str]:
+        return {
+            "resource": self._watched.resource.plural,
+            "namespace": self._watched.namespace or "",
+        }
+
+
+class _SinkFailed(Exception):
+    """Carries what a sink raised past the handling of the API server's failures."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+async def _tell(sink: Sink, event: WatchEvent) -> None:
+    try:
+        await sink.seen(event)
+    except ChassisError as problem:
+        raise _SinkFailed(problem) from problem

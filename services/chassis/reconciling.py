@@ -2,27 +2,227 @@
 
     await StageRunner(make_stage, runtime).run()
 
-returns when `runtime.stopping` is set and the effects in flight are done.
+returns when `runtime.stopping` is set and the effects in flight are done. How one effect is carried
+out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `keyed_work.py`.
+
+1. A batch of facts enters the table as a whole; each change makes keys dirty.
+2. Nothing is decided before the restore is complete; then every key is dirty once.
+3. A dirty key: snapshot, decide, effects side by side. What its own writes change meanwhile makes
+   it dirty once, when all of them are done: 1500 effects are followed by one decision, not 1500.
+4. Whatever a key's code raises is that key's: logged, counted, backed off; others go on.
 """
 
 from __future__ import annotations
 
-from services.chassis.wiring import MakeStage, Runtime
+import asyncio
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from contracts.decisions import DecisionRecord, EffectRecord
+from contracts.facts import SyncCompleted
+from contracts.topics import CATALOGUE
+from services.chassis.backing_off import Backoffs
+from services.chassis.carrying_out import CarriedOut, CarryingOut
+from services.chassis.decision_log import DecisionLog
+from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
+from services.chassis.log_lines import log_of
+from services.chassis.reading import FactReader, Said, partitions_of_kinds
+from services.chassis.restoring import Restore
+from services.chassis.stage import Decision
+from services.chassis.table import Change, Table
+from services.chassis.tracing import Cause, caused_by
+from services.chassis.wiring import MakeStage, Runtime, Wiring
+from services.chassis.writing import Writer
+
+EFFECTS_IN_FLIGHT_MAX = 32
+REMEMBERED_KEYS_MAX = 20_000
+EFFECTS_IN_RECORD_MAX = 200
 
 
 class StageRunner:
     """One stage in one event loop; several may share a loop, a log and a transport."""
 
     def __init__(
-        self, make_stage: MakeStage, runtime: Runtime, *, effects_in_flight_max: int = 32
+        self,
+        make_stage: MakeStage,
+        runtime: Runtime,
+        *,
+        effects_in_flight_max: int = EFFECTS_IN_FLIGHT_MAX,
+        keys_in_flight_max: int = KEYS_IN_FLIGHT_MAX,
     ) -> None:
-        raise NotImplementedError
+        self._runtime = runtime
+        self.table = Table()
+        writer = Writer(runtime.kube, self.table, component=runtime.service, now=runtime.clock.now)
+        self._work: KeyedWork[Hashable] = KeyedWork(
+            self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
+        )
+        self.stage = make_stage(Wiring(self.table, writer, runtime, self._wake))
+        self._told = partitions_of_kinds(self.stage.kinds, runtime.prefix)
+        self.table.declare_indexes(self.stage.indexes)
+        self.table.expect(self._told)
+        self.table.on_observation = self._mark_changed
+        self._restore = Restore(self._told)
+        self._failing: Backoffs[Hashable] = Backoffs(runtime.random)
+        self._carrying_out = CarryingOut(
+            self.stage,
+            self.table,
+            runtime,
+            is_marked=self._work.is_marked,
+            effects_in_flight_max=effects_in_flight_max,
+        )
+        self._decisions = DecisionLog(runtime)
+        self._reasons: OrderedDict[Hashable, str] = OrderedDict()
+        self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
+        self._log = log_of(self.stage.name)
 
     @property
     def is_live(self) -> bool:
         """Whether the restore is complete, so that decisions are taken."""
-        raise NotImplementedError
+        return self._restore.is_live
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no key runs or waits in line (timers may be set)."""
+        return self._work.is_idle
 
     async def run(self) -> None:
-        """Run until `runtime.stopping` is set."""
-        raise NotImplementedError
+        """Run until `runtime.stopping` is set and the effects in flight are done."""
+        bus, prefix = self._runtime.bus, self._runtime.prefix
+        await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
+        reader = FactReader(bus, prefix, self._told, self._take, metrics=self._runtime.metrics)
+        async with asyncio.TaskGroup() as group:
+            behind = [group.create_task(reader.run()), group.create_task(self._decisions.run())]
+            await self._work.run(self._runtime.stopping)
+            for task in behind:
+                task.cancel()
+        await self._decisions.flush()
+
+    # ------------------------------------------------------------------ facts
+
+    async def _take(self, batch: Sequence[Said]) -> None:
+        """Take in a batch of facts without a pause, so that its changes coalesce."""
+        for said in batch:
+            cause = Cause(said.envelope.id, said.envelope.trace_id)
+            changes = self.table.apply(said.fact, said.partition)
+            # Before any key is marked: an emptied table must not look like a deleted cluster.
+            self._restore.follow_cluster(self.table.cluster_uid)
+            for change in changes:
+                self._mark_changed(change, cause)
+            if isinstance(said.fact, SyncCompleted) and self.table.is_newest(
+                said.fact, said.partition
+            ):
+                self._note_completed(said.fact, said.partition, cause)
+
+    def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
+        was_live = self._restore.is_live
+        if not self._restore.note_completed(sync, partition):
+            return
+        if not was_live:
+            self._log.info("live", entries=len(self.table))
+        self._runtime.metrics.count("millrace_resyncs_completed_total")
+        self._mark_all(self.stage.all_keys(self.table), cause)
+
+    def _mark_changed(self, change: Change, cause: Cause | None = None) -> None:
+        """Mark the keys of the entry before and after; nobody is woken during the restore."""
+        if not self._restore.is_live:
+            return
+        for entry in (change.old, change.new):
+            if entry is None:
+                continue
+            try:
+                keys = list(self.stage.keys(entry, self.table))
+            except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
+                self._runtime.metrics.count("millrace_crashes_total", where="keys")
+                self._log.exception("keys_crashed", object="/".join(entry.ref))
+                continue
+            self._mark_all(keys, cause)
+
+    def _mark_all(self, keys: Iterable[Hashable], cause: Cause | None) -> None:
+        for key in keys:
+            if cause is not None:
+                _remember(self._causes, key, cause)
+            self._work.mark(key)
+
+    def _wake(self, key: Hashable) -> None:
+        if self._restore.is_live:
+            self._work.mark(key)
+
+    # ------------------------------------------------------------------ one key
+
+    async def _reconcile(self, key: Hashable) -> float | None:
+        """Decide and carry out once; returns when to look again."""
+        if not self._restore.is_live:
+            return None
+        waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
+        if waiting_until is not None:
+            return waiting_until
+        cause = self._causes.get(key, Cause())
+        with caused_by(cause):
+            try:
+                carried_out = await self._decide_and_carry_out(key)
+            except Exception:  # noqa: BLE001 - a bad object delays only its own key
+                self._runtime.metrics.count("millrace_crashes_total", where="key")
+                self._log.exception("key_crashed", key=str(key))
+                return self._failing.mark_failed(key, self._runtime.clock.now())
+        self._failing.mark_succeeded(key)
+        return carried_out
+
+    async def _decide_and_carry_out(self, key: Hashable) -> float | None:
+        clock, metrics = self._runtime.clock, self._runtime.metrics
+        began_s = clock.monotonic()
+        snapshot = self.stage.snapshot(self.table, key)
+        decision = self.stage.decide(snapshot, clock.now())
+        metrics.observe("millrace_decide_seconds", clock.monotonic() - began_s)
+        carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
+        if carried_out.decide_again:
+            self._work.mark(key)
+        self._record(key, decision, carried_out)
+        wishes = [each for each in (decision.recheck_at, carried_out.retry_at) if each is not None]
+        return min(wishes) if wishes else None
+
+    def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
+        """A decision is said when it had effects or another reason than the one before."""
+        if not carried_out.outcomes and self._reasons.get(key) == decision.reason:
+            return
+        _remember(self._reasons, key, decision.reason)
+        namespace, job = self.stage.subject(key)
+        cause = self._causes.get(key, Cause())
+        record = DecisionRecord(
+            service=self.stage.name,
+            key=key_text(key),
+            reason=decision.reason,
+            effects=_effect_records(carried_out),
+            cause=cause.event_id,
+            detail=decision.detail or {},
+        )
+        self._decisions.say(namespace, job, record, cause.trace_id)
+
+
+def key_text(key: Hashable) -> str:
+    """A key as people read it."""
+    return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _effect_records(carried_out: CarriedOut) -> tuple[EffectRecord, ...]:
+    outcomes = carried_out.outcomes
+    shown = tuple(
+        EffectRecord(type(effect).__name__, _subject_of(effect), outcome)
+        for effect, outcome in outcomes[:EFFECTS_IN_RECORD_MAX]
+    )
+    if len(outcomes) <= EFFECTS_IN_RECORD_MAX:
+        return shown
+    more = EffectRecord("…", "", f"{len(outcomes) - EFFECTS_IN_RECORD_MAX} more")
+    return (*shown, more)
+
+
+def _subject_of(effect: object) -> str:
+    """What an effect says it is for: its `subject`, else its `name`."""
+    return str(getattr(effect, "subject", "") or getattr(effect, "name", ""))
+
+
+def _remember(memory: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > REMEMBERED_KEYS_MAX:
+        memory.popitem(last=False)

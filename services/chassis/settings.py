@@ -1,29 +1,68 @@
-"""Settings that every service has, from the environment (prefix MILLRACE_)."""
+"""Settings that every service has, from the environment (prefix MILLRACE_).
+
+What they are turned into (a log, a transport, a port) is `hosting.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+import sys
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 T = TypeVar("T", bound="ServiceSettings")
 
+ENV_PREFIX = "MILLRACE_"
+EXIT_USAGE = 2
+
 
 class ServiceSettings(BaseSettings):
-    """Subclass it for a service's own settings; each field is MILLRACE_<FIELD> in the environment."""
+    """Subclass it for a service's own settings; each field is MILLRACE_<FIELD>."""
 
-    model_config = SettingsConfigDict(env_prefix="MILLRACE_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore")
 
     kubeconfig: str = Field(default="", description="path of a kubeconfig; empty: in-cluster")
     bus: str = Field(default="memory:", description="sqlite:///PATH or memory:")
-    topic_prefix: str = "millrace"
+    topic_prefix: str = Field(default="millrace", pattern=r"^[a-z0-9][a-z0-9.-]*$")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     metrics_port: int = Field(default=0, ge=0, le=65535, description="0: no port")
     grace_s: float = Field(default=10.0, ge=0, description="time for effects in flight at a stop")
-    namespaces: tuple[str, ...] = ()
+    effects_in_flight_max: int = Field(default=32, ge=1, le=1024)
+    namespaces: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="comma-separated; empty: all"
+    )
+
+    @field_validator("namespaces", mode="before")
+    @classmethod
+    def split_at_commas(cls, value: Any) -> Any:
+        """A list in an environment variable is written with commas."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("bus")
+    @classmethod
+    def name_a_bus(cls, value: str) -> str:
+        """Refuse early what no adapter would understand."""
+        if value == "memory:" or (value.startswith("sqlite:///") and len(value) > 10):
+            return value
+        raise ValueError("is neither memory: nor sqlite:///PATH")
 
 
 def read_settings(settings: type[T]) -> T:
     """The settings from the environment; exits with a sentence per field that is wrong."""
-    raise NotImplementedError
+    try:
+        return settings()
+    except ValidationError as problem:
+        sys.stderr.write(explained(problem) + "\n")
+        raise SystemExit(EXIT_USAGE) from problem
+
+
+def explained(problem: ValidationError) -> str:
+    """One line for each variable that cannot be used: its name, its value and why."""
+    lines = []
+    for error in problem.errors():
+        variable = ENV_PREFIX + "_".join(str(part) for part in error["loc"][:1]).upper()
+        lines.append(f"{variable}={error.get('input')!r}: {error['msg']}")
+    return "\n".join(lines)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.facts import Fact, FactType, SyncCompleted
+from contracts.facts import KINDS, Fact, FactType, SyncCompleted
 from services.chassis.bus import Partition
 from services.chassis.epochs import Epochs, Order, Verdict
 from services.chassis.indexing import Indexed
@@ -104,6 +104,7 @@ class Table(TableReading):
         self._rows: dict[str, dict[tuple[str, str], _Row]] = {}
         self._indexed: Indexed[Entry] = Indexed(indexes or {})
         self._epochs = Epochs()
+        self._kinds = frozenset(KINDS)
         self._tombstones: OrderedDict[tuple[str, str], _Tombstone] = OrderedDict()
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
@@ -136,6 +137,20 @@ class Table(TableReading):
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
         """Say in which partitions each kind is told: a sweep of own writes waits for all."""
         self._epochs.expect(partitions_of)
+        self._kinds = frozenset(partitions_of)
+
+    def reads(self, kind: str) -> bool:
+        """Whether facts of a kind come here: what no fact would ever sweep is not observed."""
+        return kind in self._kinds
+
+    @property
+    def cluster_uid(self) -> str:
+        """The cluster that the table is about; empty before the first fact."""
+        return self._epochs.cluster_uid
+
+    def is_newest(self, said: Fact | SyncCompleted, partition: Partition) -> bool:
+        """Whether nothing newer was said of the kind in the partition (so `apply` took it)."""
+        return self._epochs.is_newest(said.kind, partition, said.epoch)
 
     def apply(self, said: Fact | SyncCompleted, partition: Partition) -> Sequence[Change]:
         """Take in what a record says; the changes of entries that it causes, mostly none or one."""
@@ -279,6 +294,4 @@ class Table(TableReading):
 
     def _is_buried(self, kind: str, uid: str, version: int) -> bool:
         tombstone = self._tombstones.get((kind, uid))
-        return tombstone is not None and (
-            tombstone.version is None or version <= tombstone.version
-        )
+        return tombstone is not None and (tombstone.version is None or version <= tombstone.version)

@@ -16,6 +16,7 @@ from services.chassis.bus import Bus
 from services.chassis.clock import Clock
 from services.chassis.kube import KubeClient
 from services.chassis.metrics import Metrics
+from services.chassis.probes import Probes
 from services.chassis.stage import Stage
 from services.chassis.table import Table
 from services.chassis.writing import Writer
@@ -35,6 +36,7 @@ class Runtime:
     namespaces: tuple[str, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    probes: Probes = field(default_factory=Probes)
 
 
 @dataclass(frozen=True)

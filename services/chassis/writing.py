@@ -1,17 +1,34 @@
 """Fenced effects: creates with deterministic names, patches under a version, deletes under a uid.
 
 Every response is projected and enters the table at once, so a service reads its own writes. What
-is written, and when, is the stage's business; how facts come back is the table's.
+is written, and when, is the stage's business; how facts come back is the table's. An outcome that
+is unknown (time-out, reset) is re-read, never assumed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from services.chassis.kube import Kube, Resource
+from contracts import facts
+from services.chassis.errors import (
+    AlreadyExists,
+    Conflict,
+    NameTaken,
+    NotFound,
+    Superseded,
+    Transient,
+)
+from services.chassis.kube import Json, Kube, Resource
 from services.chassis.table import Entry, Table
+
+CONFLICTS_MAX = 5
+EVENT_MESSAGE_CHARS_MAX = 1024
+EVENT_NAME_CHARS_MAX = 253
+EVENT = Resource("", "v1", "events", "Event")
 
 Project = Callable[[str, Mapping[str, Any]], dict[str, Any] | None]
 
@@ -31,10 +48,22 @@ class Outcome(StrEnum):
 class Writer:
     """The only way of a stage to write objects that its table knows."""
 
-    def __init__(self, kube: Kube, table: Table, project: Project) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        table: Table,
+        project: Project = facts.project,
+        *,
+        component: str = "millrace",
+        now: Callable[[], float],
+    ) -> None:
         self._kube = kube
         self._table = table
         self._project = project
+        self._component = component
+        self._now = now
+
+    # ------------------------------------------------------------------ create
 
     async def create(
         self, resource: Resource, namespace: str, body: Mapping[str, Any], *, stamp: str = ""
@@ -46,7 +75,75 @@ class Writer:
         which its stage patches itself; newer stamp → Superseded; being deleted or its owner gone
         → Transient; somebody else's → NameTaken.
         """
-        raise NotImplementedError
+        name = str(body["metadata"]["name"])
+        try:
+            created = await self._kube.create(resource, namespace, body)
+        except AlreadyExists:
+            pass
+        except Transient as problem:
+            if not problem.outcome_unknown or await self.confirm_absent(resource, namespace, name):
+                raise
+        else:
+            self.observe(resource.kind, created)
+            return Outcome.CREATED
+        try:
+            existing = await self._kube.get(resource, namespace, name)
+        except NotFound as problem:
+            raise Transient(f"{name} existed and is gone", outcome_unknown=False) from problem
+        self.observe(resource.kind, existing)
+        await self._require_ours(resource, existing, body)
+        return await self._settle_stamp(resource, existing, body, stamp)
+
+    async def _require_ours(
+        self, resource: Resource, existing: Json, body: Mapping[str, Any]
+    ) -> None:
+        """Return if the object is the one we wanted to create."""
+        meta = existing["metadata"]
+        name = f"{resource.kind} {meta['name']}"
+        if meta.get("deletionTimestamp"):
+            raise Transient(f"{name} is being deleted", outcome_unknown=False)
+        owner, wanted = _controller_of(existing), _controller_of(body)
+        if (owner or {}).get("uid") == (wanted or {}).get("uid"):
+            return
+        if owner is not None and await self._is_gone(owner, meta.get("namespace", "")):
+            raise Transient(f"{name} waits for the garbage collector", outcome_unknown=False)
+        holder = f"{owner['kind']} {owner['name']}" if owner else "nobody we know"
+        raise NameTaken(409, "NameTaken", f"{name} belongs to {holder}", {})
+
+    async def _is_gone(self, owner: Mapping[str, Any], namespace: str) -> bool:
+        if owner["kind"] not in facts.KINDS:
+            return False
+        try:
+            found = await self._kube.get(resource_of(owner["kind"]), namespace, owner["name"])
+        except NotFound:
+            return True
+        return bool(found["metadata"]["uid"] != owner["uid"])
+
+    async def _settle_stamp(
+        self, resource: Resource, existing: Json, body: Mapping[str, Any], stamp: str
+    ) -> Outcome:
+        written, wanted = _stamp_of(existing, stamp), _stamp_of(body, stamp)
+        if written == wanted:
+            return Outcome.EXISTED
+        meta = existing["metadata"]
+        if written > wanted or "spec" in body:
+            raise Superseded(f"{resource.kind} {meta['name']} is of generation {written}")
+        wanted_meta = body["metadata"]
+        change = {key: wanted_meta[key] for key in ("labels", "annotations") if key in wanted_meta}
+        try:
+            patched = await self._kube.patch(
+                resource,
+                meta.get("namespace", ""),
+                meta["name"],
+                {"metadata": change},
+                resource_version=int(meta["resourceVersion"]),
+            )
+        except (Conflict, NotFound) as problem:
+            raise Superseded(f"{meta['name']} changed while it was stamped") from problem
+        self.observe(resource.kind, patched)
+        return Outcome.RESTAMPED
+
+    # ------------------------------------------------------------------ patch
 
     async def patch(
         self, entry: Entry, body: Mapping[str, Any], *, subresource: str = ""
@@ -56,7 +153,49 @@ class Writer:
         409 with an unchanged projection is tried again under the new version, a bounded number of
         times; with a changed one, or on 404, the table learns it and Superseded is raised.
         """
-        raise NotImplementedError
+        version = self._newest_version(entry)
+        for _ in range(CONFLICTS_MAX):
+            try:
+                patched = await self._kube.patch(
+                    resource_of(entry.kind),
+                    entry.namespace,
+                    entry.name,
+                    body,
+                    resource_version=version,
+                    subresource=subresource,
+                )
+            except NotFound as problem:
+                self._table.observe_gone(entry.ref, entry.uid)
+                raise Superseded(f"{entry.kind} {entry.name} is gone") from problem
+            except Conflict:
+                version = await self._version_if_unchanged(entry)
+                continue
+            except Transient as problem:
+                if problem.outcome_unknown:
+                    await self._reread(entry)
+                raise
+            self.observe(entry.kind, patched)
+            same = int(patched["metadata"]["resourceVersion"]) == version
+            return Outcome.UNCHANGED if same else Outcome.PATCHED
+        raise Transient(f"{entry.kind} {entry.name} changes all the time", outcome_unknown=False)
+
+    def _newest_version(self, entry: Entry) -> int:
+        """The version we know of the very same projection: it spares a conflict."""
+        known = self._table.get(*entry.ref)
+        if known is not None and known.uid == entry.uid and known.data == entry.data:
+            return max(known.resource_version, entry.resource_version)
+        return entry.resource_version
+
+    async def _version_if_unchanged(self, entry: Entry) -> int:
+        """The object's version, if it still looks as it did when the decision was taken."""
+        there = await self._reread(entry)
+        if there is None:
+            raise Superseded(f"{entry.kind} {entry.name} is gone")
+        if self._project(entry.kind, there) != entry.data:
+            raise Superseded(f"{entry.kind} {entry.name} changed")
+        return int(there["metadata"]["resourceVersion"])
+
+    # ------------------------------------------------------------------ delete
 
     async def delete(
         self,
@@ -67,17 +206,91 @@ class Writer:
         grace_s: int | None = None,
     ) -> Outcome:
         """DELETE under the entry's uid, and under its version where a re-stamping competes."""
-        raise NotImplementedError
+        version = self._newest_version(entry) if with_version else None
+        for _ in range(CONFLICTS_MAX):
+            try:
+                left = await self._kube.delete(
+                    resource_of(entry.kind),
+                    entry.namespace,
+                    entry.name,
+                    uid=entry.uid,
+                    resource_version=version,
+                    propagation=propagation,
+                    grace_s=grace_s,
+                )
+            except NotFound:
+                left = None
+            except Conflict:
+                if await self._reread(entry) is None:
+                    return Outcome.GONE
+                version = await self._version_if_unchanged(entry) if with_version else None
+                continue
+            except Transient as problem:
+                if problem.outcome_unknown and await self._reread(entry) is None:
+                    return Outcome.GONE
+                raise
+            if left is not None:
+                self.observe(entry.kind, left)
+                return Outcome.DELETING
+            self._table.observe_gone(entry.ref, entry.uid)
+            return Outcome.GONE
+        raise Transient(f"{entry.kind} {entry.name} changes all the time", outcome_unknown=False)
 
     async def delete_collection(
         self, resource: Resource, namespace: str, *, label_selector: str
     ) -> Outcome:
         """DELETE by collection; what is gone comes back as facts."""
-        raise NotImplementedError
+        await self._kube.delete_collection(resource, namespace, label_selector=label_selector)
+        return Outcome.DELETING
+
+    # ------------------------------------------------------------------ looking
 
     async def confirm_absent(self, resource: Resource, namespace: str, name: str) -> bool:
         """GET a deterministic name: True if there is none; else the table learns what is there."""
-        raise NotImplementedError
+        try:
+            there = await self._kube.get(resource, namespace, name)
+        except NotFound:
+            known = self._table.get(resource.kind, namespace, name)
+            if known is not None:
+                self._table.observe_gone(known.ref, known.uid)
+            return True
+        self.observe(resource.kind, there)
+        return False
+
+    def observe(self, kind: str, obj: Mapping[str, Any]) -> None:
+        """Put an object that a response carried into the table."""
+        if not self._table.reads(kind):
+            return
+        meta = obj["metadata"]
+        namespace, name = meta.get("namespace", ""), meta["name"]
+        projection = self._project(kind, obj)
+        if projection is None:
+            self._table.forget((kind, namespace, name))
+            return
+        self._table.observe(
+            kind,
+            namespace,
+            name,
+            uid=meta["uid"],
+            resource_version=int(meta["resourceVersion"]),
+            data=projection,
+        )
+
+    async def _reread(self, entry: Entry) -> Json | None:
+        """GET and observe the entry's object; None (and known as gone) if its uid is no more."""
+        try:
+            there = await self._kube.get(resource_of(entry.kind), entry.namespace, entry.name)
+        except NotFound:
+            self._table.observe_gone(entry.ref, entry.uid)
+            return None
+        if there["metadata"]["uid"] != entry.uid:
+            self._table.observe_gone(entry.ref, entry.uid)
+            self.observe(entry.kind, there)
+            return None
+        self.observe(entry.kind, there)
+        return there
+
+    # ------------------------------------------------------------------ events
 
     async def emit_event(
         self,
@@ -89,9 +302,81 @@ class Writer:
         warning: bool = False,
     ) -> Outcome:
         """A core/v1 Event whose name is made of object, reason and generation: once, ever."""
-        raise NotImplementedError
+        reference = _reference_to(regarding)
+        at = datetime.fromtimestamp(self._now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        namespace = reference["namespace"] or "default"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": _event_name(reference, reason, generation),
+                "namespace": namespace,
+            },
+            "involvedObject": {key: value for key, value in reference.items() if value},
+            "reason": reason,
+            "message": message[:EVENT_MESSAGE_CHARS_MAX],
+            "type": "Warning" if warning else "Normal",
+            "source": {"component": self._component},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }
+        try:
+            await self._kube.create(EVENT, namespace, body)
+        except AlreadyExists:
+            return Outcome.EXISTED
+        return Outcome.CREATED
 
 
 def resource_of(kind: str) -> Resource:
-    """The resource behind a kind of fact (contracts/facts.py)."""
-    raise NotImplementedError
+    """The resource behind a kind of fact (contracts/facts.py); KeyError for an unknown kind."""
+    return _RESOURCES[kind]
+
+
+_RESOURCES: Mapping[str, Resource] = {
+    projection.kind: Resource(
+        watched.group, watched.version, watched.plural, watched.projections[0].kind
+    )
+    for watched in facts.WATCHED
+    for projection in watched.projections
+}
+
+
+def _controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def _stamp_of(obj: Mapping[str, Any], stamp: str) -> int:
+    """The generation that wrote an object; one that says none was written before all others."""
+    text = str((obj["metadata"].get("labels") or {}).get(stamp, ""))
+    return int(text) if text.isdigit() else 0
+
+
+def _reference_to(regarding: Entry | Mapping[str, Any]) -> dict[str, str]:
+    if isinstance(regarding, Entry):
+        resource = resource_of(regarding.kind)
+        return {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "namespace": regarding.namespace,
+            "name": regarding.name,
+            "uid": regarding.uid,
+            "resourceVersion": str(regarding.resource_version),
+        }
+    meta = regarding["metadata"]
+    return {
+        "apiVersion": str(regarding.get("apiVersion", "")),
+        "kind": str(regarding.get("kind", "")),
+        "namespace": str(meta.get("namespace", "")),
+        "name": str(meta["name"]),
+        "uid": str(meta["uid"]),
+        "resourceVersion": str(meta.get("resourceVersion", "")),
+    }
+
+
+def _event_name(reference: Mapping[str, str], reason: str, generation: int) -> str:
+    """The uid is in it: a later object of the same name has events of its own."""
+    identity = f"{reference['kind']}/{reference['uid']}/{reason}/{generation}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return f"{reference['name'][: EVENT_NAME_CHARS_MAX - len(digest) - 1]}.{digest}"

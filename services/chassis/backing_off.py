@@ -1,0 +1,74 @@
+"""Exponential back-off with jitter, for keys and for effects; a bounded memory of failures."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+H = TypeVar("H", bound=Hashable)
+
+BASE_S = 0.25
+CAP_S = 60.0
+REMEMBERED_MAX = 20_000
+FORGOTTEN_AFTER_CAPS = 4
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int
+    until: float
+
+
+class Backoffs(Generic[H]):
+    """Who failed, how often in a row, and until when it waits (unix seconds)."""
+
+    def __init__(
+        self, randomness: random.Random, *, base_s: float = BASE_S, cap_s: float = CAP_S
+    ) -> None:
+        self._random = randomness
+        self._base_s = base_s
+        self._cap_s = cap_s
+        self._failures: OrderedDict[H, _Failures] = OrderedDict()
+
+    def mark_failed(self, who: H, now: float, *, at_least_s: float = 0.0) -> float:
+        """One more failure; returns until when `who` waits, at least as long as a server wished."""
+        known = self._failures.get(who)
+        if known is None or now > known.until + FORGOTTEN_AFTER_CAPS * self._cap_s:
+            known = _Failures(0, now)
+        known.count += 1
+        growth = 2.0 ** min(known.count - 1, 30)
+        delay_s = min(self._base_s * growth, self._cap_s) * (0.5 + self._random.random() / 2)
+        return self._remember(who, known, now + max(delay_s, at_least_s))
+
+    def mark_superseded(self, who: H, now: float) -> float:
+        """Superseded: the first time it may try again at once, then it backs off."""
+        if who in self._failures:
+            return self.mark_failed(who, now)
+        return self._remember(who, _Failures(1, now), now)
+
+    def mark_refused(self, who: H, now: float) -> float:
+        """Refused for good as long as nothing changes: it waits as long as anything may."""
+        known = self._failures.get(who) or _Failures(0, now)
+        known.count += 1
+        delay_s = self._cap_s * (0.5 + self._random.random() / 2)
+        return self._remember(who, known, now + delay_s)
+
+    def mark_succeeded(self, who: H) -> None:
+        """Forget the failures."""
+        self._failures.pop(who, None)
+
+    def waiting_until(self, who: H, now: float) -> float | None:
+        """Until when it still waits, or None if it may try."""
+        known = self._failures.get(who)
+        return known.until if known is not None and known.until > now else None
+
+    def _remember(self, who: H, failures: _Failures, until: float) -> float:
+        failures.until = until
+        self._failures[who] = failures
+        self._failures.move_to_end(who)
+        if len(self._failures) > REMEMBERED_MAX:
+            self._failures.popitem(last=False)
+        return until

@@ -1,0 +1,163 @@
+"""Carries out the effects of one decision: side by side, bounded, each with its own back-off.
+
+What an effect does is the stage's `carry_out`; here is what its end means:
+
+* a word: done, its failures are forgotten;
+* Transient: it waits, then the key is decided again (the effect may not be wanted any more);
+* Superseded: the input is newer, so nothing more is started and the key is decided again;
+* Rejected: logged, tried again as seldom as anything is;
+* anything else: a defect, logged with its traceback and treated like Transient.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.chassis.backing_off import Backoffs
+from services.chassis.errors import Rejected, Superseded, Transient
+from services.chassis.log_lines import log_of
+from services.chassis.stage import Stage
+from services.chassis.table import Table
+from services.chassis.wiring import Runtime
+
+EFFECTS_OF_KEY_MAX = 20_000
+
+
+@dataclass(slots=True)
+class CarriedOut:
+    """What became of a decision's effects; those that wait for their back-off are not tried."""
+
+    outcomes: list[tuple[Any, str]] = field(default_factory=list)
+    retry_at: float | None = None
+    decide_again: bool = False
+
+    def wait_until(self, at: float) -> None:
+        """Look at the key again at `at` (unix seconds), or sooner."""
+        self.retry_at = at if self.retry_at is None else min(self.retry_at, at)
+
+
+@dataclass(slots=True)
+class _Fence:
+    """The inputs of the decision; looked at again only when the key was marked since."""
+
+    decided_on: Hashable
+    is_broken: bool = False
+
+
+class CarryingOut:
+    """Effects of all keys share the slots in flight."""
+
+    def __init__(
+        self,
+        stage: Stage[Any, Any, Any],
+        table: Table,
+        runtime: Runtime,
+        *,
+        is_marked: Callable[[Hashable], bool],
+        effects_in_flight_max: int,
+    ) -> None:
+        self._stage = stage
+        self._table = table
+        self._runtime = runtime
+        self._is_marked = is_marked
+        self._in_flight_max = effects_in_flight_max
+        self._slots = asyncio.Semaphore(effects_in_flight_max)
+        self._backoffs: Backoffs[tuple[Hashable, Hashable]] = Backoffs(runtime.random)
+        self._log = log_of(stage.name)
+
+    async def run(self, key: Hashable, snapshot: Any, effects: Iterable[Any]) -> CarriedOut:
+        """Carry out the effects whose back-off is over; returns when all of them have ended."""
+        result = CarriedOut()
+        due = self._due(key, effects, result)
+        if not due:
+            return result
+        fence = _Fence(self._stage.fence(self._table, key))
+        line = iter(due)
+        if len(due) == 1:
+            await self._carry_out_line(key, snapshot, line, fence, result)
+            return result
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._in_flight_max, len(due))):
+                group.create_task(self._carry_out_line(key, snapshot, line, fence, result))
+        return result
+
+    def _due(self, key: Hashable, effects: Iterable[Any], result: CarriedOut) -> list[Any]:
+        now = self._runtime.clock.now()
+        due: list[Any] = []
+        for effect in dict.fromkeys(effects):
+            until = self._backoffs.waiting_until((key, effect), now)
+            if until is None:
+                due.append(effect)
+            else:
+                result.wait_until(until)
+        if len(due) > EFFECTS_OF_KEY_MAX:
+            result.decide_again = True
+        return due[:EFFECTS_OF_KEY_MAX]
+
+    async def _carry_out_line(
+        self,
+        key: Hashable,
+        snapshot: Any,
+        line: Iterator[Any],
+        fence: _Fence,
+        result: CarriedOut,
+    ) -> None:
+        """One of several that take effects from the same line until it is empty or fenced off."""
+        for effect in line:
+            async with self._slots:
+                if self._must_stop(key, fence):
+                    result.decide_again = True
+                    return
+                outcome = await self._carry_out_one(key, snapshot, effect, fence, result)
+            result.outcomes.append((effect, outcome))
+            self._runtime.metrics.count(
+                "millrace_effects_total", effect=type(effect).__name__, outcome=outcome
+            )
+
+    def _must_stop(self, key: Hashable, fence: _Fence) -> bool:
+        if self._runtime.stopping.is_set():
+            return True
+        if not fence.is_broken and self._is_marked(key):
+            fence.is_broken = self._stage.fence(self._table, key) != fence.decided_on
+        return fence.is_broken
+
+    async def _carry_out_one(
+        self, key: Hashable, snapshot: Any, effect: Any, fence: _Fence, result: CarriedOut
+    ) -> str:
+        who, clock = (key, effect), self._runtime.clock
+        try:
+            outcome = await self._stage.carry_out(key, snapshot, effect)
+        except Superseded as problem:
+            fence.is_broken = True
+            result.decide_again = True
+            result.wait_until(self._backoffs.mark_superseded(who, clock.now()))
+            self._tell("debug", key, effect, problem)
+            return "superseded"
+        except Transient as problem:
+            at_least_s = problem.retry_after_s or 0.0
+            result.wait_until(self._backoffs.mark_failed(who, clock.now(), at_least_s=at_least_s))
+            self._tell("warning", key, effect, problem)
+            return "transient"
+        except Rejected as problem:
+            result.wait_until(self._backoffs.mark_refused(who, clock.now()))
+            self._tell("error", key, effect, problem)
+            return "rejected"
+        except Exception:  # noqa: BLE001 - a defect in one effect delays only that effect
+            result.wait_until(self._backoffs.mark_failed(who, clock.now()))
+            self._runtime.metrics.count("millrace_crashes_total", where="effect")
+            self._log.exception("effect_crashed", key=str(key), effect=type(effect).__name__)
+            return "crashed"
+        self._backoffs.mark_succeeded(who)
+        return str(outcome)
+
+    def _tell(self, level: str, key: Hashable, effect: Any, problem: Exception) -> None:
+        getattr(self._log, level)(
+            "effect_failed",
+            key=str(key),
+            effect=type(effect).__name__,
+            meaning=type(problem).__name__,
+            problem=str(problem),
+        )

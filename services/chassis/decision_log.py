@@ -1,0 +1,74 @@
+"""Publishes decision records in batches, behind the decisions; no correctness rests on them.
+
+They are dropped and counted where the log is away for long: a decision never waits for its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import orjson
+
+from contracts.decisions import DECISION_TYPE, DecisionRecord
+from contracts.envelope import Envelope, to_headers
+from contracts.topics import DECISIONS, partition_of
+from services.chassis.bus import NewRecord, Partition
+from services.chassis.log_lines import log_of
+from services.chassis.tracing import new_trace_id
+from services.chassis.wiring import Runtime
+
+QUEUED_MAX = 10_000
+BATCH_MAX = 500
+
+
+class DecisionLog:
+    """A bounded queue of decision records and the task that publishes it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._queue: deque[NewRecord] = deque(maxlen=QUEUED_MAX)
+        self._news = asyncio.Event()
+        self._log = log_of("decision-log")
+
+    def say(self, namespace: str, job: str, decision: DecisionRecord, trace_id: str) -> None:
+        """Queue a record."""
+        runtime = self._runtime
+        envelope = Envelope(
+            id=runtime.new_id(),
+            source=runtime.service,
+            type=DECISION_TYPE,
+            subject=decision.key,
+            time_s=runtime.clock.now(),
+            trace_id=trace_id or new_trace_id(runtime.random),
+            cause=decision.cause,
+        )
+        number = partition_of(namespace, job, DECISIONS.partitions)
+        if len(self._queue) == QUEUED_MAX:
+            runtime.metrics.count("millrace_decisions_dropped_total")
+        self._queue.append(
+            NewRecord(
+                Partition(DECISIONS.name(runtime.prefix), number),
+                f"{namespace}/{job}".encode(),
+                orjson.dumps(decision.to_json(), default=str),
+                to_headers(envelope),
+            )
+        )
+        self._news.set()
+
+    async def run(self) -> None:
+        """Publish for ever."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Publish what is queued."""
+        while self._queue:
+            batch = [self._queue.popleft() for _ in range(min(BATCH_MAX, len(self._queue)))]
+            try:
+                await self._runtime.bus.produce(batch)
+            except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
+                self._runtime.metrics.count("millrace_decisions_dropped_total", len(batch))
+                self._log.error("decisions_dropped", count=len(batch), problem=repr(problem))

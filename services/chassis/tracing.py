@@ -1,0 +1,52 @@
+"""Trace ids: 32 hex digits that name the user action at the root of what happens now.
+
+They travel in `traceparent` headers (contracts/envelope.py) and appear in every log line of what
+they led to. Randomness comes from the caller.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+TRACE_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What led to what happens now: the id of an event and the trace it belongs to."""
+
+    event_id: str = ""
+    trace_id: str = ""
+
+
+NO_CAUSE = Cause()
+_current: ContextVar[Cause | None] = ContextVar("cause", default=None)
+
+
+def new_trace_id(randomness: random.Random) -> str:
+    """The id of a new root."""
+    return f"{randomness.getrandbits(TRACE_BITS) or 1:032x}"
+
+
+def derived(cause: Cause, randomness: random.Random) -> str:
+    """The trace of what a cause led to: its own, or a new root where it has none."""
+    return cause.trace_id or new_trace_id(randomness)
+
+
+def current_cause() -> Cause:
+    """What led to what this task does."""
+    return _current.get() or NO_CAUSE
+
+
+@contextmanager
+def caused_by(cause: Cause) -> Iterator[None]:
+    """Everything inside, tasks that it creates included, happens because of `cause`."""
+    token = _current.set(cause)
+    try:
+        yield
+    finally:
+        _current.reset(token)
