@@ -1,0 +1,109 @@
+"""The sandbox as a process: `python -m sandbox` serves an embedded Kubernetes cluster.
+
+Lives here: command line, signals, exit code. The cluster itself is put together in cluster.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvloop
+
+from sandbox.cluster import NODES_MAX, Cluster, read_definitions
+from sandbox.http.kubeconfig import write_kubeconfig
+from sandbox.http.server import serving
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=options.log_level.upper(), stream=sys.stderr)
+    uvloop.run(_serve(options))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m sandbox",
+        description="An embedded Kubernetes cluster: API server, scheduler, kubelets and garbage "
+        "collector in one process, on 127.0.0.1. Everything is in memory.",
+    )
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="P", help="port of the API (default: a free one)"
+    )
+    parser.add_argument(
+        "--nodes", type=_node_count, default=4, metavar="N", help="number of nodes (default: 4)"
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="write a kubeconfig for the cluster to FILE as soon as it serves",
+    )
+    parser.add_argument(
+        "--crds",
+        type=Path,
+        metavar="DIR",
+        help="create the CustomResourceDefinitions of every YAML file in DIR first",
+    )
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="warning",
+        help="how much to log to stderr (default: warning)",
+    )
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65_535:
+        raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+    return port
+
+
+def _node_count(text: str) -> int:
+    count = int(text)
+    if not 0 <= count <= NODES_MAX:
+        raise argparse.ArgumentTypeError(f"between 0 and {NODES_MAX} nodes are possible")
+    return count
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    cluster = Cluster(now=time.time, new_uid=lambda: str(uuid.uuid4()), nodes=options.nodes)
+    if options.crds is not None:
+        cluster.install(read_definitions(options.crds))
+    async with serving(cluster.api, port=options.port) as port:
+        if options.kubeconfig is not None:
+            write_kubeconfig(options.kubeconfig, port=port)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await _run_until(stopped, cluster)
+
+
+async def _run_until(stopped: asyncio.Event, cluster: Cluster) -> None:
+    """Run the controllers until a signal; raises what ends them before."""
+    running = asyncio.create_task(cluster.run())
+    waiting = asyncio.create_task(stopped.wait())
+    await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        running.result()
+    waiting.cancel()
+    running.cancel()
+    await asyncio.wait({running})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

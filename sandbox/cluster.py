@@ -1,0 +1,65 @@
+"""A whole embedded cluster: store, controllers, nodes and the API in front of them.
+
+Lives here: how the layers are put together, and how large the nodes are. Sockets are not opened
+here: `__main__.py` serves the `api` over HTTP, a simulation uses it in process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.controllers.controllers import Controllers
+from sandbox.controllers.settings import Settings
+from sandbox.http.api import Api
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION
+from sandbox.store.store import Store
+
+NODES_MAX = 5_000
+NODE_CAPACITY: Mapping[str, str] = {
+    "cpu": "32",
+    "memory": "32Gi",
+    "ephemeral-storage": "100Gi",
+    "pods": "250",
+}
+
+
+class Cluster:
+    """An embedded cluster with `nodes` nodes. `run` keeps it alive until cancelled."""
+
+    def __init__(
+        self,
+        *,
+        now: Callable[[], float],
+        new_uid: Callable[[], str],
+        nodes: int = 4,
+        settings: Settings | None = None,
+    ) -> None:
+        self.store = Store(now=now, new_uid=new_uid)
+        self.api = Api(self.store, now=now)
+        self.controllers = Controllers(self.store, now=now, settings=settings)
+        for number in range(min(nodes, NODES_MAX)):
+            self.controllers.nodes.add(f"node-{number}", capacity=NODE_CAPACITY)
+
+    def install(self, definitions: Iterable[Mapping[str, Any]]) -> None:
+        """Create CustomResourceDefinitions; their resources are served at once."""
+        for definition in definitions:
+            self.store.create(CUSTOM_RESOURCE_DEFINITION, None, dict(definition))
+
+    async def run(self) -> None:
+        """Run the controllers until cancelled."""
+        await self.controllers.run()
+
+
+def read_definitions(directory: Path) -> list[dict[str, Any]]:
+    """Every document of the YAML files of a directory, in the order of their names."""
+    files = sorted([*directory.glob("*.yaml"), *directory.glob("*.yml")])
+    return [
+        document
+        for file in files
+        for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        if document
+    ]
