@@ -62,7 +62,7 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
             async with serve_probes(settings.metrics_port, runtime.metrics, runtime.probes):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
                 await _run_until_drained(main, runtime, settings.grace_s)
-    except Exception:  # noqa: BLE001 - the last line of a process that crashes says why
+    except Exception:
         log.exception("crashed")
         return EXIT_CRASHED
     log.info("drained")

@@ -7,7 +7,7 @@ of kubernetes_asyncio, simulation fills it with the sandbox in process.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -266,7 +266,7 @@ class KubeClient:
         metadata_only: bool = False,
         timeout_s: int = 300,
         silence_s: float = 90.0,
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Events since a version until the server ends the watch; Expired on 410."""
         query = {
             "watch": "1",

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -116,31 +117,28 @@ class ListWatch:
 
     async def _watch_until_relist(self, sink: Sink) -> None:
         """Watch, but let go at once when a new list is wanted."""
-        async with asyncio.TaskGroup() as group:
-            watching = group.create_task(self._watch(sink))
-            wishing = group.create_task(self._relist_wanted.wait())
+        watching = asyncio.ensure_future(self._watch(sink))
+        wishing = asyncio.ensure_future(self._relist_wanted.wait())
+        try:
             await asyncio.wait((watching, wishing), return_when=asyncio.FIRST_COMPLETED)
-            watching.cancel()
+        finally:
             wishing.cancel()
+            watching.cancel()
+            await asyncio.wait((watching, wishing))
+        if not watching.cancelled():
+            watching.result()
 
     async def _watch(self, sink: Sink) -> None:
         began_s = self._clock.monotonic()
         told = 0
         try:
-            async for event in self._kube.watch(
-                self._watched.resource,
-                self._watched.namespace,
-                resource_version=self._version,
-                label_selector=self._watched.label_selector,
-                metadata_only=self._watched.metadata_only,
-                timeout_s=WATCH_TIMEOUT_S,
-                silence_s=self._silence_s,
-            ):
-                told += 1
-                if event.type is not WatchType.BOOKMARK:
-                    await _tell(sink, event)
-                self._version = event.resource_version
-                self._backoffs.mark_succeeded("watch")
+            async with aclosing(self._events()) as events:
+                async for event in events:
+                    told += 1
+                    if event.type is not WatchType.BOOKMARK:
+                        await _tell(sink, event)
+                    self._version = event.resource_version
+                    self._backoffs.mark_succeeded("watch")
         except _SinkFailed as failure:
             raise failure.cause from None
         except Expired as problem:
@@ -152,6 +150,17 @@ class ListWatch:
             return
         if not told and self._clock.monotonic() - began_s < WATCH_SHORTEST_S:
             await self._wait("watch", None)
+
+    def _events(self) -> AsyncGenerator[WatchEvent, None]:
+        return self._kube.watch(
+            self._watched.resource,
+            self._watched.namespace,
+            resource_version=self._version,
+            label_selector=self._watched.label_selector,
+            metadata_only=self._watched.metadata_only,
+            timeout_s=WATCH_TIMEOUT_S,
+            silence_s=self._silence_s,
+        )
 
     async def _wait(self, what: str, problem: ChassisError | None) -> None:
         now = self._clock.now()

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from aiohttp import web
 
 from services.chassis.metrics import Metrics
+from services.chassis.wiring import Probes
 
 OFF = 0
-
-
-@dataclass
-class Probes:
-    """What the probes ask; a service sets `is_ready` once it knows."""
-
-    is_ready: Callable[[], bool] = lambda: True
 
 
 @asynccontextmanager

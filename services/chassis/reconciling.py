@@ -23,6 +23,7 @@ from contracts.decisions import DecisionRecord, EffectRecord
 from contracts.facts import SyncCompleted
 from contracts.topics import CATALOGUE
 from services.chassis.backing_off import Backoffs
+from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
 from services.chassis.decision_log import DecisionLog
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
