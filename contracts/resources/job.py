@@ -347,6 +347,10 @@ class JobStatus(Fields):
     started_at: Time | None = Field(
         default=None, description="When submission began; its time-out counts from here."
     )
+    observed_retry: Text | None = Field(
+        default=None,
+        description="Value of the annotation streams.ibm.com/retry that the status speaks of.",
+    )
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 
 
