@@ -295,7 +295,7 @@ def _find_adl(
                 )
             _check_path(member.name, archive="tar")
             _check_kind(member)
-            tar.members = []  # else every header of a hostile tar stays in memory
+            setattr(tar, "members", [])  # noqa: B010 - else every header of a hostile tar is kept
             if found is None and member.isreg() and f"/{member.name}".endswith(f"/{adl_file}"):
                 found = member.name, _tar_file(tar, member, limits)
     return found
@@ -373,8 +373,10 @@ def _splapplication(adl: bytes) -> etree._Element:
 def _info_text(
     *, name: str, output: str, application_directory: str, build_id: str, build_date_s: int
 ) -> bytes:
-    namespaces: dict[str | None, str] = {None: INFO_NAMESPACE}
-    root = etree.Element(f"{{{INFO_NAMESPACE}}}bundleInfoModel", nsmap=namespaces)
+    root = etree.Element(
+        f"{{{INFO_NAMESPACE}}}bundleInfoModel",
+        nsmap={None: INFO_NAMESPACE},  # type: ignore[dict-item]  # the default namespace has no prefix
+    )
     root.set("adlFile", f"{name}.adl")
     root.set("applicationDirectory", application_directory)
     root.set("buildDate", str(build_date_s))

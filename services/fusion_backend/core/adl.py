@@ -181,7 +181,7 @@ def _nested_type(element: etree._Element) -> str:
     if name.namespace != TUPLE_NAMESPACE:
         _refuse("tuple", f"a tuple type of the ADL holds the foreign element {shown(name.text)!r}")
     attributes = "".join(
-        f' {key}="{escape(str(value))}"' for key, value in sorted(element.attrib.items())
+        f' {key!s}="{escape(str(value))}"' for key, value in sorted(element.attrib.items())
     )
     inside = "".join(map(_nested_type, _elements(element)))
     if not inside:
@@ -273,7 +273,11 @@ def _check_references(read: model.Application, primitives: list[model.Primitive]
             _refuse("definitionIndex", f"{who} has an unknown definition {primitive.definition}")
         if definition.toolkit not in read.toolkits:
             _refuse("toolkitIndex", f"{who} is of the unknown toolkit {definition.toolkit}")
-        for port in (*primitive.inputs, *primitive.outputs):
+        ports: tuple[model.InputPort | model.OutputPort, ...] = (
+            *primitive.inputs,
+            *primitive.outputs,
+        )
+        for port in ports:
             if port.tuple_type not in read.tuple_types:
                 _refuse("tupleTypeIndex", f"{who} has an unknown tuple type {port.tuple_type}")
         if (pool := primitive.constraints.pool) is not None and pool not in pools:

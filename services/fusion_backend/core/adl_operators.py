@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from services.fusion_backend.core import model
@@ -44,7 +44,7 @@ def _own_name(node: Node) -> str:
 
 
 def _members(node: Node) -> Iterable[model.Member]:
-    readers = {
+    readers: dict[str, Callable[[Node], model.Member]] = {
         f"{{{NAMESPACE}}}primitiveOperInstance": _primitive,
         f"{{{NAMESPACE}}}primitiveImportOperInstance": _import,
         f"{{{NAMESPACE}}}primitiveExportOperInstance": _export,

@@ -102,7 +102,7 @@ class OperatorRecord(NamedTuple):
     """The index and the PE of one operator."""
 
     key: OperatorKey
-    index: int
+    operator: int
     pe: int
 
 
@@ -204,7 +204,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
         "regions": record.regions,
         "pools": record.pools,
         "pes": record.pes,
-        "operators": [[*item.key, item.index, item.pe] for item in record.operators],
+        "operators": [[*item.key, item.operator, item.pe] for item in record.operators],
         "ports": [[item.pe, *item.key, item.id] for item in record.ports],
         "splitters": [[*item.key, item.id] for item in record.splitters],
         "highWater": {

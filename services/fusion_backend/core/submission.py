@@ -158,13 +158,15 @@ def resolve_widths(
     _check_names(regions, patterns, exact)
     widths: dict[int, int] = {}
     for region in regions:
-        field, width = _declared(region, values)
-        for alias, wanted in patterns:
-            if matches(alias, region.name):
-                field, width = f"{OVERRIDES_FIELD}[{shown(alias)}].width", wanted
+        matching = [(alias, width) for alias, width in patterns if matches(alias, region.name)]
         if region.name in exact:
-            field, width = f"ParallelRegion {shown(region.name)} spec.width", exact[region.name]
-        widths[region.index] = _checked(region, field, width)
+            field = f"ParallelRegion {shown(region.name)} spec.width"
+            widths[region.index] = _checked(region, field, exact[region.name])
+        elif matching:
+            field = f"{OVERRIDES_FIELD}[{shown(matching[-1][0])}].width"
+            widths[region.index] = _checked(region, field, matching[-1][1])
+        else:
+            widths[region.index] = _checked(region, *_declared(region, values))
     return widths
 
 

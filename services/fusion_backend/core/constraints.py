@@ -1,0 +1,278 @@
+"""Which operators must, and which may, share a PE.
+
+`group` joins what must stay together into fusable units: operators that share a partition
+co-location id, transitively, and the host co-location group of an operator with host isolation.
+`conflict` says why two sides may not share a PE; the rules and their messages are the original's.
+
+Rules on hosts look at each side extended by host co-location: operators that must be on the same
+host inherit each other's host constraints, wherever they are placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from contracts.reasons import Reason
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.topology import Operator, Topology
+
+Ids = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The constraints of a set of operators, aggregated. Host sets are those of the closure."""
+
+    jvm: frozenset[frozenset[str]]
+    restartable: frozenset[bool]
+    relocatable: frozenset[bool]
+    exclusive: frozenset[bool]
+    consistent: frozenset[int | None]
+    isolated: bool
+    exlocations: Ids
+    host_isolated: bool
+    host_colocated: bool
+    host_exlocations: frozenset[tuple[str, int]]
+    hosts: Ids
+    tags: frozenset[tuple[int, str]]
+    slots: frozenset[tuple[int, int]]
+    pools: frozenset[int]
+
+    @property
+    def host_spec(self) -> tuple[object, ...]:
+        """Where the operators may run."""
+        return self.hosts, self.tags, self.slots, self.pools
+
+    def joined(self, other: Profile) -> Profile:
+        """The profile of both sides together."""
+        return Profile(
+            jvm=self.jvm | other.jvm,
+            restartable=self.restartable | other.restartable,
+            relocatable=self.relocatable | other.relocatable,
+            exclusive=self.exclusive | other.exclusive,
+            consistent=self.consistent | other.consistent,
+            isolated=self.isolated or other.isolated,
+            exlocations=self.exlocations | other.exlocations,
+            host_isolated=self.host_isolated or other.host_isolated,
+            host_colocated=self.host_colocated or other.host_colocated,
+            host_exlocations=self.host_exlocations | other.host_exlocations,
+            hosts=self.hosts | other.hosts,
+            tags=self.tags | other.tags,
+            slots=self.slots | other.slots,
+            pools=self.pools | other.pools,
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A fusable unit: operators that share a PE, ascending, and what connects them to others."""
+
+    operators: tuple[int, ...]
+    profile: Profile
+    has_source: bool
+    has_sink: bool
+    stands_alone: bool
+    successors: dict[Unit, int]
+    predecessors: dict[Unit, int]
+
+
+def group(topology: Topology, consistent: Mapping[int, int]) -> list[Unit]:
+    """The fusable units, by smallest operator. `consistent`: region by operator index."""
+    hosts = _Groups(topology.operators)
+    for operator in topology.operators.values():
+        for identifier in _host_colocations(operator):
+            hosts.join(operator.index, identifier)
+    together = _Groups(topology.operators)
+    for operator in topology.operators.values():
+        for identifier in operator.constraints.colocations:
+            together.join(operator.index, identifier)
+        if operator.constraints.host_isolation:
+            for other in hosts.members(operator.index):
+                together.join(other, ("host isolation", hosts.root(operator.index)))
+    profiles = _profiles(topology, hosts, consistent)
+    units = [_unit(topology, members, profiles, consistent) for members in together.all_members()]
+    for unit in units:
+        _check_jvm(topology, unit)
+    _connect(topology, units)
+    return units
+
+
+class _Groups:
+    """Operators joined by shared ids, transitively (union-find)."""
+
+    def __init__(self, operators: Iterable[int]) -> None:
+        self._parent = {index: index for index in operators}
+        self._first: dict[object, int] = {}
+        self._members: dict[int, tuple[int, ...]] | None = None
+
+    def root(self, index: int) -> int:
+        while (parent := self._parent[index]) != index:
+            self._parent[index] = self._parent[parent]
+            index = parent
+        return index
+
+    def join(self, index: int, identifier: object) -> None:
+        left, right = self.root(index), self.root(self._first.setdefault(identifier, index))
+        self._parent[max(left, right)] = min(left, right)
+        self._members = None
+
+    def members(self, index: int) -> tuple[int, ...]:
+        if self._members is None:
+            found: dict[int, list[int]] = {}
+            for each in sorted(self._parent):
+                found.setdefault(self.root(each), []).append(each)
+            self._members = {root: tuple(members) for root, members in found.items()}
+        return self._members[self.root(index)]
+
+    def all_members(self) -> list[tuple[int, ...]]:
+        roots = [index for index in sorted(self._parent) if self.root(index) == index]
+        return [self.members(root) for root in roots]
+
+
+def _host_colocations(operator: Operator) -> list[object]:
+    """Declared ids, and those that follow from the same host or the same slot of a pool."""
+    constraints = operator.constraints
+    found: list[object] = list(constraints.host_colocations)
+    if constraints.host is not None:
+        found.append(("same host", constraints.host))
+    if constraints.pool is not None and constraints.pool_slot is not None:
+        found.append(("same slot", constraints.pool, constraints.pool_slot))
+    return found
+
+
+def _profiles(
+    topology: Topology, hosts: _Groups, consistent: Mapping[int, int]
+) -> dict[int, Profile]:
+    own = {
+        index: _own_profile(topology, operator, consistent.get(index))
+        for index, operator in topology.operators.items()
+    }
+    profiles = dict(own)
+    for members in hosts.all_members():
+        if len(members) == 1:
+            continue
+        closure = _all_of(own[member] for member in members)
+        for member in members:
+            profiles[member] = replace(
+                own[member],
+                host_exlocations=closure.host_exlocations,
+                hosts=closure.hosts,
+                tags=closure.tags,
+                slots=closure.slots,
+                pools=closure.pools,
+            )
+    return profiles
+
+
+def _own_profile(topology: Topology, operator: Operator, consistent: int | None) -> Profile:
+    own = operator.constraints
+    pool = None if own.pool is None else topology.pools[own.pool]
+    jvm = own.jvm_arguments
+    slotted = own.pool is not None and own.pool_slot is not None
+    return Profile(
+        jvm=frozenset() if jvm is None else frozenset({frozenset(jvm)}),
+        restartable=frozenset({own.restartable}),
+        relocatable=frozenset({own.relocatable}),
+        exclusive=frozenset({pool is not None and pool.mode == "exclusive"}),
+        consistent=frozenset({consistent}),
+        isolated=own.isolation,
+        exlocations=frozenset(own.exlocations),
+        host_isolated=own.host_isolation,
+        host_colocated=bool(_host_colocations(operator)),
+        host_exlocations=frozenset((item, operator.index) for item in own.host_exlocations),
+        hosts=frozenset() if own.host is None else frozenset({own.host}),
+        tags=frozenset() if pool is None else frozenset((pool.index, tag) for tag in pool.tags),
+        slots=frozenset({(own.pool or 0, own.pool_slot or 0)}) if slotted else frozenset(),
+        pools=frozenset() if own.pool is None else frozenset({own.pool}),
+    )
+
+
+def _all_of(profiles: Iterable[Profile]) -> Profile:
+    first, *rest = profiles
+    for profile in rest:
+        first = first.joined(profile)
+    return first
+
+
+def _unit(
+    topology: Topology,
+    members: tuple[int, ...],
+    profiles: Mapping[int, Profile],
+    consistent: Mapping[int, int],
+) -> Unit:
+    items = [topology.operators[member].item for member in members]
+    profile = _all_of(profiles[member] for member in members)
+    soft = len(members) > 1 and any(member in consistent for member in members)
+    return Unit(
+        operators=members,
+        profile=profile,
+        has_source=any(not item.inputs for item in items),
+        has_sink=any(not item.outputs for item in items),
+        stands_alone=profile.isolated or soft,
+        successors={},
+        predecessors={},
+    )
+
+
+def _check_jvm(topology: Topology, unit: Unit) -> None:
+    """The only contradiction that the original refuses; others it fuses, and so do we."""
+    if len(unit.profile.jvm) < 2:
+        return
+    listed = "; ".join(
+        f"{operator.name}: {' '.join(arguments) or '(none)'}"
+        for operator in (topology.operators[index] for index in unit.operators)
+        if (arguments := operator.constraints.jvm_arguments) is not None
+    )
+    raise PlanRefused(
+        Reason.CONSTRAINTS_CONTRADICT,
+        field="jvmArguments",
+        value=listed,
+        message=(
+            "co-located operators must share a processing element but have different JVM "
+            f"arguments (CDISR3200E, CDISR3216E): {listed}"
+        ),
+    )
+
+
+def _connect(topology: Topology, units: list[Unit]) -> None:
+    owner = {index: unit for unit in units for index in unit.operators}
+    for edge in topology.edges:
+        source, target = owner[edge.source], owner[edge.target]
+        if source is not target:
+            source.successors[target] = source.successors.get(target, 0) + 1
+            target.predecessors[source] = target.predecessors.get(source, 0) + 1
+
+
+def conflict(unit: Profile, others: Profile) -> str | None:
+    """Why the unit may not join the others in a PE, or None. Rules in the original's order."""
+    checks = (
+        (len(unit.jvm | others.jvm) > 1, "JVM arguments differ (CDISR3206E)"),
+        (unit.restartable != others.restartable, "restartable differs (CDISR3201E)"),
+        (unit.relocatable != others.relocatable, "relocatable differs (CDISR3202E)"),
+        (unit.isolated or others.isolated, "a partition is isolated (CDISR3203E)"),
+        (bool(unit.exlocations & others.exlocations), "partitions are ex-located (CDISR3204E)"),
+        (_host_isolation(unit, others), "a host is isolated (CDISR3231E)"),
+        (len(unit.exclusive | others.exclusive) > 1, "an exclusive pool is mixed (CDISR3205E)"),
+        (len(unit.consistent | others.consistent) > 1, "consistent regions differ (CDISR3207E)"),
+        (_host_exlocation(unit, others), "hosts are ex-located (CDISR3211E)"),
+        (unit.host_spec != others.host_spec, "host specifications differ (CDISR3209E)"),
+        (_slots_differ(unit, others), "slots of a host pool differ (CDISR3210E)"),
+    )
+    return next((why for fails, why in checks if fails), None)
+
+
+def _host_isolation(unit: Profile, others: Profile) -> bool:
+    return (unit.host_isolated and others.host_colocated) or (
+        others.host_isolated and unit.host_colocated
+    )
+
+
+def _host_exlocation(unit: Profile, others: Profile) -> bool:
+    both = unit.host_exlocations | others.host_exlocations
+    return len({identifier for identifier, _ in both}) < len(both)
+
+
+def _slots_differ(unit: Profile, others: Profile) -> bool:
+    both = unit.slots | others.slots
+    return len({pool for pool, _ in both}) < len(both)

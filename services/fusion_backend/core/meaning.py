@@ -1,0 +1,237 @@
+"""The meaning of a PE: everything its AADL says, as one frozen value.
+
+A PE restarts when its meaning changes, and only then: the digest of the meaning is kept in the plan
+record, and a PE whose meaning is as before keeps its text, whatever a newer renderer would write.
+Therefore nothing here is positional, nothing depends on what is not in the PE or next to it, and a
+new field must be left out of the digest while it has its default (else an upgrade restarts
+everything; a test with a fixed digest guards this).
+
+Filled by describing.py, rendered by aadl.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+Connection = tuple[int, ...]
+"""Towards an operator: (operator, port, pe port or -1). From one: (operator, port, splitter,
+channel, pe port or -1)."""
+AnnotationValue = str | tuple[str, tuple[Any, ...]]
+"""Text, or ("list", values), or ("tuple", (key, value) pairs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMeaning:
+    """A host pool that operators of the PE refer to."""
+
+    index: int
+    name: str
+    size: int | None
+    mode: str
+    hosts: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedMeaning:
+    """The queue before an input port; injected ones the planner put there."""
+
+    congestion_policy: str
+    queue_size: str | None
+    single_threaded_on_input: bool
+    injected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputMeaning:
+    """An input port of an operator; connections come from operators."""
+
+    index: int
+    name: str
+    is_control: bool | None
+    is_mutable: bool
+    tuple_type: int
+    inter: tuple[Connection, ...]
+    intra: tuple[Connection, ...]
+    threaded: ThreadedMeaning | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMeaning:
+    """One channel of a splitter."""
+
+    index: int
+    inter: tuple[Connection, ...]
+    intra: tuple[Connection, ...]
+    splitters: tuple[SplitterMeaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitterMeaning:
+    """A splitter behind an output port."""
+
+    index: int
+    kind: str
+    port: int
+    region: int
+    drop_window_punctuation: bool
+    attributes: tuple[str, ...]
+    channels: tuple[ChannelMeaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMeaning:
+    """An output port of an operator; connections lead to operators."""
+
+    index: int
+    name: str
+    is_mutable: bool
+    tuple_type: int
+    stream: str
+    logical_stream: str
+    viewable: bool
+    inter: tuple[Connection, ...]
+    intra: tuple[Connection, ...]
+    splitters: tuple[SplitterMeaning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationMeaning:
+    """An annotation that the PE runtime reads."""
+
+    tag: str
+    entries: tuple[tuple[str, AnnotationValue], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorMeaning:
+    """An operator of the PE. `levels`: global and local channel, global and local width, region."""
+
+    index: int
+    name: str
+    logical_index: int
+    logical_name: str
+    definition: int
+    toolkit: int
+    class_name: str
+    wrapper: str
+    uri: str
+    single_threaded_on_inputs: bool
+    single_threaded_on_outputs: bool
+    restartable: bool
+    relocatable: bool
+    host_isolation: bool
+    host: str | None
+    pool: int | None
+    pool_slot: int | None
+    host_colocations: tuple[str, ...]
+    host_exlocations: tuple[str, ...]
+    checkpointing: tuple[str, str | None] | None
+    constants: tuple[tuple[str, str], ...]
+    inputs: tuple[InputMeaning, ...]
+    outputs: tuple[OutputMeaning, ...]
+    annotations: tuple[AnnotationMeaning, ...]
+    jvm_arguments: tuple[str, ...] | None
+    levels: tuple[tuple[int, int, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportMeaning:
+    """What a PE input port imports."""
+
+    filter: str | None
+    by_name: tuple[tuple[str, str, str, str], ...]
+    by_properties: tuple[str, str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportMeaning:
+    """What a PE output port exports."""
+
+    operator: str
+    name: str | None
+    allow_filter: bool
+    congestion_policy: str
+    properties: tuple[tuple[str, str, tuple[str, ...]], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeInputMeaning:
+    """A PE input port. `static`: (PE, output port) pairs."""
+
+    id: int
+    encoding: str
+    transport: str
+    tuple_type: int
+    imports: ImportMeaning | None
+    static: tuple[tuple[int, int], ...]
+    operator: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeOutputMeaning:
+    """A PE output port. `static`: (PE, input port, operator, operator port)."""
+
+    id: int
+    encoding: str
+    transport: str
+    single_threaded: bool
+    tuple_type: int
+    export: ExportMeaning | None
+    static: tuple[tuple[int, int, int, int], ...]
+    operator: int
+    port: int
+    splitter: int
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionMeaning:
+    """A kind of operator."""
+
+    index: int
+    kind: str
+    runtime: str
+    metrics: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeMeaning:
+    """Everything the AADL of one PE says."""
+
+    id: int
+    job_id: int
+    job_name: str
+    application_name: str
+    application_scope: str
+    application_directory: str
+    output_directory: str
+    data_directory: str | None
+    checkpoint_directory: str | None
+    build_id: str
+    bundle: str
+    version: str
+    avoid_runtime_yield: str
+    optimized: bool
+    restartable: bool
+    relocatable: bool
+    display: str
+    tracing: str
+    pools: tuple[PoolMeaning, ...]
+    tuple_types: tuple[tuple[int, str], ...]
+    operators: tuple[OperatorMeaning, ...]
+    inputs: tuple[PeInputMeaning, ...]
+    outputs: tuple[PeOutputMeaning, ...]
+    definitions: tuple[DefinitionMeaning, ...]
+    metrics: tuple[tuple[int, str, str, str], ...]
+    toolkits: tuple[tuple[int, str], ...]
+    capabilities: tuple[str, ...]
+
+    def digest(self) -> str:
+        """SHA-256 of the value, in hex: equal meanings, equal digests, in every release."""
+        return hashlib.sha256(orjson.dumps(self, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,0 +1,88 @@
+"""Fusion at a resize: what runs stays where it is, only new operators are placed.
+
+Legacy: a unit stays in the PE that its operators run in; a new unit gets a new PE.
+Manual N: surviving operators stay in their PE; a new unit opens a new PE while there are fewer than
+N, otherwise it joins the PE with the fewest operators among those of its parallel region, then
+among all, that no constraint closes to it; if every one is closed, it gets a new PE.
+
+A PE that lost its last operator goes away. Operators whose constraints changed with the width (an
+id that holds `getMaxChannels()`) may have to leave: a unit that its PE refuses is placed as if new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from services.fusion_backend.core.constraints import Unit
+from services.fusion_backend.core.fusing import Container
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.topology import Topology
+
+Placement = tuple[int | None, list[Unit]]
+"""A PE id, or None for a new PE, and the units in it."""
+
+
+def refit(
+    units: list[Unit], fusion: Fusion, pe_of: Mapping[int, int], topology: Topology
+) -> list[Placement]:
+    """The PEs after a resize, new ones last and by smallest operator."""
+    containers: dict[int, Container] = {}
+    new: list[Unit] = []
+    for unit in units:
+        home = _home(unit, pe_of)
+        if home is None:
+            new.append(unit)
+            continue
+        container = containers.setdefault(home, Container())
+        shareable = fusion.scheme == "manual" and not unit.stands_alone
+        if not container.units or (shareable and container.accepts(unit)):
+            container.add(unit)
+        else:
+            new.append(unit)
+    added = _place_new(new, fusion, containers, topology)
+    kept: list[Placement] = [(pe, containers[pe].units) for pe in sorted(containers)]
+    return kept + [(None, container.units) for container in added]
+
+
+def _home(unit: Unit, pe_of: Mapping[int, int]) -> int | None:
+    """The PE that most of its surviving operators run in, the lowest id among equals."""
+    counts = Counter(pe_of[index] for index in unit.operators if index in pe_of)
+    if not counts:
+        return None
+    return min(counts, key=lambda pe: (-counts[pe], pe))
+
+
+def _place_new(
+    new: list[Unit], fusion: Fusion, containers: Mapping[int, Container], topology: Topology
+) -> list[Container]:
+    added: list[Container] = []
+    everything = list(containers.values())
+    pes_max = fusion.pes_max or 0
+    for unit in new:
+        chosen: Container | None = None
+        if fusion.scheme == "manual" and not unit.stands_alone and len(everything) >= pes_max:
+            chosen = _least_filled(unit, everything, topology)
+        if chosen is None:
+            chosen = Container()
+            added.append(chosen)
+            everything.append(chosen)
+        chosen.add(unit)
+    return added
+
+
+def _least_filled(unit: Unit, containers: list[Container], topology: Topology) -> Container | None:
+    regions = _regions(unit, topology)
+    fitting = [container for container in containers if container.accepts(unit)]
+    if not fitting:
+        return None
+
+    def rank(container: Container) -> tuple[bool, int]:
+        alike = any(regions & _regions(other, topology) for other in container.units)
+        return not alike, container.operators
+
+    return min(fitting, key=rank)
+
+
+def _regions(unit: Unit, topology: Topology) -> set[int]:
+    return {level.region for index in unit.operators for level in topology.operators[index].levels}
