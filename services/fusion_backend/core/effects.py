@@ -39,11 +39,14 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class JobStatusChange:
-    """What the Job's status should say; `starts` sets `startedAt` to the time of writing."""
+    """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
-    phase: str
-    reason: Reason
-    message: str
+    A change without a phase changes conditions only.
+    """
+
+    phase: str = ""
+    reason: Reason = Reason.NOTHING_TO_CHANGE
+    message: str = ""
     conditions: tuple[Said, ...] = ()
     fields: tuple[tuple[str, FieldValue], ...] = ()
     starts: bool = False
@@ -139,12 +142,13 @@ class SayWidth:
     """Patch the status of a ParallelRegion: the width in force, or why the new one is refused."""
 
     name: str
+    index: int
     width: int
     generation: int
     observed_generation: int
     reason: Reason
     message: str
-    job_announcement: Announcement | None = None
+    refusal: Reason | None = None
 
 
 Effect = (

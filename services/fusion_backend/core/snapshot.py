@@ -115,8 +115,11 @@ class Snapshot:
 
     @cached_property
     def newest_generation(self) -> int:
-        """The newest generation that has a plan record; -1 where there is none."""
-        return max(self.heads, default=-1)
+        """The newest generation that has a plan; -1 where there is none.
+
+        A plan that we know and whose head somebody deleted still counts: it is written again.
+        """
+        return max((*self.heads, *self.plans), default=-1)
 
     @property
     def newest(self) -> KnownPlan | None:

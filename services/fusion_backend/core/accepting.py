@@ -1,0 +1,72 @@
+"""Whether a Job's spec, and the plan made of it, can be accepted: a chain of small checks.
+
+Each check gives a refusal with reason, field, value and a sentence, or nothing. What only the
+planner can find out is refused there, by the same exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from contracts.reasons import Reason
+from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.refusals import PlanRefused, shown
+
+
+def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
+    """Why a Job's spec cannot be accepted, before anything is read or planned."""
+    for unsupported in not_supported_yet(spec):
+        return not_yet(unsupported.path, unsupported.value)
+    try:
+        JobSpec.model_validate(spec)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(("spec", *(str(step) for step in first["loc"])))
+        value = shown(first.get("input", ""))
+        return PlanRefused(
+            Reason.SPEC_INVALID,
+            field=field,
+            value=value,
+            message=f"{field}: {first['msg']} (it is {value})",
+        )
+    return None
+
+
+def refusal_of_plan(result: PlanResult) -> PlanRefused | None:
+    """Why a plan cannot be put in force by this release: nobody would honour its constraints."""
+    for pe in result.record.pes:
+        if pe.host is not None:
+            return not_yet(f"host constraint of operator {pe.operators[0]}", pe.host)
+    for pool in result.record.pools:
+        if pool.mode == "exclusive":
+            return not_yet(f"membershipMode of host pool {pool.name}", pool.mode)
+    return None
+
+
+def not_yet(field: str, value: object) -> PlanRefused:
+    """The refusal of what this release does not support."""
+    return PlanRefused(
+        Reason.NOT_SUPPORTED_YET,
+        field=field,
+        value=value,
+        message=f"{field}: the value {shown(value)} is not supported yet",
+    )
+
+
+def ignored(spec: Mapping[str, Any]) -> str:
+    """A sentence that names the fields that are accepted and not acted upon, or nothing."""
+    return "; ".join(f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec))
+
+
+def sentence(refusal: PlanRefused) -> str:
+    """The refusal for people: it names field and value, whoever wrote its message."""
+    text = refusal.message
+    if refusal.field and refusal.field not in text:
+        text = f"{refusal.field}: {text}"
+    if refusal.value and refusal.value not in text:
+        text = f"{text} (it is {refusal.value})"
+    return text

@@ -1,0 +1,322 @@
+"""The bodies of a job's children, made of a plan record and the Job's template.
+
+What a child must say so that it can be compared later stands in its metadata (content id, input
+ports), because facts of ConfigMaps and Services carry nothing else. Which children are missing is
+`membership.py`'s question; plan records are `recording.py`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
+from typing import Any
+
+from contracts import labels
+from contracts.resources import API_VERSION
+from services.fusion_backend.core.records import PeRecord, PlanRecord, PoolRecord, RegionRecord
+from services.fusion_backend.core.snapshot import JobSeen
+
+Body = dict[str, Any]
+
+PE_PORT_BASE = 10_000
+METRICS_PORT = 9_696
+CONSISTENT_REGION_PORT = 10_001
+DEFAULT_POOL = "$default"
+_OPERATORS_OWN = (
+    "id",
+    "contentId",
+    "launchCount",
+    "connectivity",
+    "placement",
+    "operators",
+    "regions",
+)
+_DEFAULT_REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+_QUANTITY = re.compile(r"^([0-9.]+)([A-Za-z]*)$")
+_DECIMALS = Decimal("0.001")
+
+
+def owner_of(job: JobSeen) -> Body:
+    """The controller owner reference of everything that is written for a Job."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Job",
+        "name": job.name,
+        "uid": job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def metadata(job: JobSeen, name: str, generation: int, *, pe: int | None = None) -> Body:
+    """Name, labels and owner of a child; `generation` is the one that writes it."""
+    marks = {
+        labels.APP: labels.APP_VALUE,
+        labels.JOB: job.name,
+        labels.JOB_UID: job.uid,
+        labels.GENERATION: str(generation),
+    }
+    if pe is not None:
+        marks |= {labels.SERVICE_ROLE: labels.ROLE_PE, labels.PE: str(pe)}
+    return {
+        "name": name,
+        "namespace": job.namespace,
+        "labels": marks,
+        "ownerReferences": [owner_of(job)],
+    }
+
+
+def _described(record: PlanRecord, meta: Body) -> Body:
+    meta["annotations"] = {
+        labels.APPLICATION_NAME: record.application_name,
+        labels.APPLICATION_SCOPE: record.application_scope,
+    }
+    return meta
+
+
+# --------------------------------------------------------------------------- ConfigMaps
+
+
+def job_config_map(job: JobSeen, generation: int, port_labels_id: str, port_labels: str) -> Body:
+    """The ConfigMap `<job>`, mounted by every pod: which PE port serves which operator port."""
+    meta = metadata(job, job.name, generation)
+    meta["annotations"] = {labels.CONTENT_ID: port_labels_id}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": meta,
+        "data": {labels.PORT_LABELS_KEY: port_labels},
+    }
+
+
+def job_config_map_patch(generation: int, port_labels_id: str, port_labels: str) -> Body:
+    """The port labels of a new generation."""
+    return {
+        "metadata": {
+            "labels": {labels.GENERATION: str(generation)},
+            "annotations": {labels.CONTENT_ID: port_labels_id},
+        },
+        "data": {labels.PORT_LABELS_KEY: port_labels},
+    }
+
+
+def pe_config_map(job: JobSeen, generation: int, pe: PeRecord, aadl: str) -> Body:
+    """The immutable ConfigMap that holds one content of a PE."""
+    meta = metadata(job, pe.config_map, generation, pe=pe.id)
+    meta["annotations"] = {labels.CONTENT_ID: pe.content_id}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": meta,
+        "immutable": True,
+        "data": {labels.AADL_KEY: aadl},
+    }
+
+
+# --------------------------------------------------------------------------- Services
+
+
+def input_ports(pe: PeRecord) -> str:
+    """The input ports of a PE as its Service's annotation says them."""
+    return ",".join(str(port) for port in pe.input_ports)
+
+
+def _service_ports(pe: PeRecord) -> list[Body]:
+    ports = [(f"sys-{port}", PE_PORT_BASE + port, "TCP") for port in pe.input_ports]
+    ports += [
+        ("sys-metrics", METRICS_PORT, "TCP"),
+        ("sys-notifications", PE_PORT_BASE, "UDP"),
+        ("sys-consistentregion", CONSISTENT_REGION_PORT, "UDP"),
+    ]
+    return [
+        {"name": name, "port": port, "protocol": protocol, "targetPort": port}
+        for name, port, protocol in ports
+    ]
+
+
+def service(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
+    """The headless Service of a PE; it selects by job and PE, never by generation.
+
+    A selector with the generation would empty the endpoints of PEs that a resize leaves alone.
+    """
+    meta = _described(record, metadata(job, pe.name, record.generation, pe=pe.id))
+    meta["annotations"][labels.INPUT_PORTS] = input_ports(pe)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": meta,
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {
+                labels.APP: labels.APP_VALUE,
+                labels.JOB: job.name,
+                labels.PE: str(pe.id),
+            },
+            "ports": _service_ports(pe),
+        },
+    }
+
+
+def service_patch(generation: int, pe: PeRecord) -> Body:
+    """The ports of a PE that a resize changed."""
+    return {
+        "metadata": {
+            "labels": {labels.GENERATION: str(generation)},
+            "annotations": {labels.INPUT_PORTS: input_ports(pe)},
+        },
+        "spec": {"ports": _service_ports(pe)},
+    }
+
+
+# --------------------------------------------------------------------------- custom resources
+
+
+def parallel_region(job: JobSeen, record: PlanRecord, region: RegionRecord) -> Body:
+    """A ParallelRegion with the width in force."""
+    name = labels.pe_name(job.name, region.index)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ParallelRegion",
+        "metadata": _described(record, metadata(job, name, record.generation)),
+        "spec": {
+            "alias": region.name,
+            "width": region.width,
+            "index": region.index,
+            "job": job.name,
+        },
+    }
+
+
+def region_selector(job: JobSeen, region_index: int) -> str:
+    """The selector of the pods that run channels of a region."""
+    return f"{labels.JOB}={job.name},{labels.region_label(region_index)}"
+
+
+def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
+    """A HostPool as the application declares it."""
+    declared: Body = {
+        "name": pool.name,
+        "index": pool.index,
+        "membershipMode": pool.mode,
+        "hosts": list(pool.hosts),
+        "tags": list(pool.tags),
+    }
+    if pool.size is not None:
+        declared["size"] = pool.size
+    name = labels.pe_name(job.name, pool.index)
+    meta = _described(record, metadata(job, name, record.generation))
+    if pool.mode == "exclusive":
+        # Before the first claim, or a crash between claim and finalizer leaks taints.
+        meta["finalizers"] = [labels.NODE_CLAIMS_FINALIZER]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "HostPool",
+        "metadata": meta,
+        "spec": {"hostpool": declared, "job": job.name},
+    }
+
+
+def processing_element(
+    job: JobSeen, record: PlanRecord, pe: PeRecord, *, launch_count: int
+) -> Body:
+    """A PE: the Job's template with what the plan says of this PE."""
+    meta = _described(record, metadata(job, pe.name, record.generation, pe=pe.id))
+    meta["labels"][labels.CONSISTENT_REGION] = "false"
+    meta["labels"] |= {labels.region_label(index): "true" for index in pe.regions}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ProcessingElement",
+        "metadata": meta,
+        "spec": _pe_spec(job, record, pe) | {"launchCount": launch_count},
+    }
+
+
+def processing_element_patch(generation: int, pe: PeRecord, seen: Mapping[str, Any]) -> Body:
+    """What a resize changes of a PE: content, operators, regions; `launchCount` is people's."""
+    marks: dict[str, str | None] = {
+        key: None for key in seen["metadata"]["labels"] if key.startswith(labels.REGION_PREFIX)
+    }
+    marks |= {labels.region_label(index): "true" for index in pe.regions}
+    marks[labels.GENERATION] = str(generation)
+    return {
+        "metadata": {"labels": marks},
+        "spec": {
+            "contentId": pe.content_id,
+            "generation": generation,
+            "operators": list(pe.operators),
+        },
+    }
+
+
+def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
+    template = job.spec.get("processingElement") or {}
+    spec = {
+        key: value
+        for key, value in template.items()
+        if key not in _OPERATORS_OWN and value is not None
+    }
+    spec |= {
+        "id": pe.id,
+        "job": job.name,
+        "generation": record.generation,
+        "contentId": pe.content_id,
+        "operators": list(pe.operators),
+        "bundleName": template.get("sabName")
+        or template.get("bundleName")
+        or job.spec["bundle"]["name"],
+        "imagePullPolicy": template.get("imagePullPolicy")
+        or job.spec.get("imagePullPolicy")
+        or "Always",
+        "resources": _resources(job.spec, template, len(record.pes)),
+    }
+    if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
+        spec["imagePullSecret"] = secret
+    if spec.get("restartFailedPod") is None:
+        spec["restartFailedPod"] = pe.restartable
+    if placement := _placement(record, pe):
+        spec["placement"] = placement
+    return spec
+
+
+def _placement(record: PlanRecord, pe: PeRecord) -> Body:
+    placement: Body = {}
+    if pe.host is not None:
+        placement["host"] = pe.host
+    if pe.colocations:
+        placement["coLocations"] = list(pe.colocations)
+    if pe.exlocations:
+        placement["exLocations"] = list(pe.exlocations)
+    if pe.isolation:
+        placement["isolation"] = pe.operators[0]
+    pool = next((each for each in record.pools if each.index == pe.host_pool), None)
+    if pool is not None and pool.name != DEFAULT_POOL:
+        placement["hostPoolLocation"] = {"poolIndex": pool.index}
+    return placement
+
+
+def _resources(spec: Mapping[str, Any], template: Mapping[str, Any], pes: int) -> Body:
+    """Job-wide resources divided among the PEs, else the template's, else small requests."""
+    whole = spec.get("resources")
+    if not whole:
+        return dict(template.get("resources") or {"requests": _DEFAULT_REQUESTS})
+    shared: Body = {}
+    if whole.get("limits"):
+        shared["limits"] = {key: divided(value, pes) for key, value in whole["limits"].items()}
+    if whole.get("requests"):
+        shared["requests"] = dict(whole["requests"])
+    return shared
+
+
+def divided(quantity: object, parts: int) -> str:
+    """A quantity divided: at most three decimals, rounded down, its suffix kept."""
+    found = _QUANTITY.match(str(quantity))
+    if found is None or parts < 1:
+        return str(quantity)
+    try:
+        share = (Decimal(found[1]) / parts).quantize(_DECIMALS, rounding=ROUND_DOWN)
+    except InvalidOperation:
+        return str(quantity)
+    text = f"{share:f}".rstrip("0").rstrip(".")
+    return (text or "0") + found[2]

@@ -1,0 +1,58 @@
+"""What has to go with a Job: its children by collection, and never those that nobody owns.
+
+A child that no longer names its Job as owner was orphaned on purpose and is left alone. A
+collection is deleted only if all its members that we see name the owner; else one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from contracts import labels
+from services.chassis.table import Entry
+from services.fusion_backend.core.effects import DeleteChild, DeleteChildren, Effect
+from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, is_deleting
+
+
+def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
+    """Effects that delete every child of the Job that is not being deleted yet."""
+    assert snapshot.job is not None, "children of a Job that is gone are strangers"
+    entries = [entry for kind in CHILD_KINDS for entry in snapshot.of(kind).values()]
+    return _deleted(entries, snapshot.job.uid)
+
+
+def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
+    """Effects that delete children of Jobs of this name that are gone."""
+    uids = sorted({_job_uid(entry) for entry in snapshot.strangers})
+    return tuple(
+        effect
+        for uid in uids
+        if uid
+        for effect in _deleted(
+            [entry for entry in snapshot.strangers if _job_uid(entry) == uid], uid
+        )
+    )
+
+
+def _deleted(entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
+    staying = [entry for entry in entries if not is_deleting(entry)]
+    effects: list[Effect] = []
+    for kind in CHILD_KINDS:
+        members = [entry for entry in staying if entry.kind == kind]
+        owned = [entry for entry in members if _is_owned(entry, job_uid)]
+        if owned and len(owned) == len(members):
+            effects.append(DeleteChildren(kind, job_uid))
+            continue
+        effects += [
+            DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
+            for entry in owned
+        ]
+    return tuple(effects)
+
+
+def _job_uid(entry: Entry) -> str:
+    return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))
+
+
+def _is_owned(entry: Entry, job_uid: str) -> bool:
+    return any(owner["uid"] == job_uid for owner in entry.data["metadata"]["owners"])

@@ -1,0 +1,96 @@
+"""Statuses as merge patches: what a change says, put over what the object says now.
+
+A list in a merge patch replaces the whole list, so conditions are always computed from the status
+whose version the patch carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from contracts.resources import ConditionStatus, with_condition
+from services.fusion_backend.core.effects import JobStatusChange, Said, SayWidth
+
+Status = Mapping[str, Any]
+
+
+def timestamp(now: float) -> str:
+    """Unix seconds as the API writes a moment."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds_of(moment: str) -> float:
+    """A moment of the API as unix seconds."""
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _conditions(
+    status: Status, said: Iterable[Said], generation: int, now: str
+) -> list[dict[str, Any]]:
+    conditions = list(status.get("conditions") or ())
+    for each in said:
+        conditions = with_condition(
+            conditions,
+            type_=each.type,
+            status=ConditionStatus(each.status),
+            reason=each.reason,
+            message=each.message or each.reason.sentence,
+            observed_generation=generation,
+            now=now,
+        )
+    return conditions
+
+
+def job_status_patch(
+    status: Status, change: JobStatusChange, *, generation: int, now: float
+) -> dict[str, Any]:
+    """The patch of a Job's status; `generation` is the Job's metadata.generation."""
+    moment = timestamp(now)
+    patch: dict[str, Any] = {
+        "observedGeneration": generation,
+        "conditions": _conditions(status, change.conditions, generation, moment),
+    }
+    if change.phase:
+        patch |= {
+            "phase": change.phase,
+            "reason": change.reason.value,
+            "message": change.message,
+        }
+    for key, value in change.fields:
+        patch[key] = dict(value) if isinstance(value, tuple) else value
+    if change.starts:
+        patch["startedAt"] = moment
+    return {"status": patch}
+
+
+def region_status_patch(
+    status: Status, said: SayWidth, *, selector: str, now: float
+) -> dict[str, Any]:
+    """The patch of a ParallelRegion's status."""
+    accepted = Said(
+        "Accepted",
+        "True" if said.refusal is None else "False",
+        said.refusal or said.reason,
+        said.message,
+    )
+    return {
+        "status": {
+            "width": said.width,
+            "replicas": said.width,
+            "selector": selector,
+            "generation": max(said.generation, int(status.get("generation") or 0)),
+            "observedGeneration": said.observed_generation,
+            "reason": said.reason.value,
+            "message": said.message,
+            "conditions": _conditions(
+                status, (accepted,), said.observed_generation, timestamp(now)
+            ),
+        }
+    }
+
+
+def condition(status: Status, type_: str) -> Mapping[str, Any]:
+    """A condition as it stands; empty where it was never said."""
+    return next((each for each in status.get("conditions") or () if each["type"] == type_), {})

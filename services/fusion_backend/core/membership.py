@@ -1,0 +1,231 @@
+"""Compares the newest plan with what exists: what is missing, what differs, what nobody names.
+
+Children say themselves what they hold (content id, input ports), so the comparison asks for no
+history: it finds the same differences after a crash, half-way through a resize, or when somebody
+deleted an object by hand. Nothing is compared for PEs that are as planned but four dictionary
+look-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from contracts import labels
+from services.chassis.table import Entry
+from services.fusion_backend.core.children import input_ports
+from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
+from services.fusion_backend.core.records import PeRecord, PlanRecord
+from services.fusion_backend.core.snapshot import (
+    CHILD_KINDS,
+    KnownPlan,
+    Snapshot,
+    annotation,
+    is_deleting,
+    stamp_of,
+)
+
+PLANS_KEPT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What has to be written; `textless` are PEs whose AADL must be rendered first.
+
+    `leaving` counts planned objects that are being deleted: their names are free only later.
+    """
+
+    creates: tuple[CreateChild, ...] = ()
+    patches: tuple[PatchChild, ...] = ()
+    textless: tuple[int, ...] = ()
+    port_labels_textless: bool = False
+    leaving: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is as planned."""
+        return not (
+            self.creates
+            or self.patches
+            or self.textless
+            or self.port_labels_textless
+            or self.leaving
+        )
+
+
+def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Difference:
+    """What separates the children that exist from those of the plan."""
+    search = _Search(snapshot, plan, confirmed)
+    search.compare_job_config_map()
+    for pe in plan.record.pes:
+        search.compare_pe(pe)
+    for region in plan.record.regions:
+        search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
+    for pool in plan.record.pools:
+        search.compare_presence("HostPool", labels.pe_name(snapshot.name, pool.index))
+    return search.found()
+
+
+class _Search:
+    """One pass over the plan; collects what differs."""
+
+    def __init__(self, snapshot: Snapshot, plan: KnownPlan, confirmed: bool) -> None:
+        self._snapshot = snapshot
+        self._plan = plan
+        self._confirmed = confirmed
+        self._generation = plan.record.generation
+        self._creates: list[CreateChild] = []
+        self._patches: list[PatchChild] = []
+        self._textless: list[int] = []
+        self._port_labels_textless = False
+        self._leaving = 0
+
+    def found(self) -> Difference:
+        """What was collected."""
+        return Difference(
+            tuple(self._creates),
+            tuple(self._patches),
+            tuple(self._textless),
+            self._port_labels_textless,
+            self._leaving,
+        )
+
+    def compare_job_config_map(self) -> None:
+        """The port labels; they change with a resize, so this ConfigMap is patched."""
+        wanted = self._plan.port_labels_id
+        entry = self._snapshot.of("ConfigMap").get(self._snapshot.name)
+        if entry is not None and annotation(entry, labels.CONTENT_ID) == wanted:
+            self._leaving += is_deleting(entry)
+            return
+        if wanted not in self._snapshot.texts:
+            self._port_labels_textless = True
+        elif entry is None:
+            self._create("ConfigMap", self._snapshot.name)
+        else:
+            self._patch(entry)
+
+    def compare_pe(self, pe: PeRecord) -> None:
+        """A PE with its ConfigMap and its Service."""
+        self._compare_content(pe)
+        self._compare_service(pe)
+        entry = self._snapshot.of("ProcessingElement").get(pe.name)
+        if entry is None:
+            self._create("ProcessingElement", pe.name, pe.id)
+        elif is_deleting(entry):
+            self._leaving += 1
+        elif entry.data["spec"].get("contentId") != pe.content_id:
+            self._patch(entry, pe.id)
+
+    def compare_presence(self, kind: str, name: str) -> None:
+        """A child that is written once."""
+        entry = self._snapshot.of(kind).get(name)
+        if entry is None:
+            self._create(kind, name)
+        elif is_deleting(entry):
+            self._leaving += 1
+
+    def _compare_content(self, pe: PeRecord) -> None:
+        entry = self._snapshot.of("ConfigMap").get(pe.config_map)
+        if entry is not None:
+            self._leaving += is_deleting(entry)
+        elif pe.content_id in self._snapshot.texts:
+            self._create("ConfigMap", pe.config_map, pe.id)
+        else:
+            self._textless.append(pe.id)
+
+    def _compare_service(self, pe: PeRecord) -> None:
+        entry = self._snapshot.of("Service").get(pe.name)
+        if entry is None:
+            self._create("Service", pe.name, pe.id)
+        elif is_deleting(entry):
+            self._leaving += 1
+        elif annotation(entry, labels.INPUT_PORTS) != input_ports(pe):
+            self._patch(entry, pe.id)
+
+    def _create(self, kind: str, name: str, pe: int = -1) -> None:
+        self._creates.append(CreateChild(kind, name, self._generation, pe, self._confirmed))
+
+    def _patch(self, entry: Entry, pe: int = -1) -> None:
+        self._patches.append(
+            PatchChild(entry.kind, entry.name, self._generation, entry.resource_version, pe)
+        )
+
+
+# --------------------------------------------------------------------------- pods
+
+
+def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
+    """PEs without a pod object, in any phase, of the content that the plan gives them."""
+    return [
+        pe.id
+        for pe in record.pes
+        if not any(
+            annotation(pod, labels.CONTENT_ID) == pe.content_id
+            for pod in snapshot.pods.get(pe.id, ())
+        )
+    ]
+
+
+def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
+    """PEs without a pod that runs, or has completed, the content that the plan gives them."""
+    return [
+        pe.id
+        for pe in record.pes
+        if not any(
+            pod.data["phase"] in ("Running", "Succeeded")
+            and not is_deleting(pod)
+            and annotation(pod, labels.CONTENT_ID) == pe.content_id
+            for pod in snapshot.pods.get(pe.id, ())
+        )
+    ]
+
+
+def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
+    """Whether every PE of the plan has done its work."""
+    entries = snapshot.of("ProcessingElement")
+    return bool(record.pes) and all(
+        (entry := entries.get(pe.name)) is not None
+        and entry.data["status"].get("phase") == "Completed"
+        for pe in record.pes
+    )
+
+
+# --------------------------------------------------------------------------- leftovers
+
+
+def leftovers(snapshot: Snapshot, record: PlanRecord) -> tuple[DeleteChild, ...]:
+    """Children stamped below the plan that it does not name, but for the newest plan records."""
+    named = _names(snapshot, record)
+    return tuple(
+        DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
+        for kind in CHILD_KINDS
+        for entry in _unnamed(snapshot.of(kind), named[kind])
+        if stamp_of(entry) < record.generation
+        and not is_deleting(entry)
+        and not _is_kept_plan(entry, record.generation)
+    )
+
+
+def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Entry]:
+    return (entry for name, entry in entries.items() if name not in names)
+
+
+def _names(snapshot: Snapshot, record: PlanRecord) -> dict[str, frozenset[str]]:
+    pes = frozenset(pe.name for pe in record.pes)
+    return {
+        "ConfigMap": frozenset((snapshot.name, *(pe.config_map for pe in record.pes))),
+        "Service": pes,
+        "ProcessingElement": pes,
+        "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
+        "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),
+    }
+
+
+def _indexed(job: str, indexes: Iterable[int]) -> frozenset[str]:
+    return frozenset(labels.pe_name(job, index) for index in indexes)
+
+
+def _is_kept_plan(entry: Entry, generation: int) -> bool:
+    """The record before the newest stays: a zombie that reads it finds itself superseded."""
+    is_plan = labels.PLAN in entry.data["metadata"]["labels"]
+    return is_plan and stamp_of(entry) > generation - PLANS_KEPT

@@ -1,0 +1,119 @@
+"""The plan record as ConfigMaps: one immutable head, and parts for what exceeds it.
+
+Parts are written before the head that names them, so a head is always complete: creating it *is*
+the generation. Gzip is made without a time, so that equal records give equal objects.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from contracts import labels
+from contracts.reasons import Reason
+from services.fusion_backend.core.children import Body, metadata
+from services.fusion_backend.core.inputs import PlanInputs
+from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan
+
+PART_BYTES_MAX = 640 * 1024
+"""Of gzip in one ConfigMap: 900 KiB and less once base64 has added a third."""
+PARTS_MAX = 16
+RECORD_KEY = "record.json.gz"
+ABOUT_KEY = "about.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordObjects:
+    """The ConfigMaps of one plan record; `parts` are written first."""
+
+    head: Body
+    parts: tuple[Body, ...]
+
+
+def port_labels_id(port_labels: str) -> str:
+    """The content id of the job's port labels."""
+    return hashlib.sha256(port_labels.encode()).hexdigest()
+
+
+def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
+    """The plan as it will be read back."""
+    return KnownPlan(result.record, inputs, port_labels_id(result.port_labels))
+
+
+def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
+    """The ConfigMaps of a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
+    generation = plan.record.generation
+    packed = gzip.compress(plan.record.to_json().encode(), mtime=0)
+    chunks = [packed[at : at + PART_BYTES_MAX] for at in range(0, len(packed), PART_BYTES_MAX)]
+    if len(chunks) > PARTS_MAX:
+        raise PlanRefused(
+            Reason.PLAN_TOO_LARGE,
+            field="spec.parallelRegions",
+            value=f"{len(packed)} bytes",
+            message=f"the plan record of {len(plan.record.pes)} PEs has {len(packed)} bytes packed,"
+            f" the limit is {PARTS_MAX * PART_BYTES_MAX}",
+        )
+    parts = [
+        _config_map(job, labels.plan_part_name(job.name, generation, number), generation, chunk)
+        for number, chunk in enumerate(chunks[1:], start=1)
+    ]
+    head = _config_map(job, labels.plan_name(job.name, generation), generation, chunks[0])
+    head["data"] = {
+        ABOUT_KEY: orjson.dumps(_about(plan, parts), option=orjson.OPT_SORT_KEYS).decode()
+    }
+    return RecordObjects(head, tuple(parts))
+
+
+def _about(plan: KnownPlan, parts: list[Body]) -> dict[str, Any]:
+    return {
+        "inputs": plan.inputs.to_json(),
+        "portLabelsId": plan.port_labels_id,
+        "parts": [part["metadata"]["name"] for part in parts],
+    }
+
+
+def _config_map(job: JobSeen, name: str, generation: int, chunk: bytes) -> Body:
+    meta = metadata(job, name, generation)
+    meta["labels"][labels.PLAN] = str(generation)
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": meta,
+        "immutable": True,
+        "binaryData": {RECORD_KEY: base64.b64encode(chunk).decode()},
+    }
+
+
+def parts_of(head: Body) -> tuple[str, ...]:
+    """The names of the parts that a head names. Raises ValueError for a damaged head."""
+    return tuple(str(name) for name in _document(head)["parts"])
+
+
+def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
+    """The plan that these ConfigMaps hold. Raises ValueError where they are damaged."""
+    about = _document(head)
+    try:
+        packed = b"".join(
+            base64.b64decode(each["binaryData"][RECORD_KEY]) for each in (head, *parts)
+        )
+        record = PlanRecord.from_json(gzip.decompress(packed))
+        inputs = PlanInputs.from_json(about["inputs"])
+        return KnownPlan(record, inputs, str(about["portLabelsId"]))
+    except (KeyError, TypeError, OSError, EOFError) as error:
+        raise ValueError(f"plan record {head['metadata']['name']} is damaged: {error!r}") from error
+
+
+def _document(head: Body) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = orjson.loads(head["data"][ABOUT_KEY])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"plan record {head['metadata']['name']} has no {ABOUT_KEY}") from error
+    return about

@@ -1,0 +1,162 @@
+"""Which widths are asked for, which of them can be put in force, and what a region should say.
+
+1. Widths that differ from the newest plan are tried together: one resize, one new generation.
+2. If that is refused, they are added one by one in the order of names, and those that fit make the
+   generation. So one person's impossible width does not hold up another's.
+3. Whoever is refused keeps the width in force; the region's status says why.
+
+Every trial is a plan under the digest of its inputs; a trial without an answer is asked for first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from contracts import labels
+from contracts.reasons import Reason
+from services.chassis.table import Entry
+from services.fusion_backend.core.accepting import refusal_of_plan, sentence
+from services.fusion_backend.core.effects import SayWidth
+from services.fusion_backend.core.inputs import PlanInputs, resized
+from services.fusion_backend.core.records import RegionRecord
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import KnownPlan, Outcome, Snapshot, is_deleting
+
+
+@dataclass(frozen=True, slots=True)
+class WidthsAsked:
+    """`asked`: a trial without an answer; `ready`: what can be recorded; `refused`: by region."""
+
+    asked: PlanInputs | None = None
+    ready: PlanInputs | None = None
+    refused: Mapping[str, PlanRefused] = field(default_factory=dict)
+
+
+def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
+    """What the ParallelRegions ask for, beside what the newest plan has put in force."""
+    wanted, refused = _wanted(snapshot, plan)
+    if not wanted:
+        return WidthsAsked(refused=refused)
+    together = _trial(plan, wanted)
+    outcome = _outcome(snapshot, together)
+    if outcome is None:
+        return WidthsAsked(asked=together, refused=refused)
+    if not isinstance(outcome, PlanRefused):
+        return WidthsAsked(ready=together, refused=refused)
+    if len(wanted) == 1:
+        return WidthsAsked(refused={**refused, **dict.fromkeys(wanted, outcome)})
+    return _one_by_one(snapshot, plan, wanted, refused)
+
+
+def _one_by_one(
+    snapshot: Snapshot,
+    plan: KnownPlan,
+    wanted: Mapping[str, int],
+    refused: dict[str, PlanRefused],
+) -> WidthsAsked:
+    accepted: dict[str, int] = {}
+    for name in sorted(wanted):
+        inputs = _trial(plan, {**accepted, name: wanted[name]})
+        outcome = _outcome(snapshot, inputs)
+        if outcome is None:
+            return WidthsAsked(asked=inputs, refused=refused)
+        if isinstance(outcome, PlanRefused):
+            refused[name] = outcome
+        else:
+            accepted[name] = wanted[name]
+    ready = _trial(plan, accepted) if accepted else None
+    return WidthsAsked(ready=ready, refused=refused)
+
+
+def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
+    return resized(plan.inputs, plan.record, {**plan.record.widths, **wanted})
+
+
+def _outcome(snapshot: Snapshot, inputs: PlanInputs) -> Outcome | None:
+    outcome = snapshot.outcomes.get(inputs.digest)
+    if outcome is None or isinstance(outcome, PlanRefused):
+        return outcome
+    return refusal_of_plan(outcome) or outcome
+
+
+def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[str, PlanRefused]]:
+    wanted: dict[str, int] = {}
+    refused: dict[str, PlanRefused] = {}
+    for region in plan.record.regions:
+        entry = region_entry(snapshot, region)
+        if entry is None or is_deleting(entry):
+            continue
+        width = int(entry.data["spec"].get("width", region.width))
+        if width == region.width:
+            continue
+        if 1 <= width <= snapshot.width_max:
+            wanted[region.name] = width
+            continue
+        refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
+    return wanted, refused
+
+
+def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:
+    return PlanRefused(
+        Reason.WIDTH_INVALID,
+        field=f"spec.width of parallel region {region.name}",
+        value=width,
+        message=f"spec.width of parallel region {region.name} is {width};"
+        f" it must be from 1 to {width_max}",
+    )
+
+
+def region_entry(snapshot: Snapshot, region: RegionRecord) -> Entry | None:
+    """The ParallelRegion of a region, if it exists."""
+    return snapshot.of("ParallelRegion").get(labels.pe_name(snapshot.name, region.index))
+
+
+def unsaid(
+    snapshot: Snapshot, plan: KnownPlan, refused: Mapping[str, PlanRefused], *, is_settled: bool
+) -> tuple[SayWidth, ...]:
+    """Statuses of ParallelRegions that do not say what is so.
+
+    A new width is said to be in force only when the generation is complete (`is_settled`).
+    """
+    said = []
+    for region in plan.record.regions:
+        entry = region_entry(snapshot, region)
+        if entry is None or is_deleting(entry):
+            continue
+        refusal = refused.get(region.name)
+        if not is_settled and refusal is None:
+            continue
+        wish = _wish(entry, region, plan.record.generation, refusal)
+        if not _says(entry, wish):
+            said.append(wish)
+    return tuple(said)
+
+
+def _wish(
+    entry: Entry, region: RegionRecord, generation: int, refusal: PlanRefused | None
+) -> SayWidth:
+    message = "" if refusal is None else sentence(refusal)
+    return SayWidth(
+        name=entry.name,
+        index=region.index,
+        width=region.width,
+        generation=generation,
+        observed_generation=int(entry.data["metadata"]["generation"]),
+        reason=Reason.WIDTH_IN_FORCE if refusal is None else Reason.WIDTH_REFUSED,
+        message=f"width {region.width} stays in force: {message}"
+        if message
+        else f"width {region.width} is in force",
+        refusal=None if refusal is None else refusal.reason,
+    )
+
+
+def _says(entry: Entry, wish: SayWidth) -> bool:
+    status = entry.data["status"]
+    said = {key: status.get(key) for key in ("width", "reason", "message", "observedGeneration")}
+    return said == {
+        "width": wish.width,
+        "reason": wish.reason.value,
+        "message": wish.message,
+        "observedGeneration": wish.observed_generation,
+    }
