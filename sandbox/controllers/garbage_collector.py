@@ -107,8 +107,8 @@ class GarbageCollector:
         owners = [Owner(ref, self._fate(rt, item, ref)) for ref in references_of(item)]
         if any(owner.fate is Fate.UNRESOLVABLE for owner in owners):
             self._unresolvable[key] = None
-        has_dependents = bool(self._writes.store.dependents(_uid(item)))
-        match decide(item, owners, has_dependents=has_dependents):
+        dependents = [obj for _, obj in self._writes.store.dependents(_uid(item))]
+        match decide(item, owners, dependents):
             case SetOwners(references):
                 self._set_owners(rt, item, list(references))
             case Delete(propagation, references):

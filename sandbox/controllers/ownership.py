@@ -60,12 +60,13 @@ class Delete:
 Decision = Keep | SetOwners | Delete
 
 
-def decide(item: Obj, owners: Sequence[Owner], *, has_dependents: bool) -> Decision:
+def decide(item: Obj, owners: Sequence[Owner], dependents: Sequence[Obj]) -> Decision:
     """What to do with an object that is not being deleted.
 
     1. An owner whose fate is not known protects. 2. One solid owner is enough to stay; references
     to the others go. 3. Without a solid owner the object goes. If an owner waits for it and it has
-    dependents of its own, those go first, and it stops blocking so that a cycle cannot hang.
+    dependents of its own, those go first. If one of them waits, too, the two may wait for each
+    other in a circle: the object stops blocking its owners.
     """
     fates = {owner.fate for owner in owners}
     if not owners or Fate.UNRESOLVABLE in fates or fates == {Fate.SOLID}:
@@ -73,8 +74,9 @@ def decide(item: Obj, owners: Sequence[Owner], *, has_dependents: bool) -> Decis
     if Fate.SOLID in fates:
         kept = tuple(owner.reference for owner in owners if owner.fate is Fate.SOLID)
         return SetOwners(kept)
-    if Fate.WAITING in fates and has_dependents:
-        return Delete("Foreground", _unblocked(owners))
+    if Fate.WAITING in fates and dependents:
+        circle = any(waits_for_dependents(dependent) for dependent in dependents)
+        return Delete("Foreground", _unblocked(owners) if circle else None)
     return Delete(_propagation(item))
 
 
