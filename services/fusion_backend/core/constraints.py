@@ -30,7 +30,7 @@ class Profile:
     exclusive: frozenset[bool]
     consistent: frozenset[int | None]
     isolated: bool
-    exlocations: Ids
+    exlocations: frozenset[tuple[str, int]]
     host_isolated: bool
     host_colocated: bool
     host_exlocations: frozenset[tuple[str, int]]
@@ -177,7 +177,7 @@ def _own_profile(topology: Topology, operator: Operator, consistent: int | None)
         exclusive=frozenset({pool is not None and pool.mode == "exclusive"}),
         consistent=frozenset({consistent}),
         isolated=own.isolation,
-        exlocations=frozenset(own.exlocations),
+        exlocations=frozenset((item, operator.index) for item in own.exlocations),
         host_isolated=own.host_isolation,
         host_colocated=bool(_host_colocations(operator)),
         host_exlocations=frozenset((item, operator.index) for item in own.host_exlocations),
@@ -251,11 +251,14 @@ def conflict(unit: Profile, others: Profile) -> str | None:
         (unit.restartable != others.restartable, "restartable differs (CDISR3201E)"),
         (unit.relocatable != others.relocatable, "relocatable differs (CDISR3202E)"),
         (unit.isolated or others.isolated, "a partition is isolated (CDISR3203E)"),
-        (bool(unit.exlocations & others.exlocations), "partitions are ex-located (CDISR3204E)"),
+        (_apart(unit.exlocations, others.exlocations), "partitions are ex-located (CDISR3204E)"),
         (_host_isolation(unit, others), "a host is isolated (CDISR3231E)"),
         (len(unit.exclusive | others.exclusive) > 1, "an exclusive pool is mixed (CDISR3205E)"),
         (len(unit.consistent | others.consistent) > 1, "consistent regions differ (CDISR3207E)"),
-        (_host_exlocation(unit, others), "hosts are ex-located (CDISR3211E)"),
+        (
+            _apart(unit.host_exlocations, others.host_exlocations),
+            "hosts are ex-located (CDISR3211E)",
+        ),
         (unit.host_spec != others.host_spec, "host specifications differ (CDISR3209E)"),
         (_slots_differ(unit, others), "slots of a host pool differ (CDISR3210E)"),
     )
@@ -268,8 +271,9 @@ def _host_isolation(unit: Profile, others: Profile) -> bool:
     )
 
 
-def _host_exlocation(unit: Profile, others: Profile) -> bool:
-    both = unit.host_exlocations | others.host_exlocations
+def _apart(unit: frozenset[tuple[str, int]], others: frozenset[tuple[str, int]]) -> bool:
+    """Whether an id belongs to two operators, on whichever sides they are."""
+    both = unit | others
     return len({identifier for identifier, _ in both}) < len(both)
 
 

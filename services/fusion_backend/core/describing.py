@@ -13,6 +13,7 @@ from services.fusion_backend.core import meaning, model
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
 from services.fusion_backend.core.annotations import describe_annotations
 from services.fusion_backend.core.consistent import ConsistentRegions
+from services.fusion_backend.core.crossing import describe_export, describe_imports
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.ports import input_key, output_key
 from services.fusion_backend.core.records import PortKey
@@ -30,7 +31,6 @@ from services.fusion_backend.core.topology import (
     Outlet,
     Splitter,
     StreamExport,
-    StreamImport,
     Topology,
 )
 
@@ -85,19 +85,8 @@ class Describer:
     def describe(self, pe: int, operators: Iterable[int]) -> meaning.PeMeaning:
         """The meaning of one PE."""
         chosen = {index: self._topology.operators[index] for index in sorted(operators)}
-        models = {
-            index: choose_model(operator, self._job.threading) for index, operator in chosen.items()
-        }
         ports = sorted(self._ports.get(pe, ()))
-        entered = {(key.operator, key.port) for _, key in ports if key.direction == "in"}
-        inside = [
-            edge
-            for index, operator in chosen.items()
-            for port in operator.item.inputs
-            for edge in self._into.get((index, port.index), ())
-            if self._pe_of[edge.source] == pe
-        ]
-        threads = find_threads(chosen, models, inside, entered)
+        models, threads = self._threads(pe, chosen, ports)
         items = [operator.item for operator in chosen.values()]
         used = self._definitions(items)
         application = self._application
@@ -130,15 +119,7 @@ class Describer:
             outputs=tuple(
                 self._pe_output(n, key, threads) for n, key in ports if key.direction == "out"
             ),
-            definitions=tuple(
-                meaning.DefinitionMeaning(
-                    item.index,
-                    item.kind,
-                    "SPL_CPlusPlus" if item.runtime == "SPL_CPlusPlus" else "SPL_Java",
-                    item.metrics,
-                )
-                for item in used
-            ),
+            definitions=tuple(map(_definition, used)),
             metrics=self._metrics(used),
             toolkits=tuple(
                 (index, application.toolkits[index])
@@ -146,6 +127,22 @@ class Describer:
             ),
             capabilities=tuple(sorted({each for item in used for each in item.capabilities})),
         )
+
+    def _threads(
+        self, pe: int, chosen: Mapping[int, Operator], ports: Iterable[tuple[int, PortKey]]
+    ) -> tuple[dict[int, ThreadingChoice | None], PeThreads]:
+        models = {
+            index: choose_model(operator, self._job.threading) for index, operator in chosen.items()
+        }
+        entered = {(key.operator, key.port) for _, key in ports if key.direction == "in"}
+        inside = [
+            edge
+            for index, operator in chosen.items()
+            for port in operator.item.inputs
+            for edge in self._into.get((index, port.index), ())
+            if self._pe_of[edge.source] == pe
+        ]
+        return models, find_threads(chosen, models, inside, entered)
 
     def _definitions(self, items: Iterable[model.Primitive]) -> list[model.Definition]:
         indices = sorted({item.definition for item in items})
@@ -326,7 +323,7 @@ class Describer:
             encoding=port.encoding,
             transport=port.transport,
             tuple_type=port.tuple_type,
-            imports=_imports(self._topology.imports.get((key.operator, key.port), [])),
+            imports=describe_imports(self._topology.imports.get((key.operator, key.port), [])),
             static=tuple(sorted(static)),
             operator=key.operator,
             port=key.port,
@@ -346,7 +343,7 @@ class Describer:
             transport=port.transport,
             single_threaded=threads.single_submission[key.operator],
             tuple_type=port.tuple_type,
-            export=_export(self._exported.get(key)),
+            export=describe_export(self._exported.get(key)),
             static=tuple(sorted(static)),
             operator=key.operator,
             port=key.port,
@@ -355,49 +352,6 @@ class Describer:
         )
 
 
-def _imports(found: list[StreamImport]) -> meaning.ImportMeaning | None:
-    if not found:
-        return None
-    filters = [each.item.filter for each in found if each.item.filter is not None]
-    return meaning.ImportMeaning(
-        filter=filters[-1] if filters else None,
-        by_name=tuple(
-            (each.application, each.operator, each.stream, each.item.scope)
-            for each in found
-            if each.item.stream is not None
-        ),
-        by_properties=_subscription([e for e in found if e.item.subscription is not None]),
-    )
-
-
-def _subscription(found: list[StreamImport]) -> tuple[str, str, str] | None:
-    """A port holds one subscription: several become one that any of them satisfies."""
-    if not found:
-        return None
-    if len({each.item.scope for each in found}) > 1:
-        raise PlanRefused(
-            Reason.NOT_SUPPORTED_YET,
-            field="applicationScope",
-            value=found[1].operator,
-            message=(
-                f"the import operators {found[0].operator} and {found[1].operator} subscribe for "
-                "one port in different application scopes, which is not supported yet"
-            ),
-        )
-    texts = dict.fromkeys(each.subscription for each in found)
-    joined = " || ".join(f"({text})" for text in texts) if len(texts) > 1 else next(iter(texts))
-    return joined, found[0].operator, found[0].item.scope
-
-
-def _export(found: StreamExport | None) -> meaning.ExportMeaning | None:
-    if found is None:
-        return None
-    return meaning.ExportMeaning(
-        operator=found.operator,
-        name=found.stream,
-        allow_filter=found.allow_filter,
-        congestion_policy=found.congestion_policy,
-        properties=None
-        if found.properties is None
-        else tuple((each.name, each.type, each.values) for each in found.properties),
-    )
+def _definition(item: model.Definition) -> meaning.DefinitionMeaning:
+    runtime = "SPL_CPlusPlus" if item.runtime == "SPL_CPlusPlus" else "SPL_Java"
+    return meaning.DefinitionMeaning(item.index, item.kind, runtime, item.metrics)

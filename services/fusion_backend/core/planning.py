@@ -27,6 +27,7 @@ from services.fusion_backend.core.adl_operators import TRACE_LEVELS
 from services.fusion_backend.core.consistent import find_consistent_regions
 from services.fusion_backend.core.constraints import Unit, group
 from services.fusion_backend.core.describing import Describer, JobFacts
+from services.fusion_backend.core.flattening import build_topology
 from services.fusion_backend.core.fusing import fuse_legacy, fuse_manual
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.meaning import PeMeaning
@@ -41,7 +42,7 @@ from services.fusion_backend.core.submission import (
     resolve_widths,
 )
 from services.fusion_backend.core.threads import ThreadingChoice
-from services.fusion_backend.core.topology import Topology, build_topology
+from services.fusion_backend.core.topology import Topology
 
 Application = model.Application
 
@@ -142,7 +143,22 @@ def plan(request: PlanRequest) -> PlanResult:
         pe_of=pe_of,
     )
     pes, aadls = _contents(describer, placed, topology, identities, request)
-    record = PlanRecord(
+    record = _record(request, fusion, widths, topology, identities, pe_of, pes)
+    labels = port_labels(topology, identities, request.job_id)
+    return PlanResult(record, aadls, labels, _warnings(values, fusion, len(placed)))
+
+
+def _record(
+    request: PlanRequest,
+    fusion: Fusion,
+    widths: Mapping[int, int],
+    topology: Topology,
+    identities: Identities,
+    pe_of: Mapping[int, int],
+    pes: tuple[PeRecord, ...],
+) -> PlanRecord:
+    application = request.application
+    return PlanRecord(
         generation=request.generation,
         bundle_digest=request.bundle_digest,
         job_name=request.job_name,
@@ -156,13 +172,11 @@ def plan(request: PlanRequest) -> PlanResult:
         ),
         pools=tuple(topology.pools[index] for index in sorted(topology.pools)),
         pes=pes,
-        operators=identities.operator_records(pe_of),
+        operators=identities.operator_records(dict(pe_of)),
         ports=identities.port_records(),
         splitters=identities.splitter_records(),
-        high_water=identities.high_water(set(placed)),
+        high_water=identities.high_water({pe.id for pe in pes}),
     )
-    labels = port_labels(topology, identities, request.job_id)
-    return PlanResult(record, aadls, labels, _warnings(values, fusion, len(placed)))
 
 
 def _fusion(request: PlanRequest) -> Fusion:
