@@ -6,7 +6,7 @@ from contracts.bundle_format import pack
 from tests.places import ROOT
 from tests.simulation.world import World
 
-OUTSIDE = 3
+OUTSIDE = 4
 """Operators of the example outside its parallel region."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from services.chassis.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
+
+from services.chassis.hosting import Main, stage_main
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.adapters.ingesting import ingest_main

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import corpus
-from tests.simulation.applications import submit_example, with_example
+from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import World, simulate
 
 
@@ -77,7 +77,7 @@ def test_a_second_resize_during_the_first_wins(tmp_path: Path) -> None:
             await world.until("running", lambda: world.is_running("j"))
             regions = world.objects("streamsprs", "j").values()
             assert [r["status"]["width"] for r in regions] == [2]
-            assert len(world.live_pods("j")) == 2 + 3
+            assert len(world.live_pods("j")) == 2 + OUTSIDE
 
         simulate(folder, test)
 
@@ -91,7 +91,7 @@ def test_a_resize_that_is_asked_for_during_the_submission_is_not_lost(tmp_path: 
         await world.until("the region", lambda: bool(world.objects("streamsprs", "j")))
         world.resize("j", "Counted", 6)
         await world.until(
-            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 9
+            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 6 + OUTSIDE
         )
 
     simulate(tmp_path, test)
@@ -111,7 +111,7 @@ def test_a_width_that_cannot_be_is_refused_and_the_last_good_one_stays(tmp_path:
         assert {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()} == pods
         world.resize("j", "Counted", 4)
         await world.until(
-            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 7
+            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 4 + OUTSIDE
         )
 
     simulate(tmp_path, test)
