@@ -80,8 +80,12 @@ class Epochs:
 
     def complete(self, kind: str, partition: Partition, order: Order) -> Order | None:
         """Note a complete list; the epoch that is now complete in all partitions of the kind."""
-        completed = self._completed.setdefault(kind, {})
-        completed[partition] = order
-        if self._expected.get(kind, frozenset(completed)) - completed.keys():
+        self._completed.setdefault(kind, {})[partition] = order
+        return self.completed_everywhere(kind)
+
+    def completed_everywhere(self, kind: str) -> Order | None:
+        """The newest epoch that is complete in all partitions of the kind, if there is one."""
+        completed = self._completed.get(kind, {})
+        if not completed or self._expected.get(kind, frozenset(completed)) - completed.keys():
             return None
         return min(completed.values())

@@ -30,6 +30,7 @@ from services.chassis.epochs import Epochs, Order, Verdict
 from services.chassis.indexing import Indexed
 
 TOMBSTONES_MAX = 50_000
+LISTS_OUTLIVED_MAX = 2
 
 Ref = tuple[str, str, str]
 """(kind, namespace, name)."""
@@ -82,12 +83,17 @@ class Change:
 
 @dataclass(slots=True)
 class _Row:
-    """An entry and who said it last; `said` is None for an own write that no fact has said yet."""
+    """An entry and who said it last; `said` is None for an own write that no fact has said yet.
+
+    Such a write counts the lists that completed everywhere since (`outlived` of them, the newest
+    being `completed`).
+    """
 
     entry: Entry
     said: Order | None = None
     partition: Partition | None = None
-    outlived: Order | None = None
+    completed: Order | None = None
+    outlived: int = 0
 
 
 @dataclass(slots=True)
@@ -192,7 +198,7 @@ class Table(TableReading):
             self._bury(fact.kind, row.entry.uid, None)
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
-        row.said, row.partition, row.outlived = order, partition, None
+        row.said, row.partition = order, partition
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
@@ -204,11 +210,11 @@ class Table(TableReading):
                 if row.partition == partition and row.said < order:
                     gone.append(row.entry)
                 continue
-            if everywhere is None:
+            if everywhere is None or everywhere == row.completed:
                 continue
-            if row.outlived is None:
-                row.outlived = everywhere
-            elif row.outlived < everywhere:
+            row.completed = everywhere
+            row.outlived += 1
+            if row.outlived >= LISTS_OUTLIVED_MAX:
                 gone.append(row.entry)
         return [self._remove(entry) for entry in gone]
 
@@ -264,16 +270,17 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         row = rows.get(key)
         if row is None:
-            rows[key] = _Row(entry)
+            rows[key] = _Row(entry, completed=self._epochs.completed_everywhere(entry.kind))
             self._indexed.put(entry)
             return Change(None, entry)
         old = row.entry
         same = old.uid == entry.uid
         if same and entry.resource_version <= old.resource_version:
             return None
-        if not same:
-            row.said, row.partition, row.outlived = None, None, None
-        row.entry = entry
+        if same:
+            row.entry = entry
+        else:
+            rows[key] = _Row(entry, completed=self._epochs.completed_everywhere(entry.kind))
         self._indexed.drop(old)
         self._indexed.put(entry)
         return None if same and old.data == entry.data else Change(old, entry)

@@ -1,0 +1,32 @@
+"""Runs a test on an event loop whose time jumps to the next timer: minutes cost nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import looptime
+
+
+def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Make a synchronous test of a coroutine function; it runs from time 0 on."""
+
+    @functools.wraps(test)
+    def run(*arguments: Any, **named: Any) -> None:
+        loop = looptime.new_event_loop(start=0)
+        try:
+            loop.run_until_complete(test(*arguments, **named))
+        finally:
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    # pytest-asyncio would take the coroutine function behind the wrapper for the test.
+    del run.__dict__["__wrapped__"]
+    run.__dict__["__signature__"] = inspect.signature(test)
+    return run
