@@ -13,7 +13,7 @@ from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
 from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.ownership import is_deleting
-from sandbox.controllers.pod_statuses import disrupted
+from sandbox.controllers.pod_statuses import TERMINAL, disrupted
 from sandbox.controllers.selectors import (
     NO_EXECUTE,
     Taint,
@@ -26,7 +26,6 @@ from sandbox.controllers.writes import Writes
 from sandbox.store.resources import NODE, POD
 from sandbox.store.timestamps import rfc3339
 
-TERMINAL = ("Succeeded", "Failed")
 TAINT_MESSAGE = "Taint manager: deleting due to NoExecute taint"
 
 
@@ -83,6 +82,8 @@ class Eviction:
             if old is not None:
                 self._leave(old)
             return
+        if old is not None and old["metadata"]["uid"] != new["metadata"]["uid"]:
+            self._leave(old)
         node = new["spec"].get("nodeName")
         if not node:
             if is_deleting(new):

@@ -14,12 +14,11 @@ from typing import Any
 from sandbox.controllers import pod_statuses
 from sandbox.controllers.behaviors import BadDirective, Behavior, Directive, directive_of
 from sandbox.controllers.conditions import Status, holds
-from sandbox.controllers.pod_statuses import Place
+from sandbox.controllers.pod_statuses import TERMINAL, Place
 from sandbox.controllers.settings import Settings
 from sandbox.store.timestamps import rfc3339
 
 Obj = Mapping[str, Any]
-TERMINAL = ("Succeeded", "Failed")
 EVICTED_MESSAGE = "The node was low on resource: memory."
 _ENDING = (Behavior.COMPLETE, Behavior.FAIL)
 

@@ -12,6 +12,7 @@ from typing import Any
 from sandbox.controllers.conditions import Status, with_condition
 
 Obj = Mapping[str, Any]
+TERMINAL = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True)

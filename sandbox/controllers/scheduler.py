@@ -16,6 +16,7 @@ from sandbox.controllers.feasibility import Placed, choose
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
 from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.ownership import is_deleting
+from sandbox.controllers.pod_statuses import TERMINAL
 from sandbox.controllers.quantities import BadQuantity
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.writes import Writes
@@ -23,7 +24,6 @@ from sandbox.store.resources import NODE, POD
 from sandbox.store.timestamps import rfc3339
 
 NAME = "default-scheduler"
-TERMINAL = ("Succeeded", "Failed")
 _RETRY: Location = ("", "")  # the key that stands for every pod that found no node
 
 
