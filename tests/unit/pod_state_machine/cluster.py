@@ -1,0 +1,78 @@
+"""A table filled from builders, and the decision that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from datetime import datetime
+
+from services.chassis.stage import Decision
+from services.chassis.table import Entry, TableReading
+from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.core.deciding import decide
+from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.observing import Seen, observe
+from services.pod_state_machine.core.snapshot import Key, PeKey, PeSnapshot, Timing
+from tests.builders import EPOCH_TIME, NAMESPACE, Builder, a_config_map, a_job, a_pe
+
+NOW = datetime.fromisoformat(EPOCH_TIME).timestamp() + 60.0
+"""A minute after every object that builders make."""
+
+PE_KEY = PeKey(NAMESPACE, "shop-0")
+
+
+class FilledTable(TableReading):
+    """The entries of some objects."""
+
+    def __init__(self, builders: Iterable[Builder]) -> None:
+        self._entries = [builder.entry() for builder in builders]
+
+    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
+        return next((e for e in self._entries if e.ref == (kind, namespace, name)), None)
+
+    def by(self, index: str, value: Hashable) -> list[Entry]:
+        found = [e for e in self._entries if value in tuple(intake.INDEXES[index](e))]
+        return sorted(found, key=lambda entry: entry.ref)
+
+    def of_kind(self, kind: str) -> Iterable[Entry]:
+        return [entry for entry in self._entries if entry.kind == kind]
+
+
+def gates(content_id: str = "c1") -> tuple[Builder, Builder]:
+    """The ConfigMaps that pods of the PE mount."""
+    return a_config_map(), a_config_map(pe_id=0, content_id=content_id)
+
+
+def world(*builders: Builder) -> FilledTable:
+    """A table with these objects, a job and open gates unless they are among them."""
+    objects = list(builders)
+    if not any(builder.kind == "Job" for builder in objects):
+        objects.append(a_job())
+    if not any(builder.kind == "ConfigMap" for builder in objects):
+        objects.extend((*gates("c1"), gates("c2")[1]))
+    return FilledTable(objects)
+
+
+def decided(*builders: Builder, now: float = NOW, key: Key = PE_KEY) -> Decision[Effect]:
+    """What is decided for the PE of the builders."""
+    return decide(intake.snapshot_of(world(*builders), key), now, Timing())
+
+
+def seen(*builders: Builder, now: float = NOW) -> Seen:
+    """What is observed of the PE of the builders."""
+    snapshot = intake.snapshot_of(world(*builders), PE_KEY)
+    assert isinstance(snapshot, PeSnapshot)
+    assert snapshot.pe is not None
+    return observe(snapshot, snapshot.pe, now, Timing())
+
+
+def submitted() -> Builder:
+    """A job that runs."""
+    return a_job().with_status(phase="Submitted")
+
+
+def resizing() -> Builder:
+    """A job that is being resized."""
+    return a_job().with_status(phase="Resizing")
+
+
+__all__ = ["NOW", "PE_KEY", "a_pe", "decided", "gates", "resizing", "seen", "submitted", "world"]

@@ -1,0 +1,169 @@
+"""Launches: the first, the next, what they wait for, and that their numbers never fall."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
+from services.pod_state_machine.core.snapshot import PeStatus
+from services.pod_state_machine.core.transitions import Observation
+from tests.builders import Builder, a_config_map, a_job, a_pe, a_pod, pe_uid
+from tests.unit.pod_state_machine.cluster import decided, gates, resizing, seen, submitted
+
+UID = pe_uid("shop", 0)
+
+
+def pod_name(launch: int) -> str:
+    return labels.pod_name("shop", 0, UID, launch)
+
+
+def intent_of(*builders: Builder) -> PeStatus:
+    effects = decided(*builders).effects
+    (intent,) = [each for each in effects if isinstance(each, PatchPeStatus)]
+    assert intent.status.phase is PePhase.WAITING
+    return intent.status
+
+
+def test_a_new_pe_gets_its_first_pod_without_a_status_write_before_it() -> None:
+    """Creating the PE is the intent of launch 1."""
+    (effect,) = decided(a_pe()).effects
+    assert effect == CreatePod(pod_name(1), 1, "c1", UID, 1)
+
+
+def test_the_first_status_is_written_as_soon_as_the_pod_exists() -> None:
+    """Even while the job is being submitted: launch counts rest on it."""
+    (effect,) = decided(a_pe(), a_pod()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.launch_count == 1
+    assert effect.status.phase is PePhase.STARTING
+    assert effect.status.pod == pod_name(1)
+    assert effect.status.content_id == "c1"
+    assert effect.status.observed_generation == 1
+
+
+def test_a_re_created_pe_begins_with_the_launch_its_spec_asks_for() -> None:
+    """A PE that was deleted goes on counting where the old one stopped."""
+    (effect,) = decided(a_pe().with_spec(launchCount=4)).effects
+    assert isinstance(effect, CreatePod)
+    assert effect.launch == 4
+
+
+@pytest.mark.parametrize(
+    "gates_but_one",
+    [
+        (a_config_map(),),
+        (a_config_map(pe_id=0),),
+        (a_config_map(), a_config_map(pe_id=0, content_id="other")),
+        (a_config_map(), a_config_map(pe_id=0).deleting()),
+    ],
+)
+def test_no_pod_is_created_while_a_config_map_that_it_mounts_is_missing(
+    gates_but_one: tuple[Builder, ...],
+) -> None:
+    """A pod without them would fail at its start and count as a crash."""
+    assert seen(a_pe(), *gates_but_one).observation is Observation.GATES_CLOSED
+    assert decided(a_pe(), *gates_but_one).effects == ()
+
+
+@pytest.mark.parametrize("job", [a_job().deleting(), a_job().with_uid("uid-later-one")])
+def test_no_pod_is_created_for_a_job_that_leaves_or_is_another_one(job: Builder) -> None:
+    """A later job of the same name has nothing to do with this PE."""
+    assert decided(a_pe(), job).effects == ()
+
+
+def test_no_pod_is_created_for_a_pe_that_is_deleted_and_its_pod_goes() -> None:
+    """The garbage collector would do it as well, but slowly."""
+    assert decided(a_pe().deleting()).effects == ()
+    (effect,) = decided(a_pe().deleting(), a_pod()).effects
+    assert isinstance(effect, DeletePod)
+
+
+def test_an_orphaning_deletion_of_a_pe_leaves_its_pod_alone() -> None:
+    """Somebody asked for the pod to stay."""
+    assert decided(a_pe().deleting().with_finalizer("orphan"), a_pod()).effects == ()
+
+
+def test_changed_content_writes_the_intent_and_removes_the_pod_at_once() -> None:
+    """One status, one delete: both can go out together because neither needs the other."""
+    pe = a_pe().with_content("c2").at_generation(2).launched(1)
+    decision = decided(pe, a_pod().in_phase("Running"), resizing())
+    intent, removal = decision.effects
+    assert isinstance(intent, PatchPeStatus)
+    assert (intent.status.launch_count, intent.status.content_id) == (2, "c2")
+    assert isinstance(removal, DeletePod)
+    assert removal.name == pod_name(1)
+    assert decision.reason == "ContentChanged"
+
+
+def test_content_that_changes_waits_with_the_old_pod_for_the_new_config_map() -> None:
+    """The old launch goes on working until the next one can start."""
+    pe = a_pe().with_content("c2").launched(1)
+    assert decided(pe, a_pod().in_phase("Running"), submitted(), *gates("c1")).effects == ()
+
+
+def test_the_next_pod_waits_until_the_last_one_is_over_or_gone() -> None:
+    """Two launches of one PE never run at once."""
+    pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    leaving = a_pod().in_phase("Running").deleting()
+    assert seen(pe, leaving).observation is Observation.PREDECESSOR_ALIVE
+    assert decided(pe, leaving).effects == ()
+    (created,) = decided(pe, leaving.in_phase("Failed")).effects
+    assert isinstance(created, CreatePod)
+    assert created.launch == 2
+    assert created.believed_gone == ()
+
+
+def test_the_absence_of_the_last_pod_is_confirmed_before_the_next_launch() -> None:
+    """A fact may be missing: the API server is asked by name."""
+    pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    (created,) = decided(pe).effects
+    assert isinstance(created, CreatePod)
+    assert created.believed_gone == (pod_name(1),)
+
+
+def test_a_raised_launch_count_is_the_number_of_the_next_launch() -> None:
+    """Raised to 7, the next launch is number 7."""
+    pe = a_pe().with_spec(launchCount=7).launched(2)
+    assert intent_of(pe, a_pod(launch=2).in_phase("Running"), submitted()).launch_count == 7
+
+
+def test_launch_counts_never_fall_when_the_spec_asks_for_less() -> None:
+    """The spec's count is a floor."""
+    pe = a_pe().with_spec(launchCount=1).with_content("c2").launched(5)
+    assert intent_of(pe, a_pod(launch=5).in_phase("Running"), submitted()).launch_count == 6
+    quiet = a_pe().with_spec(launchCount=1).launched(5, phase="Starting")
+    (effect,) = decided(quiet, a_pod(launch=5).in_phase("Running"), submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.launch_count == 5
+
+
+def test_a_pod_of_another_pe_of_that_name_counts_as_a_running_launch() -> None:
+    """A PE was deleted and re-created: the pod of the old one must go first."""
+    stranger = a_pod(owner="uid-old").in_phase("Running")
+    (effect,) = decided(a_pe().with_spec(launchCount=2), stranger).effects
+    assert isinstance(effect, DeletePod)
+    assert effect.believed_gone_owner == "uid-old"
+    assert seen(a_pe(), stranger.deleting()).observation is Observation.PREDECESSOR_ALIVE
+
+
+def test_a_pod_of_a_later_launch_than_recorded_means_that_our_view_is_behind() -> None:
+    """Acting on it would remove a pod that somebody else just launched."""
+    pe = a_pe().with_content("c2").launched(1)
+    assert decided(pe, a_pod(launch=2, content_id="c3"), submitted()).effects == ()
+
+
+def test_a_pod_left_of_an_earlier_launch_is_removed_while_the_newest_runs() -> None:
+    """Removing it is level-triggered: a lost delete is made up for."""
+    pe = a_pe().launched(2).with_status(reason="PodRunning", message="The pod runs.")
+    effects = decided(pe, a_pod(launch=1), a_pod(launch=2).in_phase("Running"), submitted()).effects
+    assert [each.name for each in effects if isinstance(each, DeletePod)] == [pod_name(1)]
+
+
+def test_the_name_of_a_pod_is_a_pure_function_of_pe_uid_and_launch() -> None:
+    """A launch that is tried twice meets itself."""
+    assert pod_name(1) == pod_name(1)
+    assert pod_name(1).startswith("shop-0-")
+    others = {pod_name(2), labels.pod_name("shop", 0, "uid-other", 1)}
+    assert len(others | {pod_name(1)}) == 3

@@ -1,0 +1,126 @@
+"""What the status says, and when it is written: the write budget."""
+
+from __future__ import annotations
+
+from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.adapters.carry_out import status_patch
+from services.pod_state_machine.core.deciding import refused_status
+from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
+from services.pod_state_machine.core.snapshot import PeStatus
+from tests.builders import PeBuilder, a_job, a_pe, a_pod
+from tests.unit.pod_state_machine.cluster import NOW, decided, resizing, submitted
+
+BORN = NOW - 60.0
+
+
+def started(launch: int = 1) -> PeBuilder:
+    return (
+        a_pe()
+        .launched(launch, phase="Starting")
+        .with_status(reason="PodStarting", message="The pod is created and does not run yet.")
+    )
+
+
+def test_that_a_pod_runs_is_written_at_once_when_the_job_is_submitted() -> None:
+    """People look at it."""
+    (effect,) = decided(started(), a_pod().in_phase("Running").on_node("n1"), submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert (effect.status.phase, effect.status.node) == (PePhase.RUNNING, "n1")
+
+
+def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
+    """News that only inform must not slow a submission or a resize down."""
+    pod = a_pod().in_phase("Running").on_node("n1")
+    for job in (a_job(), resizing()):
+        early = decided(started(), pod, job, now=BORN + 4.0)
+        assert early.effects == ()
+        assert early.recheck_at == BORN + 5.0
+        assert len(decided(started(), pod, job, now=BORN + 5.0).effects) == 1
+
+
+def test_a_relaunch_writes_nothing_between_its_intent_and_its_running_pod() -> None:
+    """One status for a changed PE: the intent; the rest settles."""
+    waiting = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    pod = a_pod(launch=2, content_id="c2")
+    for job in (resizing(), submitted()):
+        assert decided(waiting, pod, job, now=BORN + 1.0).effects == ()
+    (effect,) = decided(waiting, pod.in_phase("Running"), submitted(), now=BORN + 1.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 2)
+
+
+def test_a_relaunched_pod_that_is_deleted_is_recorded_before_it_is_gone() -> None:
+    """Else its absence would look as if it had never been created."""
+    waiting = a_pe().launched(2, phase="Waiting")
+    pod = a_pod(launch=2).deleting()
+    (effect,) = decided(waiting, pod, resizing(), now=BORN + 1.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.phase is PePhase.STARTING
+
+
+def test_an_end_is_written_at_once_even_while_the_job_is_busy() -> None:
+    """Restarts rest on it."""
+    pe = started().with_spec(restartFailedPod=False)
+    (effect,) = decided(pe, a_pod().in_phase("Failed"), a_job(), now=BORN + 1.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.phase is PePhase.FAILED
+
+
+def test_a_failed_pod_says_what_it_died_of() -> None:
+    """The status names container and exit code."""
+    containers = [{"name": "pe", "state": {"terminated": {"exitCode": 139, "reason": "Error"}}}]
+    pod = a_pod().in_phase("Failed").with_status(containerStatuses=containers)
+    (effect,) = decided(started().with_spec(restartFailedPod=False), pod, submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert "exit code 139" in effect.status.message
+
+
+def test_nothing_is_written_when_the_status_says_what_is_seen() -> None:
+    """A steady cluster is not written to, however often facts are repeated."""
+    running = (
+        a_pe().launched(1).with_status(reason="PodRunning", message="The pod runs.", node="n1")
+    )
+    pod = a_pod().in_phase("Running").on_node("n1")
+    for job in (submitted(), resizing(), a_job()):
+        decision = decided(running, pod, job, now=NOW + 3600)
+        assert decision.effects == ()
+        assert decision.recheck_at is None
+
+
+def test_a_generation_that_a_status_recorded_never_falls() -> None:
+    """The schema would refuse it for ever."""
+    pe = started().with_status(generation=5)
+    (effect,) = decided(pe, a_pod().in_phase("Running"), submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.generation == 5
+
+
+def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
+    """So its back-off goes on, and a corrected spec is tried at once."""
+    first = decided(a_pe()).effects
+    refused = a_pe().with_status(phase="Waiting", reason="PodRefused", message="quota")
+    assert decided(refused).effects == first
+    corrected = decided(refused.at_generation(2)).effects
+    assert isinstance(corrected[0], CreatePod)
+    assert corrected != first
+
+
+def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exists() -> None:
+    """The status says what the API server said."""
+    status = refused_status(PeStatus(), "exceeded quota")
+    assert status_patch(PeStatus(), status) == {
+        "phase": "Waiting",
+        "reason": "PodRefused",
+        "message": "exceeded quota",
+    }
+    refused = a_pe().launched(2, phase="Waiting").with_status(reason="PodRefused", message="quota")
+    (effect,) = decided(refused, a_pod(launch=2), resizing(), now=BORN + 1.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.reason == "PodStarting"
+
+
+def test_a_status_patch_says_only_what_changes_and_removes_what_is_empty() -> None:
+    """A merge patch of the difference; null removes a field."""
+    before = PeStatus(PePhase.RUNNING, 1, "p", "n1", "c1", 0, 1)
+    after = PeStatus(PePhase.WAITING, 2, "p", "", "c1", 0, 1)
+    assert status_patch(before, after) == {"phase": "Waiting", "launchCount": 2, "node": None}
