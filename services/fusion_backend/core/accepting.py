@@ -1,4 +1,4 @@
-"""Whether a Job's spec, and the plan made of it, can be accepted: a chain of small checks.
+"""Whether a Job's spec can be accepted before anything is read: a chain of small checks.
 
 Each check gives a refusal with reason, field, value and a sentence, or nothing. What only the
 planner can find out is refused there, by the same exception.
@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields, not_supported_yet
-from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 
@@ -33,17 +32,6 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
             value=value,
             message=f"{field}: {first['msg']} (it is {value})",
         )
-    return None
-
-
-def refusal_of_plan(result: PlanResult) -> PlanRefused | None:
-    """Why a plan cannot be put in force by this release: nobody would honour its constraints."""
-    for pe in result.record.pes:
-        if pe.host is not None:
-            return not_yet(f"host constraint of operator {pe.operators[0]}", pe.host)
-    for pool in result.record.pools:
-        if pool.mode == "exclusive":
-            return not_yet(f"membershipMode of host pool {pool.name}", pool.mode)
     return None
 
 

@@ -39,7 +39,7 @@ def _deleted(entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
     effects: list[Effect] = []
     for kind in CHILD_KINDS:
         members = [entry for entry in staying if entry.kind == kind]
-        owned = [entry for entry in members if _is_owned(entry, job_uid)]
+        owned = [entry for entry in members if is_owned(entry, job_uid)]
         if owned and len(owned) == len(members):
             effects.append(DeleteChildren(kind, job_uid))
             continue
@@ -54,5 +54,6 @@ def _job_uid(entry: Entry) -> str:
     return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))
 
 
-def _is_owned(entry: Entry, job_uid: str) -> bool:
+def is_owned(entry: Entry, job_uid: str) -> bool:
+    """Whether the object names a Job's uid as an owner."""
     return any(owner["uid"] == job_uid for owner in entry.data["metadata"]["owners"])

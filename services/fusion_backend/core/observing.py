@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from contracts.resources import JobSpec
-from services.fusion_backend.core.accepting import refusal_of_plan, refusal_of_spec
+from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.conditions import condition, seconds_of
 from services.fusion_backend.core.effects import DeleteChild, SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, first_inputs
@@ -79,10 +79,7 @@ class Situation:
     @cached_property
     def first_outcome(self) -> Outcome | None:
         """The planner's answer to the first inputs, if it has answered."""
-        outcome = self.snapshot.outcomes.get(self.first_inputs.digest)
-        if outcome is None or isinstance(outcome, PlanRefused):
-            return outcome
-        return refusal_of_plan(outcome) or outcome
+        return self.snapshot.outcomes.get(self.first_inputs.digest)
 
     @cached_property
     def deadline(self) -> float | None:

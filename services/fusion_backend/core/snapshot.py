@@ -16,7 +16,7 @@ from contracts import labels
 from services.chassis.table import Entry
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.records import PeRecord, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 
 CHILD_KINDS = ("ConfigMap", "Service", "ParallelRegion", "HostPool", "ProcessingElement")
@@ -108,6 +108,16 @@ class Snapshot:
     launches: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 0
     width_max: int = 20_000
+
+    def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:
+        """The PEs of a plan by id; computed once for the newest, of which hundreds are asked."""
+        if plan is self.newest:
+            return self._newest_pes
+        return {pe.id: pe for pe in plan.record.pes}
+
+    @cached_property
+    def _newest_pes(self) -> Mapping[int, PeRecord]:
+        return {pe.id: pe for pe in self.newest.record.pes} if self.newest else {}
 
     def of(self, kind: str) -> Mapping[str, Entry]:
         """Children of a kind by name."""

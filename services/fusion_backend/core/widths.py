@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry
-from services.fusion_backend.core.accepting import refusal_of_plan, sentence
+from services.fusion_backend.core.accepting import sentence
 from services.fusion_backend.core.effects import SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, resized
 from services.fusion_backend.core.records import RegionRecord
@@ -74,10 +74,7 @@ def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
 
 
 def _outcome(snapshot: Snapshot, inputs: PlanInputs) -> Outcome | None:
-    outcome = snapshot.outcomes.get(inputs.digest)
-    if outcome is None or isinstance(outcome, PlanRefused):
-        return outcome
-    return refusal_of_plan(outcome) or outcome
+    return snapshot.outcomes.get(inputs.digest)
 
 
 def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[str, PlanRefused]]:

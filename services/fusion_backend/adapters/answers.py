@@ -1,0 +1,91 @@
+"""What effects found out that is no Kubernetes object: plans read, the planner's answers, texts.
+
+Everything here can be computed or read again after a crash, so it is memory and nothing more. It
+is kept by the Job's uid and let go when the job needs it no longer: the texts of a job of 500 PEs
+are megabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from contracts import labels
+from services.chassis.table import Entry
+from services.fusion_backend.core.inputs import PlanInputs
+from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.recording import port_labels_id
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import KnownPlan, Outcome
+
+
+@dataclass
+class JobAnswers:
+    """What is known of one Job (one uid)."""
+
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    troubled: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, KnownPlan] = field(default_factory=dict)
+    newest: KnownPlan | None = None
+    name_taken: str = ""
+    launches: dict[str, int] = field(default_factory=dict)
+
+    def learn(self, inputs: PlanInputs, outcome: Outcome) -> None:
+        """Keep the planner's answer, and the texts that came with it."""
+        self.outcomes[inputs.digest] = outcome
+        self.troubled.pop(inputs.digest, None)
+        if isinstance(outcome, PlanRefused):
+            return
+        content_ids = {pe.id: pe.content_id for pe in outcome.record.pes}
+        self.texts.update({content_ids[pe]: text for pe, text in outcome.aadls.items()})
+        self.texts[port_labels_id(outcome.port_labels)] = outcome.port_labels
+
+    def know(self, head_uid: str, plan: KnownPlan) -> None:
+        """Keep a plan whose record was read or written under this uid."""
+        self.plans[head_uid] = plan
+        if self.newest is None or plan.record.generation >= self.newest.record.generation:
+            self.newest = plan
+
+    def see_launches(self, pes: Iterable[Entry], pods: Iterable[Entry]) -> None:
+        """Remember the highest launch of each PE: one that is deleted by hand goes on from it."""
+        for entry in pes:
+            launched = entry.data["status"].get("launchCount")
+            if launched is not None:
+                self._see_launch(entry.name, int(launched))
+        for entry in pods:
+            marks = entry.data["metadata"]["labels"]
+            launch = str(marks.get(labels.LAUNCH_COUNT, ""))
+            if launch.isdecimal():
+                self._see_launch(f"{marks[labels.JOB]}-{marks.get(labels.PE)}", int(launch))
+
+    def _see_launch(self, pe: str, launch: int) -> None:
+        self.launches[pe] = max(launch, self.launches.get(pe, 0))
+
+    def settle(self) -> None:
+        """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
+        self.texts.clear()
+        self.troubled.clear()
+        for digest in [key for key, each in self.outcomes.items() if isinstance(each, PlanResult)]:
+            del self.outcomes[digest]
+
+
+class Answers:
+    """What is known, by the uid of the Job."""
+
+    def __init__(self) -> None:
+        self._by_uid: dict[str, JobAnswers] = {}
+
+    def of(self, job_uid: str) -> JobAnswers:
+        """What is known of a Job; remembered from now on."""
+        return self._by_uid.setdefault(job_uid, JobAnswers())
+
+    def forget(self, job_uid: str) -> None:
+        """The attempt is over, or the Job is gone."""
+        self._by_uid.pop(job_uid, None)
+
+    def keep_only(self, job_uids: Iterable[str]) -> None:
+        """Forget every other Job."""
+        kept = set(job_uids)
+        for job_uid in [each for each in self._by_uid if each not in kept]:
+            del self._by_uid[job_uid]

@@ -1,0 +1,256 @@
+"""Carries out the effects of this service: one `match`, every write through the chassis's Writer.
+
+Guards that need a look at the API server are here: an absence that leads to a re-creation or to a
+clean-up is confirmed by a GET first. What follows from an effect is not decided here; the answer of
+a write enters the table and wakes its job.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contracts import labels
+from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded
+from services.chassis.table import Entry
+from services.chassis.wiring import Wiring
+from services.chassis.writing import Outcome, resource_of
+from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.intake import JobKey
+from services.fusion_backend.adapters.job_ids import JobIds
+from services.fusion_backend.adapters.plans import Plans
+from services.fusion_backend.core import children
+from services.fusion_backend.core.clearing import is_owned
+from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
+from services.fusion_backend.core.effects import (
+    CreateChild,
+    DeleteChild,
+    DeleteChildren,
+    Effect,
+    JobStatusChange,
+    PatchChild,
+    Plan,
+    ReadPlan,
+    RecordPlan,
+    SayWidth,
+    TakeJobId,
+    WriteJobStatus,
+)
+from services.fusion_backend.core.rendering import body_of, patch_of
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot, is_deleting
+from services.fusion_backend.core.transitions import Phase
+
+JOB = "Job"
+
+
+class CarryOut:
+    """Executes effects; each returns its outcome in a word."""
+
+    def __init__(self, wiring: Wiring, answers: Answers, plans: Plans) -> None:
+        self._wiring = wiring
+        self._table = wiring.table
+        self._writer = wiring.writer
+        self._answers = answers
+        self._plans = plans
+        self._job_ids = JobIds(wiring.runtime.kube)
+
+    async def run(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
+        """One effect; raises the chassis's Transient, Rejected or Superseded."""
+        match effect:
+            case TakeJobId():
+                job_id = await self._job_ids.take(key.namespace, effect.job_uid)
+                return await self._write_status(key, snapshot, effect.change, job_id=job_id)
+            case WriteJobStatus():
+                return await self._write_status(key, snapshot, effect.change)
+            case Plan():
+                return await self._plans.run(key, snapshot, effect)
+            case ReadPlan():
+                return await self._plans.read(key, snapshot, effect)
+            case RecordPlan():
+                return await self._plans.record(snapshot, effect)
+            case CreateChild():
+                return await self._create_child(key, snapshot, effect)
+            case PatchChild():
+                entry = self._seen(snapshot, effect.kind, effect.name)
+                return await self._writer.patch(entry, patch_of(snapshot, effect, entry))
+            case DeleteChild():
+                return await self._delete_child(key, snapshot, effect)
+            case DeleteChildren():
+                return await self._delete_children(key, snapshot, effect)
+            case SayWidth():
+                return await self._say_width(snapshot, effect)
+
+    # ------------------------------------------------------------------ statuses
+
+    async def _write_status(
+        self,
+        key: JobKey,
+        snapshot: Snapshot,
+        change: JobStatusChange,
+        *,
+        job_id: int | None = None,
+    ) -> str:
+        job = _job(snapshot)
+        entry = self._table.get(JOB, key.namespace, key.name)
+        if entry is None or entry.uid != job.uid or JobSeen.of(entry) != job:
+            raise Superseded(f"Job {key.name} changed")
+        for said in change.announcements:
+            # Before the status: a crash between the two says it again, under the same name.
+            await self._writer.emit_event(
+                entry,
+                reason=said.reason.value,
+                message=said.message,
+                generation=said.generation,
+                warning=said.warning,
+            )
+        now = self._wiring.runtime.clock.now()
+        patch = job_status_patch(job.status, change, generation=job.generation, now=now)
+        if job_id is not None:
+            patch["status"]["id"] = job_id
+        outcome = await self._writer.patch(entry, patch, subresource="status")
+        self._let_go(job.uid, change)
+        return outcome
+
+    def _let_go(self, job_uid: str, change: JobStatusChange) -> None:
+        """A failed attempt is forgotten whole, a completed generation but for its refusals."""
+        if change.phase == Phase.FAILED:
+            self._answers.forget(job_uid)
+        if change.phase == Phase.SUBMITTED:
+            self._answers.of(job_uid).settle()
+
+    async def _say_width(self, snapshot: Snapshot, effect: SayWidth) -> str:
+        job = _job(snapshot)
+        entry = self._seen(snapshot, "ParallelRegion", effect.name)
+        if effect.refusal is not None:
+            await self._writer.emit_event(
+                entry,
+                reason=effect.refusal.value,
+                message=effect.message,
+                generation=effect.observed_generation,
+                warning=True,
+            )
+        patch = region_status_patch(
+            entry.data["status"],
+            effect,
+            selector=children.region_selector(job, effect.index),
+            now=self._wiring.runtime.clock.now(),
+        )
+        return await self._writer.patch(entry, patch, subresource="status")
+
+    # ------------------------------------------------------------------ children
+
+    def _seen(self, snapshot: Snapshot, kind: str, name: str) -> Entry:
+        entry = snapshot.of(kind).get(name)
+        if entry is None:
+            raise Superseded(f"{kind} {name} is not what was decided on")
+        return entry
+
+    async def _create_child(self, key: JobKey, snapshot: Snapshot, effect: CreateChild) -> str:
+        job = _job(snapshot)
+        if effect.confirmed:
+            await self._confirm_job(key, job.uid)
+        try:
+            return await self._writer.create(
+                resource_of(effect.kind),
+                key.namespace,
+                body_of(snapshot, effect),
+                stamp=labels.GENERATION,
+            )
+        except NameTaken:
+            self._answers.of(job.uid).name_taken = f"{effect.kind} {effect.name}"
+            self._wiring.wake(key)
+            raise
+
+    async def _confirm_job(self, key: JobKey, job_uid: str) -> None:
+        """A child that vanished may be the first that we see of its Job's deletion."""
+        there = await self._job_there(key)
+        if there is None or there["metadata"]["uid"] != job_uid:
+            raise Superseded(f"Job {key.name} is gone")
+        if there["metadata"].get("deletionTimestamp"):
+            raise Superseded(f"Job {key.name} is being deleted")
+
+    async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
+        """The Job as the API server has it; the table learns it."""
+        try:
+            there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
+        except NotFound:
+            known = self._table.get(JOB, key.namespace, key.name)
+            if known is not None:
+                self._table.observe_gone(known.ref, known.uid)
+            return None
+        self._writer.observe(JOB, there)
+        return there
+
+    async def _delete_child(self, key: JobKey, snapshot: Snapshot, effect: DeleteChild) -> str:
+        entry = snapshot.of(effect.kind).get(effect.name)
+        if entry is None:
+            entry = next(
+                (
+                    each
+                    for each in snapshot.strangers
+                    if (each.kind, each.name) == (effect.kind, effect.name)
+                ),
+                None,
+            )
+        if entry is None or entry.uid != effect.uid:
+            raise Superseded(f"{effect.kind} {effect.name} is not what was decided on")
+        return await self._writer.delete(entry, with_version=True)
+
+    async def _delete_children(
+        self, key: JobKey, snapshot: Snapshot, effect: DeleteChildren
+    ) -> str:
+        members = _members(snapshot, effect)
+        await self._confirm_unwanted(key, effect.job_uid)
+        await self._confirm_owned(members[0], effect.job_uid)
+        await self._writer.delete_collection(
+            resource_of(effect.kind),
+            key.namespace,
+            label_selector=f"{labels.JOB_UID}={effect.job_uid}",
+        )
+        for entry in members:
+            if not entry.data["metadata"]["finalizers"]:
+                self._table.observe_gone(entry.ref, entry.uid)
+        return Outcome.DELETING
+
+    async def _confirm_unwanted(self, key: JobKey, job_uid: str) -> None:
+        """The Job of these children is gone, going (and not orphaning), or failed."""
+        there = await self._job_there(key)
+        if there is None or there["metadata"]["uid"] != job_uid:
+            return
+        entry = self._table.get(JOB, key.namespace, key.name)
+        job = JobSeen.of(entry) if entry is not None and entry.uid == job_uid else None
+        is_going = job is not None and job.deleting and not job.orphaning
+        has_failed = job is not None and not job.deleting and job.phase == Phase.FAILED
+        if not (is_going or has_failed):
+            raise Superseded(f"Job {key.name} exists: its children are not to be deleted")
+
+    async def _confirm_owned(self, sample: Entry, job_uid: str) -> None:
+        """An orphaning deletion takes the owner off every child before the Job goes."""
+        if await self._writer.confirm_absent(
+            resource_of(sample.kind), sample.namespace, sample.name
+        ):
+            return
+        newest = self._table.get(*sample.ref)
+        if newest is not None and newest.uid == sample.uid and not is_owned(newest, job_uid):
+            raise Superseded(f"{sample.kind} {sample.name} was orphaned")
+
+
+def _job(snapshot: Snapshot) -> JobSeen:
+    if snapshot.job is None:
+        raise Rejected(404, "NotFound", f"Job {snapshot.name} is gone", {})
+    return snapshot.job
+
+
+def _members(snapshot: Snapshot, effect: DeleteChildren) -> list[Entry]:
+    """What we see of a collection; decided on because there was something."""
+    ours = snapshot.job is not None and snapshot.job.uid == effect.job_uid
+    seen = snapshot.of(effect.kind).values() if ours else snapshot.strangers
+    members = [
+        entry
+        for entry in seen
+        if entry.kind == effect.kind
+        and entry.data["metadata"]["labels"].get(labels.JOB_UID) == effect.job_uid
+        and not is_deleting(entry)
+    ]
+    if not members:
+        raise Superseded(f"no {effect.kind} of Job {effect.job_uid} is left")
+    return members

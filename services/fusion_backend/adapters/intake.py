@@ -1,0 +1,176 @@
+"""From the table to snapshots: which facts wake which job, and what belongs to it.
+
+Children are found by one index under (kind, namespace, job). Plan records, texts and answers of the
+planner come from `answers.py`; what follows from a snapshot is the core's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from contracts import labels
+from services.chassis.table import Entry, Index, TableReading
+from services.fusion_backend.adapters.answers import Answers, JobAnswers
+from services.fusion_backend.core.snapshot import (
+    CHILD_KINDS,
+    JobSeen,
+    KnownPlan,
+    Snapshot,
+    plan_number,
+)
+
+KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
+_OF_JOB = "of-job"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobKey:
+    """A job, by the name that all its Jobs in time have."""
+
+    namespace: str
+    name: str
+
+
+def _label(entry: Entry, key: str) -> str:
+    metadata = entry.data.get("metadata") or {}
+    return str((metadata.get("labels") or {}).get(key, ""))
+
+
+def _by_job(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind not in ("Job", "Node"):
+        yield entry.kind, entry.namespace, _label(entry, labels.JOB)
+
+
+INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job}
+
+
+def keys_of(entry: Entry) -> Iterator[JobKey]:
+    """The jobs that a change of this entry concerns; nodes concern none before they are asked."""
+    if entry.kind == "Job":
+        yield JobKey(entry.namespace, entry.name)
+    elif entry.kind != "Node" and (job := _label(entry, labels.JOB)):
+        yield JobKey(entry.namespace, job)
+
+
+def all_keys(table: TableReading) -> Iterator[JobKey]:
+    """Every job, and every name of which only children are left."""
+    seen: set[JobKey] = set()
+    for kind in ("Job", *CHILD_KINDS):
+        for entry in table.of_kind(kind):
+            for key in keys_of(entry):
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+
+
+def fence_of(table: TableReading, key: JobKey) -> Hashable:
+    """What stops an older decision: another Job or spec, a deletion, a retry, edited widths.
+
+    A ParallelRegion that nobody edited (generation 1) is our own creation and stops nothing.
+    """
+    entry = table.get("Job", key.namespace, key.name)
+    if entry is None:
+        return None
+    job = JobSeen.of(entry)
+    widths = tuple(
+        (region.name, region.data["spec"].get("width"))
+        for region in table.by(_OF_JOB, ("ParallelRegion", key.namespace, key.name))
+        if region.data["metadata"]["generation"] != 1
+    )
+    return job.uid, job.generation, job.deleting, job.orphaning, job.retry, widths
+
+
+# --------------------------------------------------------------------------- snapshots
+
+
+def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max: int) -> Snapshot:
+    """Everything that a decision about the job may look at."""
+    entry = table.get("Job", key.namespace, key.name)
+    job = JobSeen.of(entry) if entry is not None else None
+    children, strangers = _children(table, key, job.uid if job else "")
+    if job is None:
+        return Snapshot(key.namespace, key.name, strangers=strangers)
+    known = answers.of(job.uid)
+    pods = _pods(table, key, job.uid)
+    known.see_launches(
+        children["ProcessingElement"].values(), (pod for each in pods.values() for pod in each)
+    )
+    heads = _heads(children["ConfigMap"], key.name)
+    return Snapshot(
+        key.namespace,
+        key.name,
+        job=job,
+        children=children,
+        strangers=strangers,
+        pods=pods,
+        heads=heads,
+        plans=_plans(heads, known),
+        outcomes=dict(known.outcomes),
+        texts=dict(known.texts),
+        troubled=dict(known.troubled),
+        name_taken=known.name_taken,
+        launches=dict(known.launches),
+        nodes=schedulable_nodes(table) if not heads else 0,
+        width_max=width_max,
+    )
+
+
+def _children(
+    table: TableReading, key: JobKey, job_uid: str
+) -> tuple[dict[str, dict[str, Entry]], tuple[Entry, ...]]:
+    """Children by kind and name, and what carries the job's name but another uid."""
+    children: dict[str, dict[str, Entry]] = {}
+    strangers: list[Entry] = []
+    for kind in CHILD_KINDS:
+        ours = children[kind] = {}
+        for entry in table.by(_OF_JOB, (kind, key.namespace, key.name)):
+            if entry.data["metadata"]["labels"].get(labels.JOB_UID) == job_uid:
+                ours[entry.name] = entry
+            else:
+                strangers.append(entry)
+    if not job_uid and all(entry.kind == "HostPool" for entry in strangers):
+        # HostPools are told to everybody: without a Job or anything else of it in sight, this one
+        # is of a partition that is not ours.
+        strangers.clear()
+    return children, tuple(strangers)
+
+
+def _pods(table: TableReading, key: JobKey, job_uid: str) -> dict[int, tuple[Entry, ...]]:
+    found: dict[int, list[Entry]] = {}
+    for entry in table.by(_OF_JOB, ("Pod", key.namespace, key.name)):
+        pe = _label(entry, labels.PE)
+        if pe.isdecimal() and _label(entry, labels.JOB_UID) == job_uid:
+            found.setdefault(int(pe), []).append(entry)
+    return {pe: tuple(pods) for pe, pods in found.items()}
+
+
+def _heads(config_maps: Mapping[str, Entry], job: str) -> dict[int, Entry]:
+    return {
+        number: entry
+        for name, entry in config_maps.items()
+        if (number := plan_number(name, job)) is not None
+    }
+
+
+def _plans(heads: Mapping[int, Entry], known: JobAnswers) -> dict[int, KnownPlan]:
+    plans = {
+        number: known.plans[entry.uid]
+        for number, entry in heads.items()
+        if entry.uid in known.plans
+    }
+    if known.newest is not None:
+        plans.setdefault(known.newest.record.generation, known.newest)
+    return plans
+
+
+def schedulable_nodes(table: TableReading) -> int:
+    """Nodes that take pods which tolerate nothing."""
+    return sum(_is_schedulable(entry) for entry in table.of_kind("Node"))
+
+
+def _is_schedulable(node: Entry) -> bool:
+    repelled: Iterable[Mapping[str, str]] = node.data["taints"]
+    return not node.data["unschedulable"] and not any(
+        taint.get("effect") in ("NoSchedule", "NoExecute") for taint in repelled
+    )

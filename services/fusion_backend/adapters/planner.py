@@ -1,0 +1,146 @@
+"""The planner as a port: a task goes in, a plan or a refusal comes out.
+
+`run_task` is the one piece of code that opens a bundle and plans; it runs in a worker process
+(`planning_worker.py`) or, where one event loop with virtual time must drive everything, right here
+(`InlinePlanner`). Tasks and answers have a JSON form, since they cross a process boundary; nothing
+that comes back from a process that read untrusted input is unpickled.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from contracts.reasons import Reason
+from services.fusion_backend.core.bundles import open_bundle
+from services.fusion_backend.core.inputs import PlanInputs, request
+from services.fusion_backend.core.planning import Application, PlanResult, plan, read_application
+from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.refusals import PlanRefused
+
+APPLICATIONS_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTask:
+    """What a planner needs: inputs, the bundle in the store, the record of the plan before."""
+
+    inputs: PlanInputs
+    bundle_digest: str
+    bundle_path: Path
+    previous: PlanRecord | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as it crosses to a worker."""
+        return {
+            "inputs": self.inputs.to_json(),
+            "bundleDigest": self.bundle_digest,
+            "bundlePath": str(self.bundle_path),
+            "previous": self.previous.to_json() if self.previous else None,
+        }
+
+    @staticmethod
+    def from_json(document: dict[str, Any]) -> PlanTask:
+        """The task of such a document."""
+        previous = document["previous"]
+        return PlanTask(
+            inputs=PlanInputs.from_json(document["inputs"]),
+            bundle_digest=document["bundleDigest"],
+            bundle_path=Path(document["bundlePath"]),
+            previous=PlanRecord.from_json(previous) if previous else None,
+        )
+
+
+class Planner(Protocol):
+    """Plans, somewhere."""
+
+    async def plan(self, task: PlanTask) -> PlanResult:
+        """The plan. Raises PlanRefused, and Transient where the planner itself is in trouble."""
+        ...
+
+
+class Applications:
+    """Parsed applications by bundle digest: a resize need not parse again."""
+
+    def __init__(self, kept_max: int = APPLICATIONS_KEPT) -> None:
+        self._kept_max = kept_max
+        self._by_digest: OrderedDict[str, Application] = OrderedDict()
+
+    def of(self, task: PlanTask) -> Application:
+        """The application of a task's bundle. Raises PlanRefused."""
+        application = self._by_digest.get(task.bundle_digest)
+        if application is None:
+            application = read_application(open_bundle(task.bundle_path.read_bytes()))
+            self._by_digest[task.bundle_digest] = application
+            if len(self._by_digest) > self._kept_max:
+                self._by_digest.popitem(last=False)
+        self._by_digest.move_to_end(task.bundle_digest)
+        return application
+
+
+def run_task(task: PlanTask, applications: Applications) -> PlanResult:
+    """Open, read, plan. Raises PlanRefused."""
+    return plan(
+        request(
+            task.inputs,
+            application=applications.of(task),
+            bundle_digest=task.bundle_digest,
+            previous=task.previous,
+        )
+    )
+
+
+class InlinePlanner:
+    """Plans in this process and this event loop: for simulation, where time is virtual."""
+
+    def __init__(self) -> None:
+        self._applications = Applications()
+
+    async def plan(self, task: PlanTask) -> PlanResult:
+        """The plan. Raises PlanRefused."""
+        return run_task(task, self._applications)
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def answer_to_json(outcome: PlanResult | PlanRefused) -> dict[str, Any]:
+    """An answer as it crosses from a worker."""
+    if isinstance(outcome, PlanRefused):
+        return {
+            "refused": {
+                "reason": outcome.reason.value,
+                "field": outcome.field,
+                "value": outcome.value,
+                "message": outcome.message,
+            }
+        }
+    return {
+        "record": outcome.record.to_json(),
+        "aadls": [[pe, text] for pe, text in outcome.aadls.items()],
+        "portLabels": outcome.port_labels,
+        "warnings": list(outcome.warnings),
+    }
+
+
+def answer_from_json(document: dict[str, Any]) -> PlanResult:
+    """The answer of such a document. Raises PlanRefused where it is one."""
+    if refused := document.get("refused"):
+        raise PlanRefused(
+            _reason(refused["reason"]),
+            field=refused["field"],
+            value=refused["value"],
+            message=refused["message"],
+        )
+    return PlanResult(
+        record=PlanRecord.from_json(document["record"]),
+        aadls={int(pe): str(text) for pe, text in document["aadls"]},
+        port_labels=str(document["portLabels"]),
+        warnings=tuple(document["warnings"]),
+    )
+
+
+def _reason(value: str) -> Reason:
+    return next(reason for reason in Reason if reason.value == value)

@@ -1,0 +1,212 @@
+"""Warm worker processes that plan, each behind two pipes.
+
+A bundle is untrusted and a plan can be large, so planning happens where memory and CPU time have
+limits, and where a crash takes down one task. A worker that dies, or does not answer in time, is
+replaced; its task is Transient trouble and tried again later, other tasks go on.
+
+Messages are a length (8 bytes, big-endian) and that many bytes of JSON. CPU time is limited by
+task: RLIMIT_CPU counts a process's whole life, so it is set to what was used so far plus the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import struct
+import sys
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import orjson
+
+from contracts.reasons import Reason
+from services.chassis.errors import Transient
+from services.fusion_backend.adapters.planner import (
+    Applications,
+    PlanTask,
+    answer_from_json,
+    answer_to_json,
+    run_task,
+)
+from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.refusals import PlanRefused
+
+_LENGTH = struct.Struct(">Q")
+ANSWER_BYTES_MAX = 1024 * 1024 * 1024
+STOP_GRACE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """What one worker may use; CPU seconds and wall seconds count for one task."""
+
+    memory_bytes_max: int = 4 * 1024 * 1024 * 1024
+    cpu_s_max: int = 120
+    answer_s_max: float = 240.0
+
+
+# --------------------------------------------------------------------------- the service's side
+
+
+class _Worker:
+    """One process; a worker that failed once is not used again."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @staticmethod
+    async def start(limits: WorkerLimits) -> _Worker:
+        """A process that has imported everything by the time its first task arrives."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "services.fusion_backend.adapters.planning_worker",
+            str(limits.memory_bytes_max),
+            str(limits.cpu_s_max),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        return _Worker(process)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.returncode is None
+
+    async def ask(self, message: bytes) -> bytes:
+        """The answer to a task. Raises ConnectionError or EOFError where the process died."""
+        writer, reader = self._process.stdin, self._process.stdout
+        assert writer is not None
+        assert reader is not None
+        writer.write(_LENGTH.pack(len(message)) + message)
+        await writer.drain()
+        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+        if length > ANSWER_BYTES_MAX:
+            raise EOFError(f"an answer of {length} bytes")
+        return await reader.readexactly(length)
+
+    async def stop(self) -> None:
+        """Close its input, which ends it; kill it if it works on something."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            async with asyncio.timeout(STOP_GRACE_S):
+                await self._process.wait()
+        except TimeoutError:
+            await self.kill()
+
+    async def kill(self) -> None:
+        """End it at once, and learn how it ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    @property
+    def epitaph(self) -> str:
+        """How it ended, for people."""
+        code = self._process.returncode
+        return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
+class WorkerPlanner:
+    """Plans in worker processes, as many tasks at a time as there are workers.
+
+    async with WorkerPlanner(workers=2) as planner: …
+    """
+
+    def __init__(self, *, workers: int = 1, limits: WorkerLimits | None = None) -> None:
+        self._limits = limits or WorkerLimits()
+        self._slots = asyncio.Semaphore(workers)
+        self._workers = workers
+        self._idle: list[_Worker] = []
+
+    async def __aenter__(self) -> WorkerPlanner:
+        for _ in range(self._workers):
+            self._idle.append(await _Worker.start(self._limits))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(worker.stop() for worker in self._idle))
+        self._idle.clear()
+
+    async def plan(self, task: PlanTask) -> PlanResult:
+        """The plan. Raises PlanRefused, and Transient where a worker died or did not answer."""
+        async with self._slots:
+            worker = await self._take()
+            is_reusable = False
+            try:
+                answer = await self._ask(worker, task)
+                is_reusable = True
+            finally:
+                # Also when cancelled: a worker in the middle of a task would answer the next.
+                if is_reusable:
+                    self._idle.append(worker)
+                else:
+                    await asyncio.shield(worker.kill())
+        return answer_from_json(orjson.loads(answer))
+
+    async def _take(self) -> _Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                return worker
+        return await _Worker.start(self._limits)
+
+    async def _ask(self, worker: _Worker, task: PlanTask) -> bytes:
+        try:
+            async with asyncio.timeout(self._limits.answer_s_max):
+                return await worker.ask(orjson.dumps(task.to_json()))
+        except TimeoutError as problem:
+            told = f"the planner did not answer within {self._limits.answer_s_max:g} s"
+            raise _trouble(told) from problem
+        except (EOFError, ConnectionError) as problem:
+            await worker.kill()
+            raise _trouble(f"the planner died with {worker.epitaph}") from problem
+
+
+def _trouble(what: str) -> Transient:
+    return Transient(f"{Reason.PLANNING_FAILED.value}: {what}", outcome_unknown=False)
+
+
+# --------------------------------------------------------------------------- the worker's side
+
+
+def _work(memory_bytes_max: int, cpu_s_max: int) -> None:
+    """Answer tasks until the input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not look like an answer
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
+    applications = Applications()
+    while (message := _read_message(sys.stdin.buffer)) is not None:
+        _allow_cpu(cpu_s_max)
+        answer = orjson.dumps(_answer(message, applications))
+        answers.write(_LENGTH.pack(len(answer)))
+        answers.write(answer)
+        answers.flush()
+
+
+def _answer(message: bytes, applications: Applications) -> dict[str, object]:
+    try:
+        return answer_to_json(run_task(PlanTask.from_json(orjson.loads(message)), applications))
+    except PlanRefused as refusal:
+        return answer_to_json(refusal)
+
+
+def _read_message(source: BinaryIO) -> bytes | None:
+    head = source.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    return source.read(_LENGTH.unpack(head)[0])
+
+
+def _allow_cpu(budget_s: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = int(used.ru_utime + used.ru_stime) + budget_s + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+if __name__ == "__main__":
+    _work(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,74 @@
+"""The stage that the chassis runs: intake, core and carry_out put together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from services.chassis.stage import Decision
+from services.chassis.table import Entry, Index, TableReading
+from services.chassis.wiring import MakeStage, Wiring
+from services.fusion_backend.adapters import intake
+from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.bundle_store import BundleStore
+from services.fusion_backend.adapters.carry_out import CarryOut
+from services.fusion_backend.adapters.intake import JobKey
+from services.fusion_backend.adapters.planner import Planner
+from services.fusion_backend.adapters.plans import Plans
+from services.fusion_backend.core.deciding import decide
+from services.fusion_backend.core.effects import Effect
+from services.fusion_backend.core.snapshot import Snapshot
+
+SERVICE = "fusion-backend"
+WIDTH_MAX = 20_000
+
+
+class FusionBackend:
+    """Job and ParallelRegion → bundle → plan → PEs, ConfigMaps, Services, HostPools."""
+
+    name = SERVICE
+    kinds = intake.KINDS
+    indexes: Mapping[str, Index] = intake.INDEXES
+
+    def __init__(
+        self, wiring: Wiring, *, bundles: BundleStore, planner: Planner, width_max: int
+    ) -> None:
+        self._width_max = width_max
+        self._answers = Answers()
+        plans = Plans(wiring, self._answers, bundles=bundles, planner=planner)
+        self._carry_out = CarryOut(wiring, self._answers, plans)
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[JobKey]:
+        """The jobs that a change of this entry concerns."""
+        return intake.keys_of(entry)
+
+    def all_keys(self, table: TableReading) -> Iterable[JobKey]:
+        """Every job, for the reconciliation after a full resync."""
+        self._answers.keep_only(entry.uid for entry in table.of_kind("Job"))
+        return intake.all_keys(table)
+
+    def snapshot(self, table: TableReading, key: JobKey) -> Snapshot:
+        """Everything that `decide` may look at."""
+        return intake.snapshot_of(table, key, self._answers, width_max=self._width_max)
+
+    def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
+        """The core."""
+        return decide(snapshot, now)
+
+    def fence(self, table: TableReading, key: JobKey) -> Hashable:
+        """What stops the carrying out of an older decision."""
+        return intake.fence_of(table, key)
+
+    async def carry_out(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
+        """Execute one effect."""
+        return await self._carry_out.run(key, snapshot, effect)
+
+    def subject(self, key: JobKey) -> tuple[str, str]:
+        """(namespace, job) of a key."""
+        return key.namespace, key.name
+
+
+def stage_maker(*, bundles: BundleStore, planner: Planner, width_max: int = WIDTH_MAX) -> MakeStage:
+    """The service's factory; simulation hands in a planner that runs inline."""
+    return lambda wiring: FusionBackend(
+        wiring, bundles=bundles, planner=planner, width_max=width_max
+    )

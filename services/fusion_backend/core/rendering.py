@@ -1,0 +1,71 @@
+"""From an effect about a child to the body that is written: finds what the plan says of it.
+
+`children.py` knows how each kind looks; here is only which part of the plan it is made of.
+"""
+
+from __future__ import annotations
+
+from contracts import labels
+from services.chassis.table import Entry
+from services.fusion_backend.core import children
+from services.fusion_backend.core.children import Body
+from services.fusion_backend.core.effects import CreateChild, PatchChild
+from services.fusion_backend.core.records import PeRecord
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+
+
+def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
+    """The body to POST."""
+    job, plan = _job_and_plan(snapshot, effect.generation)
+    record = plan.record
+    match effect.kind:
+        case "ConfigMap" if effect.pe < 0:
+            text = snapshot.texts[plan.port_labels_id]
+            return children.job_config_map(job, effect.generation, plan.port_labels_id, text)
+        case "ConfigMap":
+            pe = _pe(snapshot, plan, effect.pe)
+            return children.pe_config_map(job, effect.generation, pe, snapshot.texts[pe.content_id])
+        case "Service":
+            return children.service(job, record, _pe(snapshot, plan, effect.pe))
+        case "ProcessingElement":
+            pe = _pe(snapshot, plan, effect.pe)
+            launched = snapshot.launches.get(pe.name)
+            floor = 0 if launched is None else launched + 1
+            return children.processing_element(job, record, pe, launch_count=floor)
+        case "ParallelRegion":
+            return next(
+                children.parallel_region(job, record, region)
+                for region in record.regions
+                if labels.pe_name(job.name, region.index) == effect.name
+            )
+        case "HostPool":
+            return next(
+                children.host_pool(job, record, pool)
+                for pool in record.pools
+                if labels.pe_name(job.name, pool.index) == effect.name
+            )
+    raise AssertionError(f"no child is of kind {effect.kind}")
+
+
+def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
+    """The merge patch that brings a child to what the plan says."""
+    _, plan = _job_and_plan(snapshot, effect.generation)
+    match effect.kind:
+        case "ConfigMap":
+            text = snapshot.texts[plan.port_labels_id]
+            return children.job_config_map_patch(effect.generation, plan.port_labels_id, text)
+        case "Service":
+            return children.service_patch(effect.generation, _pe(snapshot, plan, effect.pe))
+        case "ProcessingElement":
+            pe = _pe(snapshot, plan, effect.pe)
+            return children.processing_element_patch(effect.generation, pe, entry.data)
+    raise AssertionError(f"no child of kind {effect.kind} is ever patched")
+
+
+def _job_and_plan(snapshot: Snapshot, generation: int) -> tuple[JobSeen, KnownPlan]:
+    assert snapshot.job is not None, "a child belongs to a Job"
+    return snapshot.job, snapshot.plans[generation]
+
+
+def _pe(snapshot: Snapshot, plan: KnownPlan, pe_id: int) -> PeRecord:
+    return snapshot.pe_records(plan)[pe_id]
