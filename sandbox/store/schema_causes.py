@@ -43,7 +43,7 @@ def cause_of(error: jsonschema_rs.ValidationError) -> Cause:
         return too_many(shown_at, len(value), int(details["limit"]))
     said = _sentence(kind, details, error.message)
     body = f"{path or ROOT} in body {said}"
-    if kind in {"anyOf", "oneOfNotValid", "oneOfMultipleValid", "not"}:
+    if kind in {"anyOf", "oneOf", "not"}:
         body = f'"{path}" {said}'
     return invalid_value(shown_at, value, body)
 
@@ -74,6 +74,11 @@ def json_type(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
+def _valid_count(details: Mapping[str, Any]) -> str:
+    count = sum(not errors for errors in details.get("context") or ())
+    return f"{count} valid alternatives" if count else "none valid"
+
+
 def _sentence(kind: str, details: Mapping[str, Any], message: str) -> str:
     limit = details.get("limit")
     sentences = {
@@ -89,8 +94,7 @@ def _sentence(kind: str, details: Mapping[str, Any], message: str) -> str:
         "pattern": f"should match '{details.get('pattern')}'",
         "format": f"must be of type {details.get('format')}",
         "anyOf": "must validate at least one schema (anyOf)",
-        "oneOfNotValid": "must validate one and only one schema (oneOf). Found none valid",
-        "oneOfMultipleValid": "must validate one and only one schema (oneOf). Found 2 valid",
+        "oneOf": f"must validate one and only one schema (oneOf). Found {_valid_count(details)}",
         "not": "must not validate the schema (not)",
     }
     return sentences.get(kind, message)

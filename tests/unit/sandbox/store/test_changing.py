@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from sandbox.store.resources import CONFIG_MAP, LEASE, NODE, POD, ResourceType
@@ -159,12 +161,12 @@ def test_identity_cannot_be_taken_away(store: Store, widgets: ResourceType) -> N
 def test_a_change_cannot_rename_or_move(store: Store, widgets: ResourceType) -> None:
     for field in ("name", "namespace"):
         body = {"metadata": {field: "other"}}
-        assert refusal(lambda body=body: patch(store, widgets, body)).code == 400
+        assert refusal(partial(patch, store, widgets, body)).code == 400
 
 
 def test_a_deletion_time_cannot_be_set_by_a_change(store: Store, widgets: ResourceType) -> None:
     body = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
-    error = refusal(lambda: patch(store, widgets, body))
+    error = refusal(partial(patch, store, widgets, body))
     assert causes(error) == [("metadata.deletionTimestamp", "FieldValueInvalid")]
 
 

@@ -26,7 +26,7 @@ def told(events: list[WatchEvent]) -> list[tuple[str, str]]:
     return [(event.type, event.object["metadata"]["name"]) for event in events]
 
 
-def running_pod(store: Store, **metadata: Body) -> Body:
+def running_pod(store: Store, **metadata: object) -> Body:
     store.create(POD, "default", pod(metadata=dict(metadata)))
     return store.bind("default", "worker", "n1")
 
@@ -41,14 +41,14 @@ def test_without_finalizers_an_object_goes_at_once(store: Store) -> None:
     assert refusal(lambda: store.get(CONFIG_MAP, "default", "settings")).code == 404
 
 
-@pytest.mark.parametrize("options", [{"uid": "other"}, {"resource_version": "1"}])
+@pytest.mark.parametrize(
+    "options", [DeleteOptions(uid="other"), DeleteOptions(resource_version="1")]
+)
 def test_a_precondition_that_does_not_hold_is_a_conflict(
-    store: Store, options: dict[str, str]
+    store: Store, options: DeleteOptions
 ) -> None:
     store.create(CONFIG_MAP, "default", config_map())
-    error = refusal(
-        lambda: store.delete(CONFIG_MAP, "default", "settings", DeleteOptions(**options))
-    )
+    error = refusal(lambda: store.delete(CONFIG_MAP, "default", "settings", options))
     assert error.code == 409
     assert "precondition" in error.message
 

@@ -1,0 +1,219 @@
+"""Custom resources: pruning, defaults, validation, strictness, scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sandbox.store.store import Store
+from tests.unit.sandbox.store.building import (
+    JSON_PATCH,
+    MERGE,
+    causes,
+    definition,
+    refusal,
+    serve,
+    widget,
+)
+
+INTEGER = {"type": "integer"}
+TEXT = {"type": "string"}
+SPEC: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {**TEXT, "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"},
+        "width": {**INTEGER, "minimum": 1, "maximum": 9, "default": 3},
+        "ratio": {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+        "mode": {**TEXT, "enum": ["fast", "safe"]},
+        "tags": {"type": "array", "maxItems": 2, "items": TEXT, "x-kubernetes-list-type": "set"},
+        "labels": {"type": "object", "additionalProperties": TEXT},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "port": {"x-kubernetes-int-or-string": True},
+        "note": {**TEXT, "nullable": True},
+        "when": {**TEXT, "format": "date-time"},
+        "fusion": {
+            "type": "object",
+            "default": {"automatic": True},
+            "properties": {"automatic": {"type": "boolean"}, "depth": {**INTEGER, "default": 1}},
+        },
+        "one": {
+            "type": "object",
+            "properties": {"a": TEXT, "b": TEXT},
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+        },
+        "items": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["id"],
+            "items": {"type": "object", "properties": {"id": TEXT, "n": {**INTEGER, "default": 7}}},
+        },
+    },
+}
+
+
+def created(store: Store, spec: dict[str, Any], **options: Any) -> dict[str, Any]:
+    rt = serve(store, definition(SPEC))
+    made = store.create(rt, "default", widget({"name": "abc", **spec}), **options)
+    result: dict[str, Any] = made["spec"]
+    return result
+
+
+def test_defaults_are_filled_in_down_to_the_defaults_of_defaults(store: Store) -> None:
+    spec = created(store, {"items": [{"id": "x"}]})
+    assert spec["width"] == 3
+    assert spec["fusion"] == {"automatic": True, "depth": 1}
+    assert spec["items"] == [{"id": "x", "n": 7}]
+
+
+def test_a_default_is_never_shared_between_objects_and_schema(store: Store) -> None:
+    rt = serve(store, definition(SPEC))
+    store.create(rt, "default", widget({"name": "abc"}))
+    store.patch(rt, "default", "one", {"spec": {"fusion": {"automatic": False}}}, MERGE)
+    second = store.create(rt, "default", widget({"name": "abc"}, name="two"))
+    assert second["spec"]["fusion"]["automatic"] is True
+
+
+def test_null_means_the_default_or_absence_unless_it_is_allowed(store: Store) -> None:
+    spec = created(store, {"width": None, "mode": None, "note": None})
+    assert spec["width"] == 3
+    assert "mode" not in spec
+    assert spec["note"] is None
+
+
+def test_unknown_fields_are_pruned_where_they_are_not_preserved(store: Store) -> None:
+    sent = {
+        "foo": 1,
+        "fusion": {"foo": 1},
+        "items": [{"id": "x", "foo": 1}],
+        "free": {"foo": {"bar": None}},
+        "labels": {"any": "key"},
+    }
+    spec = created(store, sent)
+    assert "foo" not in spec
+    assert spec["fusion"] == {"depth": 1}
+    assert spec["items"] == [{"id": "x", "n": 7}]
+    assert spec["free"] == {"foo": {"bar": None}}
+    assert spec["labels"] == {"any": "key"}
+    assert sent["foo"] == 1
+
+
+def test_strict_validation_refuses_unknown_fields_by_name(store: Store) -> None:
+    rt = serve(store, definition(SPEC))
+    body = widget({"name": "abc", "foo": 1, "items": [{"bar": 1}]}, metadata={"what": 1})
+    error = refusal(lambda: store.create(rt, "default", body, field_validation="Strict"))
+    assert error.code == 400
+    assert 'unknown field "metadata.what"' in error.message
+    assert 'unknown field "spec.foo"' in error.message
+    assert 'unknown field "spec.items[0].bar"' in error.message
+    store.create(rt, "default", widget({"name": "abc"}))
+    patch = {"spec": {"foo": 1}}
+    error = refusal(
+        lambda: store.patch(rt, "default", "one", patch, MERGE, field_validation="Strict")
+    )
+    assert error.code == 422
+    assert 'unknown field "spec.foo"' in error.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "reason", "said"),
+    [
+        ({"name": None}, "spec.name", "FieldValueRequired", "Required value"),
+        ({"width": 0}, "spec.width", "FieldValueInvalid",
+         "Invalid value: 0: spec.width in body should be greater than or equal to 1"),
+        ({"width": 10}, "spec.width", "FieldValueInvalid",
+         "Invalid value: 10: spec.width in body should be less than or equal to 9"),
+        ({"ratio": 0}, "spec.ratio", "FieldValueInvalid",
+         "Invalid value: 0: spec.ratio in body should be greater than 0"),
+        ({"width": "3"}, "spec.width", "FieldValueTypeInvalid",
+         'Invalid value: "string": spec.width in body must be of type integer: "string"'),
+        ({"width": 1.5}, "spec.width", "FieldValueTypeInvalid",
+         'Invalid value: "number": spec.width in body must be of type integer: "number"'),
+        ({"mode": "slow"}, "spec.mode", "FieldValueNotSupported",
+         'Unsupported value: "slow": supported values: "fast", "safe"'),
+        ({"name": "a"}, "spec.name", "FieldValueInvalid",
+         'Invalid value: "a": spec.name in body should be at least 2 chars long'),
+        ({"name": "abcdef"}, "spec.name", "FieldValueTooLong",
+         "Too long: may not be more than 5 bytes"),
+        ({"name": "ABC"}, "spec.name", "FieldValueInvalid",
+         """Invalid value: "ABC": spec.name in body should match '^[a-z]+$'"""),
+        ({"tags": ["a", "b", "c"]}, "spec.tags", "FieldValueTooMany",
+         "Too many: 3: must have at most 2 items"),
+        ({"tags": ["a", "a"]}, "spec.tags[1]", "FieldValueDuplicate", 'Duplicate value: "a"'),
+        ({"items": [{"id": "a"}, {"id": "a"}]}, "spec.items[1]", "FieldValueDuplicate",
+         'Duplicate value: {"id": "a"}'),
+        ({"labels": {"a": 1}}, "spec.labels.a", "FieldValueTypeInvalid",
+         'Invalid value: "integer": spec.labels.a in body must be of type string: "integer"'),
+        ({"one": {}}, "spec.one", "FieldValueInvalid",
+         'Invalid value: {}: "spec.one" must validate one and only one schema (oneOf). '
+         "Found none valid"),
+        ({"port": []}, "spec.port", "FieldValueTypeInvalid",
+         'Invalid value: "array": spec.port in body must be of type integer,string: "array"'),
+        ({"items": [1]}, "spec.items[0]", "FieldValueTypeInvalid",
+         'Invalid value: "integer": spec.items[0] in body must be of type object: "integer"'),
+    ],
+)  # fmt: skip
+def test_a_value_that_breaks_the_schema_is_refused_with_its_cause(
+    store: Store, spec: dict[str, Any], field: str, reason: str, said: str
+) -> None:
+    error = refusal(lambda: created(store, spec))
+    assert error.code == 422
+    assert error.message == f'Widget.example.com "one" is invalid: {field}: {said}'
+    assert error.details == {
+        "name": "one",
+        "group": "example.com",
+        "kind": "Widget",
+        "causes": [{"reason": reason, "message": said, "field": field}],
+    }
+
+
+def test_every_cause_is_listed(store: Store) -> None:
+    error = refusal(lambda: created(store, {"width": 0, "mode": "slow"}))
+    assert {field for field, _ in causes(error)} == {"spec.width", "spec.mode"}
+    assert error.message.startswith('Widget.example.com "one" is invalid: [')
+
+
+@pytest.mark.parametrize("port", [80, "http"])
+def test_int_or_string_takes_both(store: Store, port: int | str) -> None:
+    assert created(store, {"port": port})["port"] == port
+
+
+def test_a_date_is_checked_by_its_format(store: Store) -> None:
+    assert refusal(lambda: created(store, {"when": "tomorrow"})).code == 422
+
+
+def test_changes_are_validated_through_every_door(store: Store) -> None:
+    rt = serve(store, definition(SPEC))
+    old = store.create(rt, "default", widget({"name": "abc"}))
+    zero = {"spec": {"width": 0}}
+    put = {**old, "spec": {"name": "abc", "width": 0}}
+    operation = [{"op": "replace", "path": "/spec/width", "value": 0}]
+    for request in (
+        lambda: store.patch(rt, "default", "one", zero, MERGE),
+        lambda: store.patch(rt, "default", "one", operation, JSON_PATCH),
+        lambda: store.replace(rt, "default", "one", put),
+    ):
+        assert causes(refusal(request)) == [("spec.width", "FieldValueInvalid")]
+
+
+def test_what_was_valid_once_may_stay_when_the_schema_becomes_stricter(store: Store) -> None:
+    """Kubernetes calls this ratcheting: only what changes has to meet new rules."""
+    from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION as DEFINITION
+
+    loose = {"type": "object", "properties": {"width": INTEGER, "mode": TEXT}}
+    rt = serve(store, definition(loose))
+    store.create(rt, "default", widget({"width": 0}))
+    schema = definition(SPEC)["spec"]["versions"]
+    name = "widgets.example.com"
+    store.patch(DEFINITION, None, name, {"spec": {"versions": schema}}, MERGE)
+    labels = {"metadata": {"labels": {"a": "b"}}, "spec": {"name": "abc"}}
+    assert store.patch(rt, "default", "one", labels, MERGE)["spec"]["width"] == 0
+    worse = {"spec": {"width": -1}}
+    assert refusal(lambda: store.patch(rt, "default", "one", worse, MERGE)).code == 422
+
+
+def test_the_kind_has_to_be_said(store: Store) -> None:
+    rt = serve(store, definition(SPEC))
+    body = {"metadata": {"name": "one"}, "spec": {"name": "abc"}}
+    assert refusal(lambda: store.create(rt, "default", body)).code == 400

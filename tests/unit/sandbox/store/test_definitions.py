@@ -1,0 +1,174 @@
+"""CustomResourceDefinitions: what they add, what is refused, and how they go."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from sandbox.store.deleting import DeleteOptions
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION as DEFINITION
+from sandbox.store.store import Store
+from tests.unit.sandbox.store.building import (
+    MERGE,
+    Body,
+    causes,
+    config_map,
+    definition,
+    refusal,
+    serve,
+    widget,
+)
+
+NAME = "widgets.example.com"
+ROOT = "spec.validation.openAPIV3Schema"
+SPEC = f"{ROOT}.properties[spec]"
+
+
+def test_a_definition_is_served_at_once(store: Store) -> None:
+    column = {"name": "Phase", "type": "string", "jsonPath": ".status.phase"}
+    rt = serve(store, definition(additionalPrinterColumns=[column]))
+    assert (rt.kind, rt.singular, rt.kind_of_list) == ("Widget", "widget", "WidgetList")
+    assert (rt.api_version, rt.namespaced, rt.custom) == ("example.com/v1", True, True)
+    assert rt.short_names == ("wg",)
+    assert rt.subresources == {"status"}
+    assert [(item.name, item.json_path) for item in rt.columns] == [("Phase", ".status.phase")]
+    stored = store.get(DEFINITION, None, NAME)
+    conditions = {item["type"]: item["status"] for item in stored["status"]["conditions"]}
+    assert conditions == {"NamesAccepted": "True", "Established": "True"}
+    assert stored["status"]["storedVersions"] == ["v1"]
+    assert stored["status"]["acceptedNames"]["plural"] == "widgets"
+
+
+def test_a_changed_definition_takes_effect_on_the_next_write(store: Store) -> None:
+    rt = serve(store)
+    spec = {"type": "object", "properties": {"width": {"type": "integer", "minimum": 1}}}
+    versions = definition(spec)["spec"]["versions"]
+    store.patch(DEFINITION, None, NAME, {"spec": {"versions": versions}}, MERGE)
+    error = refusal(lambda: store.create(rt, "default", widget({"width": 0})))
+    assert error.code == 422
+    assert store.get(DEFINITION, None, NAME)["metadata"]["generation"] == 2
+
+
+def test_a_definition_takes_its_objects_along(store: Store) -> None:
+    rt = serve(store)
+    store.create(rt, "default", widget())
+    watch = store.watch(rt, None, since=store.version)
+    assert store.delete(DEFINITION, None, NAME) is None
+    assert [event.type for event in watch.take()] == ["DELETED"]
+    assert watch.closed
+    assert store.registry.find("example.com", "v1", "widgets") is None
+    assert refusal(lambda: store.create(rt, "default", widget())).code == 404
+    assert store.list(serve(store), None).items == []
+
+
+def test_a_definition_waits_for_objects_with_finalizers(store: Store) -> None:
+    rt = serve(store)
+    store.create(rt, "default", widget(metadata={"finalizers": ["example.com/a"]}))
+    held = store.delete(DEFINITION, None, NAME)
+    assert held is not None
+    assert held["metadata"]["deletionTimestamp"]
+    store.patch(rt, "default", "one", {"metadata": {"finalizers": None}}, MERGE)
+    assert refusal(lambda: store.get(DEFINITION, None, NAME)).code == 404
+
+
+def test_objects_of_other_kinds_survive(store: Store) -> None:
+    from sandbox.store.resources import CONFIG_MAP
+
+    serve(store)
+    store.create(CONFIG_MAP, "default", config_map())
+    store.delete(DEFINITION, None, NAME, DeleteOptions())
+    assert store.get(CONFIG_MAP, "default", "settings")
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "reason"),
+    [
+        ({"properties": {}}, f"{SPEC}.type", "FieldValueRequired"),
+        ({"type": "thing"}, f"{SPEC}.type", "FieldValueNotSupported"),
+        ({"type": "object", "properties": {"a": {"type": "array"}}},
+         f"{SPEC}.properties[a].items", "FieldValueRequired"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/x", "type": "string"}}},
+         f"{SPEC}.properties[a].$ref", "FieldValueForbidden"),
+        ({"type": "object", "additionalProperties": False},
+         f"{SPEC}.additionalProperties", "FieldValueForbidden"),
+        ({"type": "object", "properties": {}, "additionalProperties": {"type": "string"}},
+         f"{SPEC}.additionalProperties", "FieldValueForbidden"),
+        ({"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+         f"{SPEC}.uniqueItems", "FieldValueForbidden"),
+        ({"type": "integer", "exclusiveMinimum": 0},
+         f"{SPEC}.exclusiveMinimum", "FieldValueTypeInvalid"),
+        ({"type": "string", "default": None}, f"{SPEC}.default", "FieldValueForbidden"),
+        ({"type": "string", "anyOf": [{"type": "string"}]},
+         f"{SPEC}.anyOf[0].type", "FieldValueForbidden"),
+        ({"type": "object", "oneOf": [{"properties": {"a": {"minimum": 1}}}]},
+         f"{SPEC}.properties[a]", "FieldValueRequired"),
+        ({"type": "integer", "minimum": 1, "default": 0},
+         f"{SPEC}.default", "FieldValueInvalid"),
+        ({"type": "object", "properties": ["a"]},
+         f"{SPEC}.properties", "FieldValueTypeInvalid"),
+        ({"type": "object", "properties": {"a": 1}},
+         f"{SPEC}.properties[a]", "FieldValueForbidden"),
+    ],
+)  # fmt: skip
+def test_a_schema_that_is_not_structural_is_refused_with_the_path(
+    store: Store, spec: Body, field: str, reason: str
+) -> None:
+    error = refusal(lambda: serve(store, definition(spec)))
+    assert error.code == 422
+    assert causes(error) == [(field, reason)]
+
+
+def test_a_pattern_that_is_no_expression_is_refused(store: Store) -> None:
+    error = refusal(lambda: serve(store, definition({"type": "string", "pattern": "("})))
+    assert causes(error) == [(ROOT, "FieldValueInvalid")]
+
+
+def test_junctors_may_restrict_what_is_declared_outside(store: Store) -> None:
+    spec = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "anyOf": [{"properties": {"a": {"minimum": 1}}}, {"required": ["a"]}],
+    }
+    assert serve(store, definition(spec))
+
+
+def broken(**changes: Any) -> Body:
+    body = definition()
+    body["spec"].update(changes)
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({**definition(), "metadata": {"name": "other"}}, "metadata.name"),
+        (broken(scope="Galaxy"), "spec.scope"),
+        (broken(versions=[]), "spec.versions"),
+        (broken(versions=[{"name": "v1", "served": True, "storage": True}]),
+         "spec.versions[0].schema.openAPIV3Schema"),
+        (definition(subresources={"scale": {"specReplicasPath": ".spec.a"}}),
+         "spec.versions[0].subresources.scale.statusReplicasPath"),
+    ],
+)  # fmt: skip
+def test_a_definition_that_is_incomplete_names_the_field(
+    store: Store, body: Body, field: str
+) -> None:
+    error = refusal(lambda: store.create(DEFINITION, None, body))
+    assert error.code == 422
+    assert field in [found for found, _ in causes(error)]
+
+
+def test_group_and_scope_never_change(store: Store) -> None:
+    serve(store)
+    body = {"spec": {"scope": "Cluster"}}
+    error = refusal(lambda: store.patch(DEFINITION, None, NAME, body, MERGE))
+    assert causes(error) == [("spec.scope", "FieldValueInvalid")]
+
+
+def test_a_misshapen_definition_is_a_bad_request(store: Store) -> None:
+    misshapen: tuple[Any, ...] = ("x", {"names": []}, {"versions": {}}, {"versions": ["v1"]})
+    for spec in misshapen:
+        body = {"metadata": {"name": NAME}, "spec": spec}
+        assert refusal(partial(store.create, DEFINITION, None, body)).code == 400
