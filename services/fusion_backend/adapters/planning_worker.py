@@ -5,7 +5,7 @@ limits, and where a crash takes down one task. A worker that dies, or does not a
 replaced; its task is Transient trouble and tried again later, other tasks go on.
 
 Messages are a length (8 bytes, big-endian) and that many bytes of JSON. CPU time is limited by
-task: RLIMIT_CPU counts a process's whole life, so it is set to what was used so far plus the budget.
+task: RLIMIT_CPU counts a whole life, so it is set to what was used so far plus the budget.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from typing import Literal
 
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
@@ -12,14 +13,14 @@ from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.carry_out import CarryOut
 from services.fusion_backend.adapters.intake import JobKey
-from services.fusion_backend.adapters.planner import Planner
+from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
+from services.fusion_backend.settings import FusionBackendSettings
 
 SERVICE = "fusion-backend"
-WIDTH_MAX = 20_000
 
 
 class FusionBackend:
@@ -67,8 +68,15 @@ class FusionBackend:
         return key.namespace, key.name
 
 
-def stage_maker(*, bundles: BundleStore, planner: Planner, width_max: int = WIDTH_MAX) -> MakeStage:
-    """The service's factory; simulation hands in a planner that runs inline."""
+def stage_maker(
+    settings: FusionBackendSettings, *, planner: Planner | Literal["inline"]
+) -> MakeStage:
+    """The service's factory; `inline` plans and copies in the event loop, for simulation."""
+    is_inline = planner == "inline"
+    bundles = BundleStore(
+        root=settings.bundle_root, store=settings.bundle_store, in_threads=not is_inline
+    )
+    chosen: Planner = InlinePlanner() if planner == "inline" else planner
     return lambda wiring: FusionBackend(
-        wiring, bundles=bundles, planner=planner, width_max=width_max
+        wiring, bundles=bundles, planner=chosen, width_max=settings.width_max
     )
