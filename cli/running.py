@@ -78,7 +78,7 @@ async def running_system(
         state = options.state or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
         )
-        plan = _Layout(options, state)
+        plan = Layout(options, state)
         children: dict[str, Child] = {}
         tasks: list[asyncio.Task[None]] = []
         owner = asyncio.current_task()
@@ -102,7 +102,7 @@ async def running_system(
 
 def _start(
     spec: ChildSpec,
-    plan: _Layout,
+    plan: Layout,
     children: dict[str, Child],
     tasks: list[asyncio.Task[None]],
     owner: asyncio.Task[Any] | None,
@@ -158,7 +158,7 @@ async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
         return False
 
 
-class _Layout:
+class Layout:
     """Where everything of one running system lives: ports, files, commands."""
 
     def __init__(self, options: UpOptions, state: Path) -> None:

@@ -1,0 +1,66 @@
+"""The kubeconfig says where the cluster and the bundle root are."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.connecting import bundle_root_of, connected, find_kubeconfig
+from cli.failing import CannotReach, Misused
+from cli.running import Layout, UpOptions, free_port
+
+
+def kubeconfig(server: str) -> str:
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": {"server": server}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "c",
+        }
+    )
+
+
+def test_the_bundle_root_travels_in_the_kubeconfig(tmp_path: Path) -> None:
+    """`up` writes it, for its owner only; a kubeconfig of another kind has none."""
+    target = tmp_path / "deep" / "kubeconfig"
+    layout = Layout(UpOptions(target, bundles=tmp_path / "b"), tmp_path / "state")
+    layout.inner_kubeconfig.write_text(kubeconfig(layout.server))
+    assert bundle_root_of(layout.inner_kubeconfig) is None
+    layout.write_kubeconfig()
+    assert bundle_root_of(target) == (tmp_path / "b").resolve()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_no_kubeconfig_is_misused_and_says_which_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By option, else by the environment."""
+    with pytest.raises(Misused, match="nowhere"):
+        find_kubeconfig(tmp_path / "nowhere")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "there"))
+    with pytest.raises(Misused, match="there"):
+        find_kubeconfig(None)
+
+
+async def test_a_cluster_that_does_not_answer_is_said_in_a_sentence(tmp_path: Path) -> None:
+    """Not a traceback."""
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig(f"http://127.0.0.1:{free_port()}"))
+    with pytest.raises(CannotReach, match="does not answer"):
+        async with connected(path):
+            pass
+
+
+async def test_a_file_that_is_no_kubeconfig_is_misused(tmp_path: Path) -> None:
+    """The message names it."""
+    path = tmp_path / "kubeconfig"
+    path.write_text("[1, 2")
+    with pytest.raises(Misused, match="not a kubeconfig"):
+        async with connected(path):
+            pass

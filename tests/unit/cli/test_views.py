@@ -1,0 +1,94 @@
+"""What a person sees of a job is what its objects say."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from cli.live import compare, job_panel, job_table, resize_text, view_of
+
+
+def job(phase: str = "Submitted", **status: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "j", "generation": 1},
+        "status": {"phase": phase, "observedGeneration": 1, "generation": 0, **status},
+    }
+
+
+def region(wanted: int, in_force: int, reason: str = "", message: str = "") -> dict[str, Any]:
+    return {
+        "spec": {"alias": "R", "width": wanted},
+        "status": {"width": in_force, "reason": reason, "message": message},
+    }
+
+
+def pe(number: int) -> dict[str, Any]:
+    return {
+        "metadata": {"name": f"j-{number}"},
+        "spec": {"id": number, "operators": [f"R[{number}]"]},
+    }
+
+
+def pod(number: int, launch: int = 1, phase: str = "Running", **meta: Any) -> dict[str, Any]:
+    labels = {"streams.ibm.com/pe": str(number), "streams.ibm.com/launch-count": str(launch)}
+    return {
+        "metadata": {
+            "name": f"j-{number}-{launch}",
+            "uid": f"u{number}-{launch}",
+            "labels": labels,
+            **meta,
+        },
+        "spec": {"nodeName": "node-0"},
+        "status": {"phase": phase},
+    }
+
+
+def test_a_job_runs_when_it_is_submitted_its_widths_are_in_force_and_every_pod_runs() -> None:
+    """Each of the three is needed."""
+    assert view_of(job(), [region(2, 2)], [pe(0)], [pod(0)]).is_running
+    assert not view_of(job("Submitting"), [region(2, 2)], [pe(0)], [pod(0)]).is_running
+    assert not view_of(job(), [region(3, 2)], [pe(0)], [pod(0)]).is_running
+    assert not view_of(job(), [region(2, 2)], [pe(0)], [pod(0, phase="Pending")]).is_running
+    assert not view_of(job(), [region(2, 2)], [pe(0), pe(1)], [pod(0)]).is_running
+
+
+def test_a_failure_counts_for_the_spec_that_it_was_decided_on() -> None:
+    """A changed spec that was not looked at yet has not failed."""
+    failed = job("Failed")
+    assert view_of(failed, [], [], []).has_failed
+    failed["metadata"]["generation"] = 2
+    assert not view_of(failed, [], [], []).has_failed
+
+
+def test_the_newest_pod_that_stays_is_the_pes() -> None:
+    """An outgoing pod, or an older launch, is not shown."""
+    outgoing = pod(0, 2, deletionTimestamp="2026-01-01T00:00:00Z")
+    view = view_of(job(), [], [pe(0)], [outgoing, pod(0, 3), pod(0, 1, phase="Failed")])
+    assert (view.pes[0].pod, view.pes[0].launch, view.pes[0].phase) == ("u0-3", 3, "Running")
+
+
+def test_a_comparison_says_who_came_restarted_stayed_and_went() -> None:
+    """By the pods' uids, not by their names."""
+    before = view_of(job(), [], [pe(0), pe(1), pe(2)], [pod(0), pod(1), pod(2)])
+    after = view_of(job(), [], [pe(0), pe(1), pe(3)], [pod(0), pod(1, 2), pod(3)])
+    outcome = compare(before, after, 1.5)
+    assert (outcome.untouched, outcome.restarted) == ((0,), (1,))
+    assert (outcome.added, outcome.removed) == ((3,), (2,))
+    text = resize_text(outcome)
+    assert "restarted    1  1" in text
+    assert "1.50 s" in text
+
+
+def test_tables_show_phases_widths_and_how_many_are_left_out() -> None:
+    """A job of hundreds of PEs stays readable."""
+    view = view_of(job(), [region(5, 3)], [pe(n) for n in range(100)], [pod(0)])
+    out = io.StringIO()
+    console = Console(file=out, width=160)
+    console.print(job_panel(view))
+    console.print(job_table([view]))
+    text = out.getvalue()
+    assert "R=5 (3 in force)" in text
+    assert "1 of 100 processing elements running" in text
+    assert "… and 60 more" in text
