@@ -7,7 +7,6 @@ import sys
 from services.chassis.hosting import Main, run_service, stage_main
 from services.chassis.settings import read_settings
 from services.chassis.wiring import Runtime
-from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.planning_worker import WorkerPlanner
 from services.fusion_backend.adapters.stage import SERVICE, stage_maker
 from services.fusion_backend.settings import FusionBackendSettings
@@ -17,12 +16,10 @@ def service_main(settings: FusionBackendSettings) -> Main:
     """The service as a coroutine, with its planning workers around it."""
 
     async def run(runtime: Runtime) -> None:
-        bundles = BundleStore(root=settings.bundle_root, store=settings.bundle_store)
         async with WorkerPlanner(
             workers=settings.planner_workers, limits=settings.worker_limits
         ) as planner:
-            make_stage = stage_maker(bundles=bundles, planner=planner, width_max=settings.width_max)
-            await stage_main(make_stage)(runtime)
+            await stage_main(stage_maker(settings, planner=planner))(runtime)
 
     return run
 
