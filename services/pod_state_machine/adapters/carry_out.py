@@ -119,7 +119,9 @@ class CarryOut:
         if entry is None or pe is None or entry.uid != pe_uid:
             raise Superseded(f"processing element {snapshot.key.name} is another one now")
         if entry.resource_version != pe.resource_version:
-            raise Superseded(f"processing element {snapshot.key.name} was decided on at an older one")
+            raise Superseded(
+                f"processing element {snapshot.key.name} was decided on at an older one"
+            )
         body = {"status": status_patch(pe.status, status)}
         return await self._writer.patch(entry, body, subresource="status")
 

@@ -20,6 +20,9 @@ class PeKey:
     namespace: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class JobKey:
@@ -28,6 +31,9 @@ class JobKey:
     namespace: str
     name: str
     uid: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}/{self.uid}"
 
 
 Key = PeKey | JobKey
@@ -97,8 +103,8 @@ class Pe:
     """One processing element; `launch_floor` is `spec.launchCount`.
 
     `generation` is the plan generation that last wrote it, `metadata_generation` counts changes of
-    its spec, `resource_version` is what a patch of the status is guarded by. `spec` is the raw spec,
-    from which pods are made.
+    its spec, and `resource_version` guards patches of its status. `spec` is the raw spec, from
+    which pods are made.
     """
 
     namespace: str

@@ -13,14 +13,13 @@ from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import structlog
-
 from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
 from services.chassis.bus import Partition
 from services.chassis.hosting import Main
 from services.chassis.kube import Json, Resource, WatchEvent, WatchType
 from services.chassis.leases import LeaderLease
 from services.chassis.listing import ListWatch, Watched
+from services.chassis.log_lines import log_of
 from services.chassis.wiring import Runtime
 from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.publisher import Publisher
@@ -42,7 +41,7 @@ SYSTEM_NAMESPACE = "kube-system"
 _NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 _CLUSTER_SCOPED = frozenset({"nodes"})
 
-_log = structlog.get_logger(SERVICE)
+_log = log_of(SERVICE)
 
 
 def ingest_main(settings: WatchIngestSettings) -> Main:
@@ -75,6 +74,7 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
         cluster_uid=str(system["metadata"]["uid"]),
         incarnation=max(lease_version, said + 1),
     )
+    runtime.probes.is_ready = lambda: ingestion.is_complete
     keeping = asyncio.ensure_future(lease.keep())
     speaking = asyncio.ensure_future(ingestion.run())
     stopping = asyncio.ensure_future(runtime.stopping.wait())
@@ -151,6 +151,11 @@ class Ingestion:
             for source, watch in self._watches.items():
                 group.create_task(watch.run(_SourceSink(self, source)))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that exists has been said, so that readers can restore."""
+        return bool(self._committed_at)
+
     async def flush(self) -> None:
         """Return when everything seen so far is in the log."""
         await self._publisher.flush()
@@ -184,7 +189,7 @@ class Ingestion:
         self._began_at = began_at
         number = self._rounds.begin()
         self._runtime.metrics.count("watch_ingest_resyncs_total", why=why)
-        _log.info("resync began", why=why, incarnation=self._incarnation, number=number)
+        _log.info("resync_began", why=why, incarnation=self._incarnation, number=number)
         if number > 1:
             self._relist()
 
@@ -225,13 +230,16 @@ class Ingestion:
             full = True
         number = self._rounds.number if full else self._rounds.number_of(source)
         epoch = self._epoch(number)
-        await self._say(
-            say_list(self._ledger, source, items, version=int(version), epoch=epoch, full=full)
-        )
+        for saying in say_list(
+            self._ledger, source, items, version=int(version), epoch=epoch, full=full
+        ):
+            self._say(saying)
+            await self._publisher.wait_for_room()
         complete = self._rounds.mark_listed(source, number) if full else source.kinds
         for kind in complete:
             completed = SyncCompleted(kind, epoch, full=full)
-            await self._publisher.say(completion_records(completed, self._runtime.clock.now()))
+            for record in completion_records(completed, self._runtime.clock.now()):
+                self._publisher.say(record)
         if self._rounds.take_completion():
             await self._commit_resync()
 
@@ -240,7 +248,10 @@ class Ingestion:
         if not is_readable(event.object):
             self._count_unreadable(source, "watched")
             return
-        await self._say(list(self._sayings(source, event)))
+        await self._publisher.wait_for_room()
+        # No await from here on: a cancelled watch must not lose what the ledger holds as said.
+        for saying in self._sayings(source, event):
+            self._say(saying)
 
     def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Saying]:
         epoch = self._epoch(self._rounds.number_of(source))
@@ -252,9 +263,8 @@ class Ingestion:
             else:
                 yield from say_object(self._ledger, projection, event.object, epoch)
 
-    async def _say(self, sayings: Iterable[Saying]) -> None:
-        now = self._runtime.clock.now()
-        await self._publisher.say(fact_record(saying, now) for saying in sayings)
+    def _say(self, saying: Saying) -> None:
+        self._publisher.say(fact_record(saying, self._runtime.clock.now()))
 
     async def _commit_resync(self) -> None:
         """Readers may restore from where this resync began, once all of it is in the log."""
@@ -264,14 +274,14 @@ class Ingestion:
             return  # overtaken by a newer one while the log was written
         await log_state.commit_resync(self._runtime.bus, self._runtime.prefix, began_at)
         self._committed_at = began_at
-        _log.info("resync complete", incarnation=self._incarnation, number=number)
+        _log.info("resync_complete", incarnation=self._incarnation, number=number)
 
     def _epoch(self, number: int) -> Epoch:
         return Epoch(self._incarnation, number, self._cluster_uid)
 
     def _count_unreadable(self, source: Source, name: str) -> None:
         self._runtime.metrics.count("watch_ingest_unreadable_objects_total", source=source.name)
-        _log.warning("object cannot be read", source=source.name, name=name)
+        _log.warning("object_unreadable", source=source.name, name=name)
 
 
 class _SourceSink:

@@ -8,7 +8,6 @@ at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 import orjson
 
@@ -24,6 +23,7 @@ BATCH_RECORDS_MAX = 500
 PRODUCE_ATTEMPTS_MAX = 8
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 5.0
+ROOM_POLL_S = 0.01
 
 _Item = NewRecord | asyncio.Future[None]
 
@@ -36,17 +36,21 @@ class Publisher:
         self._prefix = prefix
         self._clock = clock
         self._metrics = metrics
-        self._queue: asyncio.Queue[_Item] = asyncio.Queue(QUEUE_RECORDS_MAX)
+        self._queue: asyncio.Queue[_Item] = asyncio.Queue()
 
-    async def say(self, records: Iterable[Outgoing]) -> None:
-        """Queue records; waits while the log cannot keep up."""
-        for record in records:
-            await self._queue.put(self._encoded(record))
+    async def wait_for_room(self) -> None:
+        """Wait while the log cannot keep up; returns at once when it does."""
+        while self._queue.qsize() >= QUEUE_RECORDS_MAX:
+            await self._clock.sleep(ROOM_POLL_S)
+
+    def say(self, record: Outgoing) -> None:
+        """Queue a record. Never waits: what the ledger notes and what is queued must not part."""
+        self._queue.put_nowait(self._encoded(record))
 
     async def flush(self) -> None:
         """Return when everything that was said so far is in the log."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._queue.put(done)
+        self._queue.put_nowait(done)
         await done
 
     async def run(self) -> None:
