@@ -17,7 +17,7 @@ from services.watch_ingest.settings import WatchIngestSettings
 
 def _fusion_backend(folder: Path) -> Main:
     settings = FusionBackendSettings(
-        bundle_root=str(folder / "bundles"), bundle_store=str(folder / "store")
+        bundle_root=folder / "bundles", bundle_store=folder / "store"
     )
     return stage_main(fusion_backend_stage(settings, planner="inline"))
 
