@@ -71,7 +71,7 @@ class CustomStrategy:
             return found
         if any(cause.reason in _BLOCKING for cause in found):
             return [*found, _NOT_CHECKED]
-        return found + rules.causes(self._rules, obj, old)
+        return found + rules.causes(self._rules, self._schema.root, obj, old)
 
 
 def _with_field(obj: Body, field: str, source: Mapping[str, Any]) -> Body:

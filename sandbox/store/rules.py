@@ -19,6 +19,7 @@ import cel
 
 from sandbox.store.errors import Cause, duplicate, forbidden_field, invalid_value, required
 from sandbox.store.rule_functions import FUNCTIONS
+from sandbox.store.rule_values import typed_for_cel
 from sandbox.store.schema_causes import ROOT
 from sandbox.store.schemas import Node
 
@@ -114,9 +115,12 @@ def compile_rule(entry: Mapping[str, Any]) -> Rule:
     )
 
 
-def causes(tree: RuleTree, obj: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[Cause]:
+def causes(
+    tree: RuleTree, schema: Node, obj: Mapping[str, Any], old: Mapping[str, Any] | None
+) -> list[Cause]:
     """What the rules say against `obj`, given what was stored before."""
-    return list(_walk(tree, _seen_at_root(obj), _seen_at_root(old), ""))
+    seen, seen_before = _seen_at_root(schema, obj), _seen_at_root(schema, old)
+    return list(_walk(tree, seen, seen_before, ""))
 
 
 def _program(text: str) -> Any:
@@ -133,9 +137,10 @@ def _program(text: str) -> Any:
     return program
 
 
-def _seen_at_root(obj: Mapping[str, Any] | None) -> Any:
+def _seen_at_root(schema: Node, obj: Mapping[str, Any] | None) -> Any:
     if obj is None:
         return ABSENT
+    obj = typed_for_cel(schema, obj)
     meta = obj["metadata"]
     shown = {key: meta[key] for key in ("name", "generateName") if key in meta}
     return {**obj, "metadata": shown}

@@ -19,6 +19,7 @@ from sandbox.store.schema_causes import cause_of
 _ABSENT = object()
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _FORMATS = frozenset({"date", "date-time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"})
+TIME_FORMATS = frozenset({"date", "date-time"})
 _VALIDATED = (
     "enum",
     "minimum",
@@ -44,6 +45,8 @@ class Node:
         "additional",
         "default",
         "embedded",
+        "format",
+        "has_cel_types",
         "has_defaults",
         "has_sets",
         "items",
@@ -57,6 +60,7 @@ class Node:
 
     def __init__(self, schema: Mapping[str, Any], *, root: bool = False) -> None:
         self.kind = schema.get("type", "")
+        self.format = schema.get("format", "")
         self.nullable = bool(schema.get("nullable"))
         self.default = schema.get("default", _ABSENT)
         self.embedded = root or bool(schema.get("x-kubernetes-embedded-resource"))
@@ -74,6 +78,11 @@ class Node:
         below = [*self.properties.values(), self.items, self.additional]
         self.has_defaults: bool = any(
             node.default is not _ABSENT or node.has_defaults for node in below if node
+        )
+        self.has_cel_types: bool = (
+            self.kind == "number"
+            or self.format in TIME_FORMATS
+            or any(node.has_cel_types for node in below if node)
         )
         self.has_sets: bool = self.list_type in {"set", "map"} or any(
             node.has_sets for node in below if node

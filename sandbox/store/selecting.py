@@ -75,12 +75,12 @@ class Selector:
 
 def selector_of(rt: ResourceType, labels: str, fields: str) -> Selector:
     """Parse both selectors of a request; 400 if they cannot be understood."""
-    return _selector_of(rt, labels, fields)
+    known = (*_EVERYWHERE, *_BY_RESOURCE.get(rt.key, ()), *rt.selectable_fields)
+    return _selector_of(known, labels, fields)
 
 
 @lru_cache(maxsize=4096)
-def _selector_of(rt: ResourceType, labels: str, fields: str) -> Selector:
-    known = (*_EVERYWHERE, *_BY_RESOURCE.get(rt.key, ()), *rt.selectable_fields)
+def _selector_of(known: tuple[str, ...], labels: str, fields: str) -> Selector:
     requirements = [_field_requirement(part, known) for part in fields.split(",") if part.strip()]
     selector = Selector(label_requirements(labels), tuple(holds for _, _, holds in requirements))
     for path, wanted, _ in requirements:

@@ -107,7 +107,10 @@ class History:
 
 
 class Watch:
-    """A subscription to one resource, in one namespace or in all (None)."""
+    """A subscription to one resource, in one namespace or in all (None).
+
+    `on_ready` is called in the middle of a write: it may wake somebody, but not call the store.
+    """
 
     def __init__(
         self,

@@ -236,3 +236,22 @@ def test_a_rule_that_cannot_be_compiled_is_refused_with_its_place(store: Store, 
     error = refusal(lambda: serve(store, definition(spec_with(COUNT, **rule(text)))))
     path = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"
     assert causes(error) == [(path, "FieldValueInvalid")]
+
+
+def test_a_whole_number_is_a_double_where_the_schema_says_number(store: Store) -> None:
+    ratio = {"ratio": {"type": "number"}, "list": {"type": "array", "items": {"type": "number"}}}
+    text = "self.ratio * 2.0 < 5.0 && self.list.all(n, n / 2.0 > 0.4)"
+    rt = serve(store, definition(spec_with(ratio, **rule(text))))
+    made = store.create(rt, "default", widget({"ratio": 2, "list": [1, 1.5]}))
+    assert made["spec"]["ratio"] == 2
+    body = widget({"ratio": 3, "list": []}, name="two")
+    assert refusal(lambda: store.create(rt, "default", body)).code == 422
+
+
+def test_dates_are_compared_as_times(store: Store) -> None:
+    times = {name: {"type": "string", "format": "date-time"} for name in ("begin", "end")}
+    rt = serve(store, definition(spec_with(times, **rule("self.begin < self.end"))))
+    begin = "2026-01-01T12:00:00+02:00"
+    assert store.create(rt, "default", widget({"begin": begin, "end": "2026-01-01T11:00:00Z"}))
+    late = widget({"begin": begin, "end": "2026-01-01T09:00:00Z"}, name="two")
+    assert refusal(lambda: store.create(rt, "default", late)).code == 422
