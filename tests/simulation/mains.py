@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from services.chassis.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
-
-from services.chassis.hosting import Main, stage_main
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.adapters.ingesting import ingest_main
@@ -16,9 +15,7 @@ from services.watch_ingest.settings import WatchIngestSettings
 
 
 def _fusion_backend(folder: Path) -> Main:
-    settings = FusionBackendSettings(
-        bundle_root=folder / "bundles", bundle_store=folder / "store"
-    )
+    settings = FusionBackendSettings(bundle_root=folder / "bundles", bundle_store=folder / "store")
     return stage_main(fusion_backend_stage(settings, planner="inline"))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sandbox.http.in_process import Fault, When
-from services.chassis.bus import NewRecord
 from services.chassis.embedded_log import MemoryLog
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import MAINS
@@ -62,15 +61,7 @@ def test_replaying_the_whole_topic_writes_nothing_to_a_steady_cluster(tmp_path: 
         await with_example(world, "j", width=3)
         before = len(world.requests)
         for _ in range(2):
-            records = [
-                r
-                for each in world.log.records()
-                for r in each
-                if "decisions" not in r.partition.topic
-            ]
-            await world.log.produce(
-                [NewRecord(r.partition, r.key, r.value, r.headers) for r in records]
-            )
+            await world.say_again(await world.facts())
             await world.settle()
         assert world.writes(before) == []
 
@@ -108,16 +99,8 @@ def test_restore_reads_what_exists_however_old_the_log_is(tmp_path: Path) -> Non
 
         async def test(world: World, history: int = history) -> None:
             await with_example(world, "j", width=3)
-            records = [
-                r
-                for each in world.log.records()
-                for r in each
-                if "decisions" not in r.partition.topic
-            ]
-            old = [records[n % len(records)] for n in range(history)]
-            await world.log.produce(
-                [NewRecord(r.partition, r.key, r.value, r.headers) for r in old]
-            )
+            records = await world.facts()
+            await world.say_again([records[n % len(records)] for n in range(history)])
             await world.stop("watch-ingest")
             world.start("watch-ingest")
             await world.settle()

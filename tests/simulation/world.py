@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +19,11 @@ from typing import Any
 
 import looptime
 
+from contracts.topics import CLUSTER, RESOURCES
 from sandbox.cluster import Cluster, read_definitions
 from sandbox.http.in_process import Fault, InProcess
 from sandbox.store.resources import ResourceType
-from services.chassis.bus import Bus
+from services.chassis.bus import Bus, NewRecord, Partition, Record
 from services.chassis.clock import LoopClock
 from services.chassis.embedded_log import MemoryLog
 from services.chassis.errors import Transient
@@ -235,6 +236,26 @@ class World:
                 jobs = {n: j.get("status") for n, j in self.objects("streamsjobs").items()}
                 raise AssertionError(f"{what} did not come: {jobs}")
             await asyncio.sleep(0.01)
+
+    async def facts(self) -> list[Record]:
+        """Every fact that the log holds, by partition in order."""
+        partitions = [
+            Partition(topic.name(), number)
+            for topic in (RESOURCES, CLUSTER)
+            for number in range(topic.partitions)
+        ]
+        start = await self.log.start_offsets(partitions)
+        wanted = sum((await self.log.end_offsets(partitions)).values()) - sum(start.values())
+        found: list[Record] = []
+        async for batch in self.log.read(start):
+            found += batch
+            if len(found) >= wanted:
+                break
+        return found
+
+    async def say_again(self, records: Sequence[Record]) -> None:
+        """Append records of the past as they were."""
+        await self.log.produce([NewRecord(r.partition, r.key, r.value, r.headers) for r in records])
 
     async def settle(self, quiet_s: float = 30.0) -> None:
         """Let time pass until no service has written for a while."""
