@@ -15,11 +15,13 @@ from typing import Any, Self
 import aiohttp
 import orjson
 
+from contracts.topics import DECISIONS
+
 Obj = dict[str, Any]
 CLIENT = "millrace-bench"
 _COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
-_WRITES = frozenset({"create", "patch", "update", "delete", "deletecollection"})
+_WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
 
 
 class Refused(Exception):
@@ -82,18 +84,18 @@ class Api:
                 yield orjson.loads(line)
 
     async def writes(self) -> int:
-        """The writes that the API server has counted for all other clients, Leases excepted."""
+        """The writes that the API server has counted for our services, Leases excepted."""
         async with self.session.get(self.server + "/metrics") as response:
             return count_writes(await response.text())
 
 
 def count_writes(metrics: str) -> int:
-    """Writes of our services in Prometheus text: every client named millrace-*, but not us."""
+    """Writes of our services in Prometheus text, Leases excepted."""
     total = 0.0
     for found in _COUNTER.finditer(metrics):
         names = dict(_LABEL.findall(found["labels"]))
-        ours = names.get("client", "").startswith("millrace-") and names["client"] != CLIENT
-        if ours and names.get("verb", "").lower() in _WRITES and names.get("resource") != "leases":
+        ours = names.get("client") in DECISIONS.writers
+        if ours and names.get("verb") in _WRITES and names.get("resource") != "leases":
             total += float(found["value"])
     return int(total)
 
