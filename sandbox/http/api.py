@@ -7,6 +7,7 @@ requests.py, answers are rendered in rendering.py, and what a write means is the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sandbox.http import rendering
@@ -215,8 +216,8 @@ class Api:
         return rendering.listing(call, removed, self.store.version, shape, self._now)
 
     def _bind(self, call: Call) -> Answer:
-        sent = call.sent_object()
-        node = (sent.get("target") or {}).get("name") if isinstance(sent, dict) else None
+        target = call.sent_part("target")
+        node = target.get("name")
         if not isinstance(node, str) or not node:
             raise bad_request("a Binding has to name its target")
         if not call.dry_run():
@@ -224,11 +225,10 @@ class Api:
         return json_answer(201, _created())
 
     def _evict(self, call: Call) -> Answer:
-        sent = call.sent_object()
-        options = DeleteOptions.from_body(
-            sent.get("deleteOptions") if isinstance(sent, dict) else None
-        )
-        self.store.remove(call.rt, call.target.namespace, call.target.name, options)
+        options = DeleteOptions.from_body(call.sent_part("deleteOptions"))
+        if call.dry_run():
+            options = replace(options, dry_run=True)
+        self.store.evict(call.target.namespace or "", call.target.name, options)
         return json_answer(201, _created())
 
     def _shown(self, call: Call, status: int, obj: StoredObject) -> Answer:

@@ -30,6 +30,8 @@ from sandbox.store.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEG
 from sandbox.store.resources import ResourceType
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
+NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
+_NESTING_OF_ANSWERS = 32  # levels that lists, tables and events put around an object
 FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
 NOT_OLDER_THAN = "NotOlderThan"
 EXACT = "Exact"
@@ -74,6 +76,14 @@ class Call:
         if kind in {"application/json", ""}:
             return _json(self.body, f"must be of type {self.rt.kind}")
         raise unsupported_media_type(kind, _BODY_TYPES)
+
+    def sent_part(self, name: str) -> dict[str, Any]:
+        """An object inside the body of an action; empty if it is absent, 400 if it is not one."""
+        sent = self.sent_object()
+        part = sent.get(name) if isinstance(sent, dict) else None
+        if part is not None and not isinstance(part, dict):
+            raise bad_request(f"{name} has to be an object")
+        return part or {}
 
     def sent_patch(self) -> tuple[Any, str]:
         """The decoded patch and its kind; 415 for kinds that are not served."""
@@ -210,7 +220,10 @@ def _invalid_options(kind: str, cause: Cause) -> ApiError:
 
 def _json(body: bytes, wanted: str) -> Any:
     try:
-        return orjson.loads(body)
+        sent = orjson.loads(body)
+        if body.count(b"{") + body.count(b"[") > NESTING_MAX:
+            _refuse_deep_nesting(sent)
+        return sent
     except orjson.JSONDecodeError as problem:
         raise bad_request(
             f"the object provided is unrecognized ({wanted}): couldn't get version/kind; "
@@ -218,11 +231,24 @@ def _json(body: bytes, wanted: str) -> Any:
         ) from problem
 
 
+def _refuse_deep_nesting(sent: Any) -> None:
+    """400 for what could be stored and never be written out again: the encoder has a limit."""
+    wrapped = sent
+    for _ in range(_NESTING_OF_ANSWERS):
+        wrapped = [wrapped]
+    try:
+        orjson.dumps(wrapped)
+    except orjson.JSONEncodeError as problem:
+        raise bad_request(f"the body is nested too deeply: {problem}") from problem
+
+
 def _yaml(body: bytes) -> Any:
     """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
     try:
         read = yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
-        return orjson.loads(orjson.dumps(read, default=str))
+        sent = orjson.loads(orjson.dumps(read, default=str))
+        _refuse_deep_nesting(sent)
+        return sent
     except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError) as problem:
         raise bad_request(f"error converting YAML to JSON: {problem}") from problem
 

@@ -7,6 +7,7 @@ is decided in api.py. There is no TLS and every bearer token is accepted: it lis
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -20,13 +21,14 @@ from sandbox.http.answers import Answer, WatchAnswer, refusal
 from sandbox.http.api import Api
 from sandbox.http.requests import BODY_BYTES_MAX
 from sandbox.http.watching import chunks
-from sandbox.store.errors import too_large
+from sandbox.store.errors import internal_error, too_large
 from sandbox.store.watching import Watch
 
 KEEP_ALIVE_S = 3_600  # clients keep connections for long; closing one under a request is a race
 DRAIN_S = 5
 BACKLOG = 1_024
 HOST = "127.0.0.1"
+logger = logging.getLogger(__name__)
 _HEADERS_READ = frozenset({b"accept", b"content-type", b"user-agent"})
 
 
@@ -46,11 +48,20 @@ class ClusterEndpoint:
         raw = scope.get("raw_path") or scope["path"].encode()
         query = scope["query_string"]
         path = (raw + b"?" + query if query else raw).decode("latin-1")
-        answer = self._api.handle(method, path, _headers(scope), body)
+        answer = self._answer(method, path, _headers(scope), body)
         if isinstance(answer, Answer):
             await _send(send, answer)
         else:
             await self._stream(answer, receive, send)
+
+    def _answer(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer | WatchAnswer:
+        try:
+            return self._api.handle(method, path, headers, body)
+        except Exception as problem:
+            logger.exception("%s %s failed", method, path)
+            return refusal(internal_error(f"{type(problem).__name__}: {problem}"))
 
     def close_streams(self) -> None:
         for watch in tuple(self._watches):

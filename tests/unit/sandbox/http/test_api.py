@@ -137,6 +137,7 @@ def test_a_yaml_body_is_accepted_and_its_times_stay_text(asker: Asker) -> None:
         (b"[]", "application/json", 400),
         (b"{}", "application/cbor", 415),
         (b"{}", "application/vnd.kubernetes.protobuf", 415),
+        (b'{"a":' * 400 + b"1" + b"}" * 400, "application/json", 400),
         (b" " * (BODY_BYTES_MAX + 1), "application/json", 413),
     ],
 )
@@ -255,7 +256,8 @@ def test_binding_gives_a_pod_its_node_once(asker: Asker) -> None:
     assert asker.ask("POST", f"{PODS}/p/binding", binding).status == 201
     assert asker.json("GET", f"{PODS}/p")["spec"]["nodeName"] == "n"
     assert asker.ask("POST", f"{PODS}/p/binding", binding).status == 409
-    assert asker.ask("POST", f"{PODS}/p/binding", {"target": {}}).status == 400
+    for target in ({}, "n", {"name": 1}):
+        assert asker.ask("POST", f"{PODS}/p/binding", {"target": target}).status == 400
 
 
 def test_an_eviction_deletes_the_pod(asker: Asker) -> None:

@@ -72,3 +72,17 @@ def test_the_kubeconfig_is_private_and_replaces_an_older_one(tmp_path: Path) -> 
     assert content["clusters"][0]["cluster"] == {"server": "http://127.0.0.1:4711"}
     assert content["current-context"] == content["contexts"][0]["name"]
     assert [file.name for file in path.parent.iterdir()] == ["kubeconfig"]
+
+
+async def test_a_fault_of_ours_is_a_status_of_500_and_the_server_lives_on(
+    api: Api, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(api.store, "list", broken)
+    async with client.get(CONFIG_MAPS) as answer:
+        assert answer.status == 500
+        assert (await answer.json())["reason"] == "InternalError"
+    async with client.get("/healthz") as answer:
+        assert answer.status == 200

@@ -114,7 +114,7 @@ async def test_a_stream_that_did_not_ask_for_bookmarks_ends_in_silence(asker: As
 async def test_events_that_wait_together_are_sent_together(asker: Asker) -> None:
     watch = asker.watch(f"{CONFIG_MAPS}?watch=1")
     stream = chunks(watch)
-    waiting = asyncio.create_task(anext(stream))
+    waiting: asyncio.Future[bytes] = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(1)
     assert not waiting.done()
     for name in ("a", "b"):
