@@ -72,12 +72,20 @@ class Applications:
         """The application of a task's bundle. Raises PlanRefused."""
         application = self._by_digest.get(task.bundle_digest)
         if application is None:
-            application = read_application(open_bundle(task.bundle_path.read_bytes()))
+            application = _application_in(task)
             self._by_digest[task.bundle_digest] = application
             if len(self._by_digest) > self._kept_max:
                 self._by_digest.popitem(last=False)
         self._by_digest.move_to_end(task.bundle_digest)
         return application
+
+
+def _application_in(task: PlanTask) -> Application:
+    try:
+        return read_application(open_bundle(task.bundle_path.read_bytes()))
+    except PlanRefused as refusal:
+        source = task.inputs.bundle
+        raise refusal.within(source.field, source.value) from refusal
 
 
 def run_task(task: PlanTask, applications: Applications) -> PlanResult:

@@ -26,6 +26,11 @@ class PlanRefused(Exception):
         self.value = shown(value)
         self.message = message
 
+    def within(self, field: str, value: object) -> PlanRefused:
+        """The same refusal, said of the field of the Job's spec that brought the culprit in."""
+        message = f"{field}: {shown(value)}: {self.message}"
+        return PlanRefused(self.reason, field=field, value=value, message=message)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Survives the way back from a worker process."""
         return (_revive, (self.reason.value, self.field, self.value, self.message))
