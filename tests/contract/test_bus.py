@@ -149,9 +149,7 @@ class BusContract:
         await bus.produce([record("a")])
         assert values(await take(bus, {P0: 99}, 1)) == ["a"]
 
-    async def test_topics_are_created_once_and_never_with_other_partitions(
-        self, bus: Bus
-    ) -> None:
+    async def test_topics_are_created_once_and_never_with_other_partitions(self, bus: Bus) -> None:
         await bus.produce([record("a")])
         await bus.ensure_topics({TOPIC: 2})
         assert await bus.end_offsets([P0]) == {P0: 1}

@@ -124,6 +124,10 @@ class Bench:
     async def settle(self, duration_s: float = 0.1) -> None:
         await asyncio.sleep(duration_s)
 
+    def is_live(self) -> bool:
+        """Whether the stage decides."""
+        return self.runner.is_live
+
     def forget(self) -> None:
         """Begin counting anew."""
         self.stage.decided.clear()

@@ -37,10 +37,10 @@ class TestRestore:
             await it.say(present("a"), present("b"), present("b", version=2, size=2))
             for partition in EVERYWHERE[:-1]:
                 await it.say(synced(), to=partition)
-            assert not it.runner.is_live
+            assert not it.is_live()
             assert it.stage.decided == []
             await it.say(synced(), to=EVERYWHERE[-1])
-            assert it.runner.is_live
+            assert it.is_live()
             assert sorted(it.stage.decided) == ["a", "b"]
 
     @virtually
@@ -48,7 +48,7 @@ class TestRestore:
         async with bench() as it:
             await it.say(present("a"))
             await it.sync(full=False)
-            assert not it.runner.is_live
+            assert not it.is_live()
 
     @virtually
     async def test_a_restore_reads_from_the_newest_complete_resync_however_old_the_log(
@@ -98,7 +98,7 @@ class TestRestore:
             it.forget()
             other = epoch(incarnation=2, cluster="cluster-b")
             await it.say(present("c", at=other))
-            assert not it.runner.is_live
+            assert not it.is_live()
             assert it.stage.decided == []
             await it.sync(other)
             assert it.stage.decided == ["c"]
@@ -449,7 +449,7 @@ class TestDecisionRecords:
     async def test_a_log_that_takes_no_records_stops_no_decision(self) -> None:
         async with bench(lambda _k, _e: wanting(Do("x"))) as it:
             await live(it)
-            produce, it.log.produce = it.log.produce, _refuse  # type: ignore[method-assign]
+            produce, it.log.produce = it.log.produce, _refuse  # type: ignore[method-assign, assignment]
             await produce([record(present("a", version=2, spec=1, size=2), RESOURCES_0)])
             await it.settle()
             assert it.stage.carried_out == [Do("x")]
