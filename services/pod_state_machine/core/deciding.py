@@ -196,7 +196,7 @@ def _writes_at(
     """When a changed status is written: 0 for at once.
 
     The first status of a PE and every end are written at once: restarts rest on them. That a pod
-    runs, and where, only informs.
+    runs, and where, only informs; what is news of a pod that starts is old when it runs.
     """
     pod, before = seen.pod, pe.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
@@ -205,8 +205,8 @@ def _writes_at(
     if pod is None or pod.is_deleting or is_first or corrects or not only_informs:
         return 0.0
     job_is_busy = snapshot.job is not None and snapshot.job.phase in _BUSY
-    relaunching = before.phase is PePhase.WAITING and recorded.phase is PePhase.STARTING
-    if job_is_busy or relaunching:
+    runs_soon = recorded.phase is PePhase.STARTING
+    if job_is_busy or runs_soon:
         return pod.created_at + timing.status_settle_s
     return 0.0
 

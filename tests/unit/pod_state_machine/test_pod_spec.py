@@ -14,20 +14,20 @@ from tests.builders import a_job, a_pe, job_uid, pe_uid
 Json = dict[str, Any]
 
 
-def pod(runtime: RuntimeImage | None = None, launch: int = 1, **spec: object) -> Json:
+def pod(runtime: RuntimeImage | None = None, launch: int = 1, **spec: Any) -> Json:
     pe = a_pe().with_spec(**spec).with_label(labels.region_label(2), "true")
     return pod_of_launch(
         pe_of(pe.entry()), job_view(a_job().entry()), launch, runtime or RuntimeImage()
     )
 
 
-def container(**spec: object) -> Json:
+def container(**spec: Any) -> Json:
     (found,) = pod(**spec)["spec"]["containers"]
     assert isinstance(found, dict)
     return found
 
 
-def environment(**spec: object) -> dict[str, str]:
+def environment(**spec: Any) -> dict[str, str]:
     return {each["name"]: each["value"] for each in container(**spec)["env"]}
 
 
@@ -202,15 +202,17 @@ def test_data_comes_from_the_claim_else_the_path_else_the_settings() -> None:
 @pytest.mark.parametrize("synonym", ["checkpointRepository", "checkpointDataStore"])
 def test_checkpoints_in_a_file_system_are_mounted_under_either_name(synonym: str) -> None:
     """The seed and the original name the field differently."""
-    path = pod(**{synonym: {"fileSystem": {}}})
+    in_files: Json = {synonym: {"fileSystem": {}}}
+    on_claim: Json = {synonym: {"fileSystem": {"volumeClaim": {"name": "disk"}}}}
+    path = pod(**in_files)
     assert mounts(path)["checkpoint-volume"] == (
         "/checkpoint",
         None,
         {"hostPath": {"path": "/checkpoint", "type": ""}},
     )
-    claim = pod(**{synonym: {"fileSystem": {"volumeClaim": {"name": "disk"}}}})
+    claim = pod(**on_claim)
     assert mounts(claim)["checkpoint-volume"][2] == {"persistentVolumeClaim": {"claimName": "disk"}}
-    seen = environment(**{synonym: {"fileSystem": {}}})
+    seen = environment(**in_files)
     assert seen["STREAMS_CHECKPOINT_REPOSITORY"] == "fileSystem"
     assert seen["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"] == '{ "Dir" : "/checkpoint" }'
     assert "STREAMS_CHECKPOINT_REPOSITORY" not in environment()

@@ -1,0 +1,249 @@
+"""Effects against an embedded cluster: the guards that need a look at the API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from contracts import labels
+from sandbox.http.in_process import Fault
+from sandbox.store.deleting import DeleteOptions
+from services.chassis.bus import Partition
+from services.chassis.errors import Rejected, Superseded
+from services.chassis.table import Table
+from services.chassis.writing import Writer, resource_of
+from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.carry_out import CarryOut
+from services.pod_state_machine.core.deciding import decide
+from services.pod_state_machine.core.effects import (
+    CreatePod,
+    DeletePod,
+    DeletePodsOfJob,
+    Effect,
+    PatchPeStatus,
+)
+from services.pod_state_machine.core.pod_spec import RuntimeImage
+from services.pod_state_machine.core.snapshot import JobKey, Key, PeKey, PeSnapshot, Timing
+from tests.builders import Builder, Obj, a_config_map, a_job, a_pe, a_pod
+from tests.embedded import Embedded, run_in_virtual_time
+
+PE_KEY = PeKey("default", "shop-0")
+
+
+class Cluster:
+    """An embedded cluster with a job and a PE, and the table of a service that knows them."""
+
+    def __init__(self) -> None:
+        self.embedded = Embedded()
+        self.table = Table()
+        self.table.declare_indexes(intake.INDEXES)
+        kinds = dict.fromkeys(intake.KINDS, (Partition("millrace.resources", 0),))
+        self.table.expect(kinds)
+        self.writer = Writer(self.embedded.client(), self.table, now=self.embedded.clock.now)
+        self.carry_out = CarryOut(self.table, self.writer, RuntimeImage())
+        self.job = self.have(a_job())
+        job_uid = self.job["metadata"]["uid"]
+        self.pe = self.have(
+            a_pe().with_label(labels.JOB_UID, job_uid).owned_by("Job", "shop", job_uid)
+        )
+        for config_map in (a_config_map(), a_config_map(pe_id=0)):
+            self.have(config_map.orphaned(), "v1")
+
+    def have(self, builder: Builder, api_version: str = "streams.ibm.com/v1") -> Obj:
+        """Create an object and let the table know it."""
+        created = self.hide(builder, api_version)
+        self.writer.observe(builder.kind, created)
+        return created
+
+    def hide(self, builder: Builder, api_version: str = "streams.ibm.com/v1") -> Obj:
+        """Create an object that the table does not know."""
+        obj = builder.build()
+        for owner in obj["metadata"].get("ownerReferences", ()):
+            owner["apiVersion"] = "streams.ibm.com/v1"
+        whole = builder.having(
+            "metadata", "ownerReferences", value=obj["metadata"].get("ownerReferences", [])
+        )
+        return self.embedded.create(whole, api_version)
+
+    def hide_pod(self, launch: int, *, owner: str = "") -> Obj:
+        """A pod that the table does not know."""
+        uid = owner or self.pe["metadata"]["uid"]
+        pod = a_pod(launch=launch, owner=uid).with_label(
+            labels.JOB_UID, self.job["metadata"]["uid"]
+        )
+        spec = {"containers": [{"name": "pe", "image": "x"}]}
+        return self.hide(pod.having("spec", value=spec).having("status", value={}), "v1")
+
+    def snapshot(self, key: Key = PE_KEY) -> PeSnapshot:
+        found = intake.snapshot_of(self.table, key)
+        assert isinstance(found, PeSnapshot)
+        return found
+
+    def decided(self) -> tuple[Effect, ...]:
+        return decide(self.snapshot(), self.embedded.clock.now(), Timing()).effects
+
+    async def run(self, effect: Effect, key: Key = PE_KEY) -> str:
+        snapshot = intake.snapshot_of(self.table, key)
+        return await self.carry_out.run(key, snapshot, effect)
+
+    def status(self) -> Obj:
+        pes = self.embedded.kind("ProcessingElement")
+        found = self.embedded.cluster.store.get(pes, "default", "shop-0")
+        return dict(found.get("status") or {})
+
+    def pods(self) -> list[str]:
+        pods = self.embedded.kind("Pod")
+        return [
+            item["metadata"]["name"]
+            for item in self.embedded.cluster.store.list(pods, "default").items
+            if not item["metadata"].get("deletionTimestamp")
+        ]
+
+
+def with_cluster(test: Callable[[Cluster], object]) -> None:
+    async def run() -> None:
+        cluster = Cluster()
+        outcome = test(cluster)
+        if asyncio.iscoroutine(outcome):
+            await outcome
+
+    run_in_virtual_time(run())
+
+
+def test_a_launch_is_one_create_and_one_status_patch() -> None:
+    """The answers of the writes are observations: the next decision follows from them."""
+
+    async def test(cluster: Cluster) -> None:
+        (create,) = cluster.decided()
+        assert isinstance(create, CreatePod)
+        assert await cluster.run(create) == "created"
+        (patch,) = cluster.decided()
+        assert isinstance(patch, PatchPeStatus)
+        assert await cluster.run(patch) == "patched"
+        assert cluster.decided() == ()
+        assert cluster.pods() == [create.name]
+        status = cluster.status()
+        assert (status["launchCount"], status["phase"], status["pod"]) == (
+            1,
+            "Starting",
+            create.name,
+        )
+
+    with_cluster(test)
+
+
+def test_a_launch_that_is_created_twice_meets_itself() -> None:
+    """Its name is deterministic."""
+
+    async def test(cluster: Cluster) -> None:
+        (create,) = cluster.decided()
+        await cluster.run(create)
+        assert await cluster.run(create) == "existed"
+        assert len(cluster.pods()) == 1
+
+    with_cluster(test)
+
+
+@pytest.mark.parametrize("code", [403, 422])
+def test_a_refused_pod_is_said_in_the_status_once(code: int) -> None:
+    """With the message of the API server; the chassis backs off."""
+
+    async def test(cluster: Cluster) -> None:
+        cluster.embedded.faults = lambda method, path: (
+            Fault(status=code) if (method, path.endswith("/pods")) == ("POST", True) else None
+        )
+        (create,) = cluster.decided()
+        for _ in range(2):
+            with pytest.raises(Rejected):
+                await cluster.run(create)
+        status = cluster.status()
+        assert (status["phase"], status["reason"]) == ("Waiting", "PodRefused")
+        assert status["message"]
+        assert "launchCount" not in status
+        assert cluster.decided() == (create,)
+        cluster.embedded.faults = lambda _method, _path: None
+        await cluster.run(create)
+        (patch,) = cluster.decided()
+        await cluster.run(patch)
+        assert cluster.status()["reason"] == "PodStarting"
+
+    with_cluster(test)
+
+
+def test_a_launch_is_stopped_by_an_earlier_pod_that_no_fact_told_of() -> None:
+    """The table learns of it, so that the next decision waits for it."""
+
+    async def test(cluster: Cluster) -> None:
+        earlier = cluster.hide_pod(1)["metadata"]["name"]
+        create = CreatePod("shop-0-second", 2, "c1", "", 1, believed_gone=(earlier,))
+        with pytest.raises(Superseded):
+            await cluster.run(create)
+        assert cluster.pods() == [earlier]
+        assert cluster.table.get("Pod", "default", earlier) is not None
+
+    with_cluster(test)
+
+
+def test_a_pod_is_not_deleted_when_its_owner_turns_out_to_exist() -> None:
+    """The fact of the re-created PE was still on its way."""
+
+    async def test(cluster: Cluster) -> None:
+        pod = cluster.hide_pod(1)
+        await cluster.writer.confirm_absent(resource_of("Pod"), "default", pod["metadata"]["name"])
+        owner = cluster.pe["metadata"]["uid"]
+        meta = pod["metadata"]
+        lives = DeletePod(meta["name"], meta["uid"], "x", believed_gone_owner=owner)
+        with pytest.raises(Superseded):
+            await cluster.run(lives)
+        assert cluster.pods() == [meta["name"]]
+        gone = DeletePod(meta["name"], meta["uid"], "x", believed_gone_owner="uid-older")
+        await cluster.run(gone)
+        assert cluster.pods() == []
+
+    with_cluster(test)
+
+
+def test_the_pods_of_a_job_are_not_deleted_when_the_job_turns_out_to_exist() -> None:
+    """Absence in the table is not absence."""
+
+    async def test(cluster: Cluster) -> None:
+        cluster.hide_pod(1)
+        uid = cluster.job["metadata"]["uid"]
+        with pytest.raises(Superseded):
+            await cluster.run(DeletePodsOfJob("shop", uid), JobKey("default", "shop", uid))
+        assert len(cluster.pods()) == 1
+        cluster.embedded.cluster.store.delete(
+            cluster.embedded.kind("Job"), "default", "shop", DeleteOptions()
+        )
+        await cluster.run(DeletePodsOfJob("shop", uid), JobKey("default", "shop", uid))
+        assert cluster.pods() == []
+
+    with_cluster(test)
+
+
+def test_a_status_is_not_written_over_one_that_is_newer_than_the_decision() -> None:
+    """Somebody else launched in between: decide again."""
+
+    async def test(cluster: Cluster) -> None:
+        (create,) = cluster.decided()
+        await cluster.run(create)
+        (patch,) = cluster.decided()
+        snapshot = cluster.snapshot()
+        patched = cluster.embedded.cluster.store.patch(
+            cluster.embedded.kind("ProcessingElement"),
+            "default",
+            "shop-0",
+            {"status": {"launchCount": 3}},
+            "application/merge-patch+json",
+            subresource="status",
+        )
+        with pytest.raises(Superseded):
+            await cluster.carry_out.run(PE_KEY, snapshot, patch)
+        cluster.writer.observe("ProcessingElement", patched)
+        with pytest.raises(Superseded):
+            await cluster.carry_out.run(PE_KEY, snapshot, patch)
+        assert cluster.status()["launchCount"] == 3
+
+    with_cluster(test)
