@@ -1,0 +1,232 @@
+"""What cannot be planned is refused with a reason, a field and a value that people understand."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.reasons import Reason
+from services.fusion_backend.core.planning import (
+    Application,
+    PlanLimits,
+    PlanRequest,
+    PlanResult,
+    plan,
+    read_application,
+)
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused
+from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+
+LEGACY = Fusion.legacy()
+
+
+def region_of(width: int | str = 2) -> Adl:
+    adl = Adl().chain("a", "W.f", "z")
+    if isinstance(width, str):
+        adl.value("width", width)
+        width = "width"
+    return adl.region("W", width)
+
+
+def read(text: str) -> PlanRefused:
+    bundle = replace(Adl().chain("a", "b").bundle(), adl=text.encode())
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(read_application(bundle), LEGACY)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('name="a" index="0"', 'name="a" index="x"', "index='x', not a number"),
+        ('name="a" index="0"', 'name="a" index="1"', "have the index 1"),
+        ('name="a" index="0"', 'name="a"', "has no attribute index"),
+        ('restartable="true"', 'restartable="maybe"', "not a boolean"),
+        ('tupleTypeIndex="0"', 'tupleTypeIndex="9"', "unknown tuple type 9"),
+        ('poolIndex="0"', 'poolIndex="9"', "unknown host pool 9"),
+        ('definitionIndex="0" optimized', 'definitionIndex="9" optimized', "definition 9"),
+        ('operIndex="1"', 'operIndex="99"', "which is not there"),
+        ("<sharedObject", "<ignored/><x", "not well-formed"),
+        ("splApplication", "spl", "no splApplication"),
+        ("application/v4200", "application/v9", "not an applicationSet"),
+        ('membershipMode="shared"', 'membershipMode="both"', "not one of shared, exclusive"),
+    ],
+)
+def test_an_adl_that_is_not_valid_is_refused_by_element_and_value(
+    old: str, new: str, says: str
+) -> None:
+    text = Adl().chain("a", "b").text()
+    assert old in text
+    error = read(text.replace(old, new))
+    assert error.reason is Reason.ADL_INVALID
+    assert says in error.message
+
+
+def test_an_older_adl_is_not_supported_yet() -> None:
+    text = Adl().chain("a", "b").text().replace("application/v4200", "application")
+    assert read(text).reason is Reason.NOT_SUPPORTED_YET
+
+
+def test_composites_that_feed_each_other_in_a_circle_are_refused() -> None:
+    """Connections without an operator in them must not be followed for ever."""
+    adl = Adl().chain("a", "P.f", "Q.g", "z")
+    text = adl.text()
+    first, second = adl.composites["P"].index, adl.composites["Q"].index
+    text = text.replace(
+        f'<outgoingConnections><connection operIndex="{adl.operators["P.f"].index}"',
+        f'<outgoingConnections><connection operIndex="{second}" portIndex="0" portKind="input"/>'
+        f'<connection operIndex="{adl.operators["P.f"].index}"',
+    ).replace(
+        f'<outgoingConnections><connection operIndex="{adl.operators["Q.g"].index}"',
+        f'<outgoingConnections><connection operIndex="{first}" portIndex="0" portKind="input"/>'
+        f'<connection operIndex="{adl.operators["Q.g"].index}"',
+    )
+    application = read_application(replace(adl.bundle(), adl=text.encode()))
+    with pytest.raises(PlanRefused) as caught:
+        plan(request(application, limits=PlanLimits(connections_max=1000)))
+    assert caught.value.reason in (Reason.ADL_INVALID, Reason.PLAN_TOO_LARGE)
+
+
+def request(application: Application, **more: Any) -> PlanRequest:
+    values: dict[str, Any] = {"fusion": LEGACY, **more}
+    return PlanRequest(
+        application=application, bundle_digest="digest", job_name="job", job_id=7, **values
+    )
+
+
+@pytest.mark.parametrize("width", [0, -1])
+def test_a_width_below_one_is_refused_wherever_it_comes_from(width: int) -> None:
+    """From the ADL, the job spec, a ParallelRegion and a submission-time value."""
+    sources: dict[str, Callable[[], PlanResult]] = {
+        "constantWidth": lambda: plan_of(region_of(max(width, 0)), LEGACY),
+        "spec.parallelRegions[*].width": lambda: plan_of(
+            region_of(), LEGACY, overrides=[("*", width)]
+        ),
+        "ParallelRegion W spec.width": lambda: plan_of(region_of(), LEGACY, {"W": width}),
+        "spec.submissionTimeValues.width": lambda: plan_of(
+            region_of('"2"'), LEGACY, values={"width": str(width)}
+        ),
+    }
+    for field, attempt in sources.items():
+        with pytest.raises(PlanRefused) as caught:
+            attempt()
+        error = caught.value
+        assert error.reason is Reason.WIDTH_INVALID
+        assert error.field == field
+        assert "region W" in error.message
+        assert error.value in (str(width), "0")
+        assert "CDISR1164E" in error.message
+
+
+def test_a_width_that_is_no_number_is_a_bad_submission_value() -> None:
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(region_of('"2"'), LEGACY, values={"width": "wide"})
+    assert caught.value.reason is Reason.SUBMISSION_VALUE_INVALID
+    assert caught.value.field == "spec.submissionTimeValues.width"
+    assert "'wide'" in caught.value.message
+
+
+def test_an_unknown_region_is_refused_with_the_list_of_those_that_exist() -> None:
+    for widths, overrides in (({"X": 2}, []), ({}, [("X*", 2)])):
+        with pytest.raises(PlanRefused) as caught:
+            plan_of(region_of(), LEGACY, widths, overrides=overrides)
+        assert caught.value.reason is Reason.UNKNOWN_REGION
+        assert caught.value.message.endswith("it has: W")
+
+
+def test_widths_that_multiply_beyond_the_limit_are_refused_before_anything_is_copied() -> None:
+    adl = Adl().chain("a", "N.M.f", "z").region("N", 1000).region("N.M", 1000)
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(adl.region("N.M.f", 1000), LEGACY)
+    assert caught.value.reason is Reason.PLAN_TOO_LARGE
+    assert "1000000002 operators" in caught.value.message
+
+
+def test_connections_beyond_the_limit_are_refused() -> None:
+    adl = Adl().chain("a", "f", "g", "z").region("f", 40).region("g", 40)
+    with pytest.raises(PlanRefused) as caught:
+        plan(request(adl.application(), limits=PlanLimits(connections_max=1600)))
+    assert caught.value.reason is Reason.PLAN_TOO_LARGE
+
+
+def test_a_pe_that_does_not_fit_a_config_map_is_refused_by_name_and_size() -> None:
+    adl = Adl().chain("a", "f", "z").region("f", 50)
+    with pytest.raises(PlanRefused) as caught:
+        plan(request(adl.application(), limits=PlanLimits(aadl_bytes_max=10_000)))
+    error = caught.value
+    assert error.reason is Reason.PE_TOO_LARGE
+    assert "job-0" in error.message
+    assert "at most 10000" in error.message
+    assert "widest connection is that of a with 50" in error.message
+
+
+@pytest.mark.parametrize("pes", [0, -3])
+def test_fewer_than_one_pe_is_refused(pes: int) -> None:
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(region_of(), Fusion.manual(pes))
+    assert caught.value.reason is Reason.FUSION_INVALID
+    assert caught.value.field == "spec.fusion.manual"
+
+
+@pytest.mark.parametrize(
+    ("adl", "says"),
+    [
+        (Adl().operator("a", 0, 0, resources='<hostLocation hostname="h1"/>'), "host 'h1'"),
+        (
+            Adl()
+            .pool("gpu", "exclusive")
+            .operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>'),
+            "exclusive host pool 'gpu'",
+        ),
+        (
+            Adl()
+            .pool("two", "shared", '<host hostname="h2"/>')
+            .operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>'),
+            "those of the host pool 'two'",
+        ),
+    ],
+)
+def test_particular_hosts_and_exclusive_pools_come_later(adl: Adl, says: str) -> None:
+    """Refused by operator and host or pool, so that the user knows what to leave out."""
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(adl, LEGACY)
+    assert caught.value.reason is Reason.NOT_SUPPORTED_YET
+    assert "operator 'a'" in caught.value.message
+    assert says in caught.value.message
+
+
+def test_a_shared_pool_with_tags_is_planned() -> None:
+    adl = Adl().pool("gpu", "shared", '<tag name="gpu"/>')
+    adl.operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>')
+    record = plan_of(adl, LEGACY).record
+    assert record.pes[0].host_pool == 1
+    assert record.pools[1].tags == ("gpu",)
+
+
+def test_different_jvm_arguments_of_co_located_operators_are_refused() -> None:
+    adl = Adl()
+    for name, argument in (("a", "-Xmx1g"), ("b", "-Xmx2g")):
+        adl.operator(
+            name,
+            0,
+            0,
+            extra=f"<jvmArguments><jvmArgument>{argument}</jvmArgument></jvmArguments>",
+            partitions='<coLocation colocId="C"/>',
+        )
+    with pytest.raises(PlanRefused) as caught:
+        plan_of(adl, LEGACY)
+    assert caught.value.reason is Reason.CONSTRAINTS_CONTRADICT
+    assert "a: -Xmx1g; b: -Xmx2g" in caught.value.message
+
+
+def test_a_refusal_survives_the_way_back_from_a_worker_process() -> None:
+    error = PlanRefused(Reason.WIDTH_INVALID, field="f", value="v" * 500, message="m")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.reason, again.field, again.value) == (error.reason, error.field, error.value)
+    assert str(again) == "m"
+    assert len(again.value) < 250
