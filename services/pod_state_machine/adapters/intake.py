@@ -180,13 +180,15 @@ def job_name(table: TableReading, key: Key) -> str:
 
 def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
     entry = _job_entry(table, key.namespace, key.name)
-    exists = entry is not None and entry.uid == key.uid
+    if entry is not None and entry.uid == key.uid and not is_deleting(entry):
+        # Woken by every fact of every pod: a job that lives must cost nothing here.
+        return JobSnapshot(key, is_alive=True)
+    own = entry if entry is not None and entry.uid == key.uid else None
     pods = table.by(_PODS_OF_JOB_UID, (key.namespace, key.uid))
     return JobSnapshot(
         key=key,
-        exists=exists,
-        is_deleting=exists and entry is not None and is_deleting(entry),
-        is_orphaning=_orphaning(table, key, entry if exists else None),
+        is_alive=False,
+        is_orphaning=_orphaning(table, key, own),
         has_pods=any(controller(pod, PE) and not is_deleting(pod) for pod in pods),
     )
 

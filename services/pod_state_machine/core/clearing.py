@@ -14,8 +14,7 @@ from services.pod_state_machine.core.snapshot import JobSnapshot, PeSnapshot
 
 def clear_job(snapshot: JobSnapshot) -> Decision[Effect]:
     """Every pod of a job that is deleted goes, by collection; an orphaning deletion leaves them."""
-    is_alive = snapshot.exists and not snapshot.is_deleting
-    if is_alive or snapshot.is_orphaning or not snapshot.has_pods:
+    if snapshot.is_alive or snapshot.is_orphaning or not snapshot.has_pods:
         return Decision((), Reason.NOTHING_TO_CHANGE)
     effect = DeletePodsOfJob(snapshot.key.name, snapshot.key.uid)
     return Decision((effect,), Reason.OWNER_DELETED)

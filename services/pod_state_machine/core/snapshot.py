@@ -157,15 +157,15 @@ class PeSnapshot:
 class JobSnapshot:
     """What the clean-up of a job's pods looks at.
 
-    `is_orphaning`: the job is or was deleted in a way that leaves its children alone.
-    `has_pods`: pods with this job's uid exist that nobody deletes yet.
+    `is_alive`: the job exists and is not being deleted. `is_orphaning`: it is or was deleted in a
+    way that leaves its children alone. `has_pods`: pods with this job's uid exist that nobody
+    deletes yet.
     """
 
     key: JobKey
-    exists: bool
-    is_deleting: bool
-    is_orphaning: bool
-    has_pods: bool
+    is_alive: bool
+    is_orphaning: bool = False
+    has_pods: bool = False
 
 
 Snapshot = PeSnapshot | JobSnapshot
