@@ -75,10 +75,7 @@ class BundleStore:
         return self._store / f"{digest}{SUFFIX}"
 
     def _take_in(self, source: BundleSource) -> str:
-        descriptor = _opened(self._resolved(source), source)
-        with os.fdopen(descriptor, "rb") as bundle:
-            if not stat.S_ISREG(os.fstat(bundle.fileno()).st_mode):
-                raise _refused(Reason.BUNDLE_INVALID, source, "is not a regular file")
+        with _opened(self._resolved(source), source) as bundle:
             self._store.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._store, delete=False) as copy:
                 try:
@@ -143,13 +140,18 @@ def _names(root: Path) -> list[str]:
     return sorted(names)
 
 
-def _opened(path: Path, source: BundleSource) -> int:
+def _opened(path: Path, source: BundleSource) -> IO[bytes]:
+    """The bundle, open for reading. Raises PlanRefused."""
     try:
         # Without O_NONBLOCK a pipe in the root would hold us for ever.
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         told = error.strerror or "unknown error"
         raise _refused(Reason.BUNDLE_INVALID, source, f"cannot be read: {told}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _refused(Reason.BUNDLE_INVALID, source, "is not a regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def _refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:

@@ -71,6 +71,11 @@ class _Worker:
         return _Worker(process)
 
     @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether the process runs."""
         return self._process.returncode is None

@@ -1,0 +1,71 @@
+"""Worker processes plan as the inline planner does, and die alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contracts.bundle_format import pack
+from services.chassis.errors import Transient
+from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
+from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
+from services.fusion_backend.core.inputs import BundleSource, PlanInputs
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused
+from tests.places import ROOT
+
+INPUTS = PlanInputs("shop", 0, 0, BundleSource("shop.sab"), Fusion.legacy())
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> PlanTask:
+    """The example, to be planned."""
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    path = tmp_path / "shop.sab"
+    path.write_bytes(pack(adl.read_bytes()))
+    return PlanTask(INPUTS, "digest", path)
+
+
+async def test_a_worker_plans_what_the_inline_planner_plans(task: PlanTask) -> None:
+    inline = await InlinePlanner().plan(task)
+    async with WorkerPlanner() as planner:
+        first = await planner.plan(task)
+        again = replace(
+            INPUTS, generation=1, previous=0, bundle_digest="digest", widths=(("Counted", 5),)
+        )
+        second = await planner.plan(replace(task, inputs=again, previous=first.record))
+    assert first == inline
+    assert second.record.widths == {"Counted": 5}
+    assert len(second.aadls) < len(second.record.pes), "only what changes is rendered"
+
+
+async def test_a_refusal_comes_back_as_it_was_raised(task: PlanTask) -> None:
+    task.bundle_path.write_bytes(b"no bundle")
+    with pytest.raises(PlanRefused) as expected:
+        await InlinePlanner().plan(task)
+    async with WorkerPlanner() as planner:
+        with pytest.raises(PlanRefused) as caught:
+            await planner.plan(task)
+        assert caught.value.reason is expected.value.reason
+        assert caught.value.message == expected.value.message
+
+
+async def test_a_worker_that_died_is_trouble_of_one_task(task: PlanTask) -> None:
+    async with WorkerPlanner() as planner:
+        (worker,) = planner._idle
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(Transient, match="PlanningFailed"):
+            await planner.plan(task)
+        assert (await planner.plan(task)).record.job_name == "shop"
+
+
+async def test_a_planner_that_needs_too_much_memory_dies_alone(task: PlanTask) -> None:
+    os.truncate(task.bundle_path, 512 * 1024 * 1024)
+    limits = WorkerLimits(memory_bytes_max=400 * 1024 * 1024)
+    async with WorkerPlanner(limits=limits) as planner:
+        with pytest.raises(Transient, match="died"):
+            await planner.plan(task)
