@@ -61,7 +61,7 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
             _drain_on_signals(runtime.stopping)
             async with serve_probes(settings.metrics_port, runtime.metrics, runtime.probes):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
-                await _run_until_drained(main, runtime, settings.grace_s)
+                await run_until_drained(main, runtime, settings.grace_s)
     except Exception:
         log.exception("crashed")
         return EXIT_CRASHED
@@ -69,7 +69,7 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
     return EXIT_DRAINED
 
 
-async def _run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
+async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
     """Run `main`; once it is asked to stop it has `grace_s`, then it is cancelled."""
     running = asyncio.ensure_future(main(runtime))
     stopping = asyncio.ensure_future(runtime.stopping.wait())

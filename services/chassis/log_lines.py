@@ -32,7 +32,7 @@ def configure(service: str, level: str, stream: TextIO | None = None) -> None:
         cache_logger_on_first_use=False,
     )
     structlog.contextvars.bind_contextvars(service=service)
-    logging.basicConfig(level=max(number, logging.WARNING), force=True)
+    logging.basicConfig(level=max(number, logging.WARNING))
 
 
 def log_of(name: str) -> Log:

@@ -23,28 +23,28 @@ class Metrics:
         self._histograms: dict[str, dict[Labels, _Histogram]] = {}
         self._series = 0
 
-    def count(self, name: str, amount: float = 1, **labels: str) -> None:
+    def count(self, name: str, /, amount: float = 1, **labels: str) -> None:
         """Raise a counter."""
         series = self._counters.setdefault(name, {})
         key = tuple(sorted(labels.items()))
         if self._has_room(key in series):
             series[key] = series.get(key, 0) + amount
 
-    def set_gauge(self, name: str, value: float, **labels: str) -> None:
+    def set_gauge(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         series = self._gauges.setdefault(name, {})
         key = tuple(sorted(labels.items()))
         if self._has_room(key in series):
             series[key] = value
 
-    def observe(self, name: str, value: float, **labels: str) -> None:
+    def observe(self, name: str, value: float, /, **labels: str) -> None:
         """Add one observation (seconds) to a histogram."""
         series = self._histograms.setdefault(name, {})
         key = tuple(sorted(labels.items()))
         if self._has_room(key in series):
             series.setdefault(key, _Histogram()).add(value)
 
-    def value(self, name: str, **labels: str) -> float:
+    def value(self, name: str, /, **labels: str) -> float:
         """The value of a counter or gauge, 0 if it was never used."""
         key = tuple(sorted(labels.items()))
         series = self._counters.get(name) or self._gauges.get(name) or {}

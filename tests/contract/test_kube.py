@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import socket
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.cluster import Cluster
-from services.chassis.errors import AlreadyExists, Conflict, Expired, NotFound, Rejected
+from sandbox.http.kubeconfig import write_kubeconfig
+from sandbox.http.server import serving
+from services.chassis.errors import AlreadyExists, Conflict, Expired, NotFound, Rejected, Transient
 from services.chassis.kube import Json, KubeClient, Resource, WatchType
+from services.chassis.kube_http import HttpTransport, load_configuration
 from tests.sandboxed import SandboxTransport
 
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")
@@ -240,17 +245,13 @@ class KubeContract:
         assert created["spec"]["holderIdentity"] == "me"
 
 
-class TestSandboxInProcess(KubeContract):
-    """The embedded API server without sockets."""
+class SandboxContract(KubeContract):
+    """What can be tried only where history can be made to end."""
 
     @pytest.fixture
     def cluster(self) -> Cluster:
         uids = count(1)
         return Cluster(now=lambda: 1_700_000_000.0, new_uid=lambda: f"uid-{next(uids)}", nodes=0)
-
-    @pytest.fixture
-    async def kube(self, cluster: Cluster) -> KubeClient:
-        return KubeClient(SandboxTransport(cluster), "contract")
 
     async def test_a_version_that_history_does_not_reach_is_expired(
         self, kube: KubeClient, cluster: Cluster
@@ -262,3 +263,54 @@ class TestSandboxInProcess(KubeContract):
         async with aclosing(events):
             with pytest.raises(Expired):
                 await anext(events)
+
+
+class TestSandboxInProcess(SandboxContract):
+    """The embedded API server without sockets."""
+
+    @pytest.fixture
+    async def kube(self, cluster: Cluster) -> KubeClient:
+        return KubeClient(SandboxTransport(cluster), "contract")
+
+
+class TestSandboxOverHttp(SandboxContract):
+    """The embedded API server behind a socket, found by a kubeconfig."""
+
+    @pytest.fixture
+    async def kube(self, cluster: Cluster, tmp_path: Path) -> AsyncIterator[KubeClient]:
+        async with serving(cluster.api) as port:
+            file = tmp_path / "kubeconfig"
+            write_kubeconfig(file, port=port)
+            transport = HttpTransport(await load_configuration(str(file)))
+            yield KubeClient(transport, "contract")
+            await transport.close()
+
+    async def test_a_server_that_is_away_is_a_transient_failure(
+        self, kube: KubeClient, cluster: Cluster, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "away"
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        write_kubeconfig(file, port=port)
+        transport = HttpTransport(await load_configuration(str(file)))
+        away = KubeClient(transport, "contract")
+        with pytest.raises(Transient) as failed:
+            await away.get(CONFIG_MAP, NS, "a")
+        assert not failed.value.outcome_unknown, "nothing was sent"
+        with pytest.raises(Transient):
+            await anext(away.watch(CONFIG_MAP, NS, resource_version="1"))
+        await transport.close()
+
+    async def test_a_watch_that_says_nothing_for_too_long_is_taken_for_dead(
+        self, kube: KubeClient
+    ) -> None:
+        created = await kube.create(CONFIG_MAP, NS, config_map("a"))
+        events = kube.watch(
+            CONFIG_MAP,
+            NS,
+            resource_version=str(version_of(created)),
+            bookmarks=False,
+            silence_s=0.05,
+        )
+        with pytest.raises(Transient):
+            await anext(events)
