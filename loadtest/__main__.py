@@ -1,4 +1,4 @@
-"""`make bench`: submit and resize on the sandbox for several sizes, against the floor.
+"""`make bench`: submit, resize and delete on the sandbox for several sizes, against the floor.
 
 Two systems of child processes run side by side: the whole of millrace, and an API server alone for
 the floor. Exit code 1 when the write ratio exceeds its threshold.
@@ -17,7 +17,7 @@ import typer
 from cli.running import UpOptions, running_system
 from contracts.bundle_format import pack
 from loadtest.api import Api
-from loadtest.floor import clear, resize_floor, submit_floor
+from loadtest.floor import delete_floor, resize_floor, submit_floor
 from loadtest.measuring import Measured, measure
 from loadtest.profiles import DEFAULT_SIZES, Profile
 from loadtest.reporting import Row, exceeded, render
@@ -36,14 +36,15 @@ def _example_bundle() -> bytes:
     return pack(adl.read_bytes())
 
 
-async def _floor_of(api: Api, profile: Profile, run: int, resized: Measured) -> tuple[float, float]:
+async def _floor_of(
+    api: Api, profile: Profile, run: int, resized: Measured
+) -> tuple[float, float, float]:
     name = f"floor-{profile.pes}-{run}"
     submit_s = await submit_floor(api, name, profile.pes)
     resize_s = await resize_floor(
         api, name, pes=profile.pes, added=resized.added, changed=resized.changed
     )
-    await clear(api)
-    return submit_s, resize_s
+    return submit_s, resize_s, await delete_floor(api)
 
 
 async def _bench(profiles: list[Profile], runs: int, state: Path) -> list[Row]:
@@ -56,9 +57,9 @@ async def _bench(profiles: list[Profile], runs: int, state: Path) -> list[Row]:
             for profile in profiles:
                 for run in range(runs):
                     _say(f"{profile.pes} PEs, run {run + 1} of {runs}")
-                    submitted, resized = await measure(api, profile, BUNDLE)
+                    submitted, resized, deleted_s = await measure(api, profile, BUNDLE)
                     floor = await _floor_of(floor_api, profile, run, resized)
-                    rows.append(Row(profile, submitted, resized, *floor))
+                    rows.append(Row(profile, submitted, resized, deleted_s, *floor))
     return rows
 
 
@@ -68,7 +69,7 @@ def main(
     ] = ",".join(map(str, DEFAULT_SIZES)),
     runs: Annotated[int, typer.Option(help="Runs of each size; medians are printed.")] = 3,
 ) -> None:
-    """Measure submit-to-all-pods-created and resize-to-all-pods-created on the sandbox."""
+    """Measure submit, resize (until all pods are created) and delete on the sandbox."""
     profiles = [Profile(int(size)) for size in sizes.split(",")]
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         rows = asyncio.run(_bench(profiles, runs, Path(folder)))

@@ -115,9 +115,20 @@ async def resize_floor(api: Api, run: str, *, pes: int, added: int, changed: int
     return await _run([lambda: _job_writes(api, f"{run}-r"), *works])
 
 
-async def clear(api: Api) -> None:
-    """Remove everything that the floor made."""
+async def delete_floor(api: Api) -> float:
+    """Seconds to remove by collection what the floor made, until the last pod is gone."""
     selector = "?labelSelector=bench%3Dfloor"
-    for path in ("pods", "services", "configmaps"):
-        await api.call("DELETE", f"{CORE}/{path}{selector}")
-    await api.call("DELETE", f"{GROUP}/streamspes{selector}")
+    collections = [f"{CORE}/{plural}{selector}" for plural in ("pods", "services", "configmaps")]
+    start = time.monotonic()
+    await asyncio.gather(
+        *(api.call("DELETE", path) for path in (*collections, f"{GROUP}/streamspes{selector}"))
+    )
+    listing = await api.call("GET", collections[0])
+    left = {pod["metadata"]["name"] for pod in listing["items"]}
+    if left:
+        async for event in api.watch(collections[0], listing["metadata"]["resourceVersion"]):
+            if event["type"] == "DELETED":
+                left.discard(event["object"]["metadata"]["name"])
+            if not left:
+                break
+    return time.monotonic() - start

@@ -1,7 +1,8 @@
-"""Measures the running system: a submission and a resize, by time and by writes.
+"""Measures the running system: a submission, a resize, a deletion; by time and by writes.
 
-Times end when the last pod object that the step needs exists; writes are counted by the API server
-until the job is in phase Submitted again.
+Times of submission and resize end when the last pod object that the step needs exists, that of the
+deletion when the last pod is gone; writes are counted by the API server until the job is in phase
+Submitted again.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ def _owner(pod: dict[str, Any]) -> str:
     return str(owners[0].get("name", ""))
 
 
-async def measure(api: Api, profile: Profile, bundle: str) -> tuple[Measured, Measured]:
-    """Submit a job of the profile's size, resize it by its step, delete it."""
+async def measure(api: Api, profile: Profile, bundle: str) -> tuple[Measured, Measured, float]:
+    """Submit a job of the profile's size, resize it by its step, delete it (seconds)."""
     job = f"bench-{profile.pes}"
     observer = Observer(api, job, profile.timeout_s)
     async with AsyncExitStack() as stack:
@@ -109,11 +110,12 @@ async def measure(api: Api, profile: Profile, bundle: str) -> tuple[Measured, Me
         await asyncio.sleep(SETTLE_S)
         await observer.until("all pods running", lambda: _all_running(observer))
         resized = await _resize(api, observer, profile)
+        start = time.monotonic()
         await api.call("DELETE", f"{GROUP}/streamsjobs/{job}")
-        await observer.until("the last pod gone", lambda: not observer.pods.objects)
+        gone = await observer.until("the last pod gone", lambda: not observer.pods.objects)
         for task in tasks:
             task.cancel()
-    return submitted, resized
+    return submitted, resized, gone - start
 
 
 def _all_running(observer: Observer) -> bool:

@@ -1,4 +1,7 @@
-"""The report of a benchmark: medians over runs, ratios against the floor of the same run."""
+"""The report of a benchmark: medians over runs, ratios against the floor of the same run.
+
+Seconds are until the last pod is created (submit, resize) or gone (delete).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,10 @@ class Row:
     profile: Profile
     submitted: Measured
     resized: Measured
+    deleted_s: float
     submit_floor_s: float
     resize_floor_s: float
+    delete_floor_s: float
 
     @property
     def submit_write_ratio(self) -> float:
@@ -38,7 +43,7 @@ class Row:
 
 
 _HEAD = (
-    "| step | PEs | pods created s | floor s | time ratio | writes | floor | write ratio |\n"
+    "| step | PEs | seconds | floor s | time ratio | writes | floor | write ratio |\n"
     "|---|---|---|---|---|---|---|---|"
 )
 
@@ -51,6 +56,7 @@ def render(rows: Iterable[Row]) -> str:
         runs = [row for row in rows if row.profile.pes == pes]
         lines.append(_submit_line(pes, runs))
         lines.append(_resize_line(pes, runs))
+        lines.append(_delete_line(pes, runs))
     return "\n".join(lines)
 
 
@@ -82,6 +88,13 @@ def _resize_line(pes: int, runs: list[Row]) -> str:
         f"| resize (+{added}, {changed} changed) | {pes} | {time_s:.2f} | {floor_s:.2f} "
         f"| {ratio:.2f} | {writes:.0f} | {floor:.0f} | {write_ratio:.2f} |"
     )
+
+
+def _delete_line(pes: int, runs: list[Row]) -> str:
+    time_s = _middle(runs, lambda r: r.deleted_s)
+    floor_s = _middle(runs, lambda r: r.delete_floor_s)
+    ratio = _middle(runs, lambda r: r.deleted_s / r.delete_floor_s)
+    return f"| delete | {pes} | {time_s:.2f} | {floor_s:.2f} | {ratio:.2f} | | | |"
 
 
 def exceeded(rows: Iterable[Row]) -> list[Row]:
