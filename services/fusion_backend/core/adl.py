@@ -39,19 +39,14 @@ def read_application(bundle: Bundle) -> model.Application:
     primitives = [member for member in members if isinstance(member, model.Primitive)]
     if not primitives:
         _refuse("splApplication", "the application has no operator that runs")
+    output = f"{ASSETS_ROOT}/{application.required('outputDirectory')}"
     read = model.Application(
         name=application.required("name"),
         scope=application.required("applicationScope"),
         build_id=bundle.build_id,
         bundle=application.required("bundle"),
-        application_directory="/".join(
-            (
-                ASSETS_ROOT,
-                application.required("outputDirectory"),
-                application.required("applicationDirectory"),
-            )
-        ),
-        output_directory=f"{ASSETS_ROOT}/{application.required('outputDirectory')}",
+        application_directory=f"{output}/{application.required('applicationDirectory')}",
+        output_directory=output,
         data_directory=application.get("dataDirectory"),
         checkpoint_directory=application.get("checkpointDirectory"),
         product_version=application.required("productVersion"),
@@ -61,10 +56,7 @@ def read_application(bundle: Bundle) -> model.Application:
         pools=_pools(application),
         tuple_types=_tuple_types(application),
         definitions=definitions,
-        toolkits={
-            node.number("index"): node.required("name")
-            for node in application.within("toolkits", "toolkit")
-        },
+        toolkits=_toolkits(application),
         metrics=_metrics(application),
         regions=tuple(map(_region, application.within("parallelRegions", "parallelRegion"))),
         submission_values=tuple(
@@ -187,6 +179,13 @@ def _nested_type(element: etree._Element) -> str:
     if not inside:
         return f"<tt:{name.localname}{attributes}/>"
     return f"<tt:{name.localname}{attributes}>{inside}</tt:{name.localname}>"
+
+
+def _toolkits(application: Node) -> dict[int, str]:
+    return {
+        node.number("index"): node.required("name")
+        for node in application.within("toolkits", "toolkit")
+    }
 
 
 def _definitions(application: Node) -> dict[int, model.Definition]:

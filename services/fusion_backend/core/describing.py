@@ -116,15 +116,10 @@ class Describer:
                 for index, operator in chosen.items()
             ),
             inputs=tuple(self._pe_input(n, key) for n, key in ports if key.direction == "in"),
-            outputs=tuple(
-                self._pe_output(n, key, threads) for n, key in ports if key.direction == "out"
-            ),
+            outputs=tuple(self._pe_output(n, k, threads) for n, k in ports if k.direction == "out"),
             definitions=tuple(map(_definition, used)),
             metrics=self._metrics(used),
-            toolkits=tuple(
-                (index, application.toolkits[index])
-                for index in sorted({item.toolkit for item in used})
-            ),
+            toolkits=self._toolkits(used),
             capabilities=tuple(sorted({each for item in used for each in item.capabilities})),
         )
 
@@ -147,6 +142,10 @@ class Describer:
     def _definitions(self, items: Iterable[model.Primitive]) -> list[model.Definition]:
         indices = sorted({item.definition for item in items})
         return [self._application.definitions[index] for index in indices]
+
+    def _toolkits(self, used: Iterable[model.Definition]) -> tuple[tuple[int, str], ...]:
+        indices = sorted({item.toolkit for item in used})
+        return tuple((index, self._application.toolkits[index]) for index in indices)
 
     def _metrics(self, used: Iterable[model.Definition]) -> tuple[tuple[int, str, str, str], ...]:
         indices = sorted({index for item in used for index in item.metrics})

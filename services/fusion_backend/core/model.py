@@ -11,7 +11,6 @@ from typing import Literal
 
 Side = Literal["input", "output"]
 SplitterKind = Literal["RoundRobin", "Hash", "Broadcast"]
-AnnotationValue = "str | AnnotationTuple | AnnotationList"
 
 
 @dataclass(frozen=True, slots=True)

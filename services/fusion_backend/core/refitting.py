@@ -35,14 +35,18 @@ def refit(
             new.append(unit)
             continue
         container = containers.setdefault(home, Container())
-        shareable = fusion.scheme == "manual" and not unit.stands_alone
-        if not container.units or (shareable and container.accepts(unit)):
+        if not container.units or (fusion.scheme == "manual" and _joinable(container, unit)):
             container.add(unit)
         else:
             new.append(unit)
     added = _place_new(new, fusion, containers, topology)
     kept: list[Placement] = [(pe, containers[pe].units) for pe in sorted(containers)]
     return kept + [(None, container.units) for container in added]
+
+
+def _joinable(container: Container, unit: Unit) -> bool:
+    alone = unit.stands_alone or any(other.stands_alone for other in container.units)
+    return not alone and container.accepts(unit)
 
 
 def _home(unit: Unit, pe_of: Mapping[int, int]) -> int | None:
@@ -61,7 +65,7 @@ def _place_new(
     pes_max = fusion.pes_max or 0
     for unit in new:
         chosen: Container | None = None
-        if fusion.scheme == "manual" and not unit.stands_alone and len(everything) >= pes_max:
+        if fusion.scheme == "manual" and len(everything) >= pes_max:
             chosen = _least_filled(unit, everything, topology)
         if chosen is None:
             chosen = Container()
@@ -73,7 +77,7 @@ def _place_new(
 
 def _least_filled(unit: Unit, containers: list[Container], topology: Topology) -> Container | None:
     regions = _regions(unit, topology)
-    fitting = [container for container in containers if container.accepts(unit)]
+    fitting = [container for container in containers if _joinable(container, unit)]
     if not fitting:
         return None
 

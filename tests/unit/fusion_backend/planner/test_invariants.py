@@ -24,7 +24,7 @@ RESTRAINTS = (
     '<coLocation colocId="byChannel(B)"/>',
 )
 SCHEMES = st.sampled_from([Fusion.legacy(), *(Fusion.manual(n) for n in (1, 2, 3, 5, 9))])
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
