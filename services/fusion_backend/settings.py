@@ -15,7 +15,7 @@ class FusionBackendSettings(ServiceSettings):
 
     bundle_root: Path = Field(description="directory from which bundles are taken")
     bundle_store: Path = Field(description="directory in which bundles are kept by digest")
-    planner_workers: int = Field(default=1, ge=1, le=64)
+    planner_workers: int = Field(default=2, ge=1, le=64)
     planner_memory_bytes_max: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     planner_cpu_s_max: int = Field(default=120, ge=1)
     planner_answer_s_max: float = Field(default=240.0, gt=0)

@@ -119,17 +119,18 @@ class WorkerPlanner:
     """Plans in worker processes, as many tasks at a time as there are workers.
 
     async with WorkerPlanner(workers=2) as planner: …
+
+    One worker is warm from the start; others are started when tasks meet, so that a bundle that
+    takes long to plan holds up nobody else.
     """
 
-    def __init__(self, *, workers: int = 1, limits: WorkerLimits | None = None) -> None:
+    def __init__(self, *, workers: int = 2, limits: WorkerLimits | None = None) -> None:
         self._limits = limits or WorkerLimits()
         self._slots = asyncio.Semaphore(workers)
-        self._workers = workers
         self._idle: list[_Worker] = []
 
     async def __aenter__(self) -> WorkerPlanner:
-        for _ in range(self._workers):
-            self._idle.append(await _Worker.start(self._limits))
+        self._idle.append(await _Worker.start(self._limits))
         return self
 
     async def __aexit__(self, *_: object) -> None:
