@@ -18,6 +18,8 @@ from services.chassis.clock import Clock
 K = TypeVar("K", bound=Hashable)
 
 KEYS_IN_FLIGHT_MAX = 64
+WAKE_DELAY_MIN_S = 0.01
+"""A wish that is over already must not become a circle."""
 WAKE_DELAY_MAX_S = 3600.0
 """Clocks of machines jump: nobody sleeps longer than this without looking again."""
 
@@ -98,7 +100,7 @@ class KeyedWork(Generic[K]):
         self._news.set()
 
     def _set_timer(self, key: K, wake_at: float) -> None:
-        delay_s = min(max(wake_at - self._clock.now(), 0.0), WAKE_DELAY_MAX_S)
+        delay_s = min(max(wake_at - self._clock.now(), WAKE_DELAY_MIN_S), WAKE_DELAY_MAX_S)
         loop = asyncio.get_running_loop()
         self._timers[key] = loop.call_later(delay_s, self._ring, key)
 

@@ -25,6 +25,7 @@ from contracts.topics import CATALOGUE
 from services.chassis.backing_off import Backoffs
 from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
+from services.chassis.confirming import confirm_unsaid
 from services.chassis.decision_log import DecisionLog
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
 from services.chassis.log_lines import log_of
@@ -54,11 +55,13 @@ class StageRunner:
     ) -> None:
         self._runtime = runtime
         self.table = Table()
-        writer = Writer(runtime.kube, self.table, component=runtime.service, now=runtime.clock.now)
+        self._writer = Writer(
+            runtime.kube, self.table, component=runtime.service, now=runtime.clock.now
+        )
         self._work: KeyedWork[Hashable] = KeyedWork(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
-        self.stage = make_stage(Wiring(self.table, writer, runtime, self._wake))
+        self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
         self._told = partitions_of_kinds(self.stage.kinds, runtime.prefix)
         self.table.declare_indexes(self.stage.indexes)
         self.table.expect(self._told)
@@ -93,7 +96,11 @@ class StageRunner:
         await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
         reader = FactReader(bus, prefix, self._told, self._take, metrics=self._runtime.metrics)
         async with asyncio.TaskGroup() as group:
-            behind = [group.create_task(reader.run()), group.create_task(self._decisions.run())]
+            behind = [
+                group.create_task(reader.run()),
+                group.create_task(self._decisions.run()),
+                group.create_task(confirm_unsaid(self.table, self._writer, self._runtime.clock)),
+            ]
             await self._work.run(self._runtime.stopping)
             for task in behind:
                 task.cancel()
@@ -114,6 +121,13 @@ class StageRunner:
                 said.fact, said.partition
             ):
                 self._note_completed(said.fact, said.partition, cause)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        metrics = self._runtime.metrics
+        metrics.set_gauge("millrace_live", float(self.is_live))
+        metrics.set_gauge("millrace_table_entries", len(self.table))
+        metrics.set_gauge("millrace_keys_waiting", self._work.dirty_count)
 
     def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
         was_live = self._restore.is_live

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ RETENTION_S = 7 * 24 * 3600.0
 RETIRE_EVERY_S = 60.0
 RETIRED_RECORDS_MAX = 5_000
 LOCK_WAIT_S = 20.0
+WAL_RETRY_S = 0.01
 POLL_ACTIVE_S = 0.005
 POLL_IDLE_S = 0.05
 POLL_GROWTH = 1.1
@@ -219,9 +221,23 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=LOCK_WAIT_S, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA journal_mode=WAL")
+    _enter_wal(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
     return connection
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for its lock here, and several processes open a new file at once."""
+    for _ in range(round(LOCK_WAIT_S / WAL_RETRY_S)):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as problem:
+            if "locked" not in str(problem):
+                raise
+            time.sleep(WAL_RETRY_S)
+        else:
+            return
+    raise TimeoutError(f"the log was locked for {LOCK_WAIT_S} s")
 
 
 @contextmanager

@@ -111,6 +111,7 @@ class Table(TableReading):
         self._indexed: Indexed[Entry] = Indexed(indexes or {})
         self._epochs = Epochs()
         self._kinds = frozenset(KINDS)
+        self._unsaid: dict[Ref, None] = {}
         self._tombstones: OrderedDict[tuple[str, str], _Tombstone] = OrderedDict()
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
@@ -129,6 +130,11 @@ class Table(TableReading):
         """Every entry of a kind, in order of (namespace, name)."""
         rows = self._rows.get(kind, {})
         return [rows[key].entry for key in sorted(rows)]
+
+    def unsaid(self) -> list[Entry]:
+        """Own writes that no fact has said yet, oldest first."""
+        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unsaid)
+        return [row.entry for row in rows if self.reads(row.entry.kind)]
 
     def __len__(self) -> int:
         return sum(len(rows) for rows in self._rows.values())
@@ -199,6 +205,7 @@ class Table(TableReading):
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
         row.said, row.partition = order, partition
+        self._unsaid.pop(entry.ref, None)
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
@@ -270,23 +277,30 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         row = rows.get(key)
         if row is None:
-            rows[key] = _Row(entry, completed=self._epochs.completed_everywhere(entry.kind))
-            self._indexed.put(entry)
+            self._begin_row(entry)
             return Change(None, entry)
         old = row.entry
         same = old.uid == entry.uid
         if same and entry.resource_version <= old.resource_version:
             return None
+        self._indexed.drop(old)
         if same:
             row.entry = entry
+            self._indexed.put(entry)
         else:
-            rows[key] = _Row(entry, completed=self._epochs.completed_everywhere(entry.kind))
-        self._indexed.drop(old)
-        self._indexed.put(entry)
+            self._begin_row(entry)
         return None if same and old.data == entry.data else Change(old, entry)
+
+    def _begin_row(self, entry: Entry) -> None:
+        completed = self._epochs.completed_everywhere(entry.kind)
+        key = (entry.namespace, entry.name)
+        self._rows[entry.kind][key] = _Row(entry, completed=completed)
+        self._unsaid[entry.ref] = None
+        self._indexed.put(entry)
 
     def _remove(self, entry: Entry) -> Change:
         del self._rows[entry.kind][(entry.namespace, entry.name)]
+        self._unsaid.pop(entry.ref, None)
         self._indexed.drop(entry)
         return Change(entry, None)
 

@@ -172,7 +172,7 @@ class Writer:
                 continue
             except Transient as problem:
                 if problem.outcome_unknown:
-                    await self._reread(entry)
+                    await self.reread(entry)
                 raise
             self.observe(entry.kind, patched)
             same = int(patched["metadata"]["resourceVersion"]) == version
@@ -188,7 +188,7 @@ class Writer:
 
     async def _version_if_unchanged(self, entry: Entry) -> int:
         """The object's version, if it still looks as it did when the decision was taken."""
-        there = await self._reread(entry)
+        there = await self.reread(entry)
         if there is None:
             raise Superseded(f"{entry.kind} {entry.name} is gone")
         if self._project(entry.kind, there) != entry.data:
@@ -221,12 +221,12 @@ class Writer:
             except NotFound:
                 left = None
             except Conflict:
-                if await self._reread(entry) is None:
+                if await self.reread(entry) is None:
                     return Outcome.GONE
                 version = await self._version_if_unchanged(entry) if with_version else None
                 continue
             except Transient as problem:
-                if problem.outcome_unknown and await self._reread(entry) is None:
+                if problem.outcome_unknown and await self.reread(entry) is None:
                     return Outcome.GONE
                 raise
             if left is not None:
@@ -276,7 +276,7 @@ class Writer:
             data=projection,
         )
 
-    async def _reread(self, entry: Entry) -> Json | None:
+    async def reread(self, entry: Entry) -> Json | None:
         """GET and observe the entry's object; None (and known as gone) if its uid is no more."""
         try:
             there = await self._kube.get(resource_of(entry.kind), entry.namespace, entry.name)

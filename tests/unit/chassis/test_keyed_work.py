@@ -129,6 +129,22 @@ async def test_the_newest_wish_to_be_woken_replaces_older_ones() -> None:
 
 
 @virtually
+async def test_a_wish_that_is_over_already_is_no_circle() -> None:
+    ran = 0
+
+    async def wish(_key: str) -> float:
+        nonlocal ran
+        ran += 1
+        return 0.0
+
+    work = keyed(wish)
+    async with running(work):
+        work.mark("a")
+        await asyncio.sleep(1)
+    assert 2 <= ran <= 101
+
+
+@virtually
 async def test_a_stop_waits_for_what_runs_and_starts_nothing_new() -> None:
     ended: list[str] = []
 

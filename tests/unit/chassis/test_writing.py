@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -11,11 +13,15 @@ import pytest
 from contracts.labels import APP, APP_VALUE, GENERATION
 from sandbox.cluster import Cluster
 from sandbox.http.in_process import Fault, When
+from services.chassis.clock import LoopClock
+from services.chassis.confirming import confirm_unsaid
 from services.chassis.errors import NameTaken, NotFound, Superseded, Transient
 from services.chassis.kube import Json, KubeClient
 from services.chassis.table import Entry, Table
 from services.chassis.writing import EVENT, Outcome, Writer, resource_of
 from tests.sandboxed import SandboxTransport
+from tests.unit.chassis.saying import RESOURCES_0, present
+from tests.virtual_time import virtually
 
 NS = "default"
 CONFIG_MAP, SERVICE, POD = (resource_of(kind) for kind in ("ConfigMap", "Service", "Pod"))
@@ -397,3 +403,35 @@ async def listed(scene: Scene) -> list[Any]:
 
 def stamped(generation: int) -> Json:
     return {"metadata": {"labels": {GENERATION: str(generation)}}}
+
+
+class TestConfirming:
+    """An own write that never comes back as a fact is read again."""
+
+    @virtually
+    async def test_an_object_that_vanished_before_any_fact_said_it_leaves_the_table(
+        self,
+    ) -> None:
+        scene = Scene()
+        await scene.writer.create(CONFIG_MAP, NS, config_map("vanishes"))
+        await scene.writer.create(CONFIG_MAP, NS, config_map("stays"))
+        vanishing = await scene.entry(name="vanishes")
+        await scene.others.delete(CONFIG_MAP, NS, "vanishes", uid=vanishing.uid)
+        confirming = asyncio.create_task(confirm_unsaid(scene.table, scene.writer, LoopClock()))
+        await asyncio.sleep(29)
+        assert scene.asked("GET") == 0
+        await asyncio.sleep(60)
+        assert [entry.name for entry in scene.table.of_kind("ConfigMap")] == ["stays"]
+        confirming.cancel()
+
+    async def test_what_a_fact_said_is_not_asked_for(self, scene: Scene) -> None:
+        await scene.writer.create(CONFIG_MAP, NS, config_map("a"))
+        assert [entry.name for entry in scene.table.unsaid()] == ["a"]
+        entry = scene.table.unsaid()[0]
+        said = present("a", kind="ConfigMap", uid=entry.uid, version=entry.resource_version)
+        scene.table.apply(replace(said, namespace=NS), RESOURCES_0)
+        assert scene.table.unsaid() == []
+
+    async def test_results_of_a_stage_are_no_objects_to_ask_for(self, scene: Scene) -> None:
+        scene.table.observe("Plan", NS, "a", uid="d", resource_version=1, data={})
+        assert scene.table.unsaid() == []
