@@ -35,6 +35,7 @@ class FusionBackend:
     ) -> None:
         self._width_max = width_max
         self._answers = Answers()
+        self._uid_of: dict[JobKey, str] = {}
         plans = Plans(wiring, self._answers, bundles=bundles, planner=planner)
         self._carry_out = CarryOut(wiring, self._answers, plans)
 
@@ -49,7 +50,18 @@ class FusionBackend:
 
     def snapshot(self, table: TableReading, key: JobKey) -> Snapshot:
         """Everything that `decide` may look at."""
-        return intake.snapshot_of(table, key, self._answers, width_max=self._width_max)
+        snapshot = intake.snapshot_of(table, key, self._answers, width_max=self._width_max)
+        self._forget_former_job(key, snapshot.job.uid if snapshot.job else "")
+        return snapshot
+
+    def _forget_former_job(self, key: JobKey, job_uid: str) -> None:
+        former = self._uid_of.get(key, "")
+        if former and former != job_uid:
+            self._answers.forget(former)
+        if job_uid:
+            self._uid_of[key] = job_uid
+        else:
+            self._uid_of.pop(key, None)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""

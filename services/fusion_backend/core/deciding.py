@@ -1,6 +1,6 @@
-"""What follows for one job: snapshot → observation → row of the table → step → effects.
+"""What follows for one job: snapshot → observation → row of the table → action → effects.
 
-Steps are small functions from a situation to effects. Effects of one decision run concurrently;
+Actions are small functions from a situation to effects. Effects of one decision run concurrently;
 what must come after another effect is decided on again, when its outcome has been observed.
 """
 
@@ -26,11 +26,11 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.transitions import (
     TRANSITIONS,
+    Action,
     Forbidden,
     Ignored,
     Observation,
     Phase,
-    Step,
 )
 
 Effects = tuple[Effect, ...]
@@ -46,10 +46,15 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
         told = f"defect: {observation} in phase {situation.phase}: {row.why}"
         reason = observation.value if isinstance(row, Ignored) else told
         return Decision(cleared, reason, recheck_at=_recheck_at(situation))
-    effects = STEPS[row.step](situation)
+    effects = ACTIONS[row.action](situation)
     if _starts_resizing(situation, observation):
         effects = (_status(situation, wording.resizing(situation)), *effects)
-    return Decision((*cleared, *effects), observation.value, recheck_at=_recheck_at(situation))
+    return Decision(
+        (*cleared, *effects),
+        observation.value,
+        recheck_at=_recheck_at(situation),
+        detail={"phase": situation.phase.value, "generation": snapshot.newest_generation},
+    )
 
 
 def _recheck_at(situation: Situation) -> float | None:
@@ -75,7 +80,7 @@ def _status(situation: Situation, change: wording.Change) -> WriteJobStatus:
     return WriteJobStatus(situation.job.uid, change)
 
 
-# --------------------------------------------------------------------------- steps
+# --------------------------------------------------------------------------- actions
 
 
 def _begin(situation: Situation) -> Effects:
@@ -179,23 +184,23 @@ def _delete_children(situation: Situation) -> Effects:
     return delete_children(situation.snapshot)
 
 
-STEPS: Mapping[Step, Callable[[Situation], Effects]] = {
-    Step.DELETE_CHILDREN: _delete_children,
-    Step.BEGIN: _begin,
-    Step.FAIL: _fail,
-    Step.READ_PLAN: _read_plan,
-    Step.RECORD_AGAIN: _record_again,
-    Step.PLAN: _plan,
-    Step.RECORD_PLAN: _record_plan,
-    Step.PLAN_WIDTHS: _plan_widths,
-    Step.RECORD_WIDTHS: _record_widths,
-    Step.RENDER: _render,
-    Step.WRITE_CHILDREN: _write_children,
-    Step.WAIT: _wait,
-    Step.CLEAN_UP: _clean_up,
-    Step.SAY_WIDTHS: _troubled_widths,
-    Step.MARK_SUBMITTED: _mark_submitted,
-    Step.MARK_COMPLETED: _mark_completed,
-    Step.SAY_EDITED: _say_edited,
-    Step.SAY_HEALTH: _say_health,
+ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
+    Action.DELETE_CHILDREN: _delete_children,
+    Action.BEGIN: _begin,
+    Action.FAIL: _fail,
+    Action.READ_PLAN: _read_plan,
+    Action.RECORD_AGAIN: _record_again,
+    Action.PLAN: _plan,
+    Action.RECORD_PLAN: _record_plan,
+    Action.PLAN_WIDTHS: _plan_widths,
+    Action.RECORD_WIDTHS: _record_widths,
+    Action.RENDER: _render,
+    Action.WRITE_CHILDREN: _write_children,
+    Action.WAIT: _wait,
+    Action.CLEAN_UP: _clean_up,
+    Action.SAY_WIDTHS: _troubled_widths,
+    Action.MARK_SUBMITTED: _mark_submitted,
+    Action.MARK_COMPLETED: _mark_completed,
+    Action.SAY_EDITED: _say_edited,
+    Action.SAY_HEALTH: _say_health,
 }

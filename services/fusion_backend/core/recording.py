@@ -26,6 +26,7 @@ from services.fusion_backend.core.snapshot import JobSeen, KnownPlan
 PART_BYTES_MAX = 640 * 1024
 """Of gzip in one ConfigMap: 900 KiB and less once base64 has added a third."""
 PARTS_MAX = 16
+WARNINGS_MAX = 20
 RECORD_KEY = "record.json.gz"
 ABOUT_KEY = "about.json"
 
@@ -45,7 +46,8 @@ def port_labels_id(port_labels: str) -> str:
 
 def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
     """The plan as it will be read back."""
-    return KnownPlan(result.record, inputs, port_labels_id(result.port_labels))
+    labels_id = port_labels_id(result.port_labels)
+    return KnownPlan(result.record, inputs, labels_id, result.warnings[:WARNINGS_MAX])
 
 
 def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
@@ -77,6 +79,7 @@ def _about(plan: KnownPlan, parts: list[Body]) -> dict[str, Any]:
         "inputs": plan.inputs.to_json(),
         "portLabelsId": plan.port_labels_id,
         "parts": [part["metadata"]["name"] for part in parts],
+        "warnings": list(plan.warnings),
     }
 
 
@@ -106,7 +109,7 @@ def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
         )
         record = PlanRecord.from_json(gzip.decompress(packed))
         inputs = PlanInputs.from_json(about["inputs"])
-        return KnownPlan(record, inputs, str(about["portLabelsId"]))
+        return KnownPlan(record, inputs, str(about["portLabelsId"]), tuple(about["warnings"]))
     except (KeyError, TypeError, OSError, EOFError) as error:
         raise ValueError(f"plan record {head['metadata']['name']} is damaged: {error!r}") from error
 

@@ -77,6 +77,7 @@ class KnownPlan:
     record: PlanRecord
     inputs: PlanInputs
     port_labels_id: str
+    warnings: tuple[str, ...] = ()
 
 
 Outcome = PlanResult | PlanRefused

@@ -137,6 +137,7 @@ def submitted(situation: Situation) -> Change:
     record = situation.plan.record
     is_first = situation.phase is Phase.SUBMITTING
     fused = f"{len(record.operators)} operators in {len(record.pes)} PEs ({_fusion(situation)})"
+    fused = "; ".join((fused, *situation.plan.warnings))
     text = f"job {situation.job.name} runs with {len(record.pes)} PEs"
     widths = _widths(situation)
     message = f"{text}, widths {widths}" if widths else text
