@@ -57,8 +57,8 @@ class Observation(StrEnum):
     IN_PLACE = "everything is as planned"
 
 
-class Step(StrEnum):
-    """What is done; `deciding.py` has one function a step."""
+class Action(StrEnum):
+    """What a transition does; `deciding.py` has one function an action."""
 
     DELETE_CHILDREN = "delete children by collection"
     BEGIN = "begin an attempt"
@@ -81,11 +81,11 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A transition: the step, and the phase that it leads to in the end."""
+class Transition:
+    """Go to `phase`, at once or in the end, by `action`."""
 
-    step: Step
-    leads_to: Phase
+    phase: Phase
+    action: Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,59 +102,59 @@ class Forbidden:
     why: str
 
 
-Entry = Row | Ignored | Forbidden
+Row = Transition | Ignored | Forbidden
 
-_P, _O, _S = Phase, Observation, Step
+_P, _O, _A = Phase, Observation, Action
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 _RUNNING = (Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 
 
-def _rows() -> dict[tuple[Phase, Observation], Entry]:
-    table: dict[tuple[Phase, Observation], Entry] = {
+def _rows() -> dict[tuple[Phase, Observation], Row]:
+    table: dict[tuple[Phase, Observation], Row] = {
         (_P.NONE, _O.JOB_GONE): Ignored("children of Jobs that are gone are cleared in any case"),
-        (_P.FAILED, _O.REMAINS): Row(_S.DELETE_CHILDREN, _P.FAILED),
+        (_P.FAILED, _O.REMAINS): Transition(_P.FAILED, _A.DELETE_CHILDREN),
         (_P.FAILED, _O.FAILED_FOR_GOOD): Ignored("Failed is terminal for a generation of the Job"),
-        (_P.FAILED, _O.TRIED_ANEW): Row(_S.BEGIN, _P.SUBMITTING),
-        (_P.NONE, _O.SPEC_REFUSED): Row(_S.FAIL, _P.FAILED),
-        (_P.SUBMITTING, _O.SPEC_REFUSED): Row(_S.FAIL, _P.FAILED),
-        (_P.NONE, _O.NOT_BEGUN): Row(_S.BEGIN, _P.SUBMITTING),
-        (_P.SUBMITTING, _O.NOT_BEGUN): Row(_S.BEGIN, _P.SUBMITTING),
-        (_P.SUBMITTING, _O.TIMED_OUT): Row(_S.FAIL, _P.FAILED),
-        (_P.SUBMITTING, _O.NAME_TAKEN): Row(_S.FAIL, _P.FAILED),
-        (_P.SUBMITTING, _O.PLAN_REFUSED): Row(_S.FAIL, _P.FAILED),
-        (_P.COMPLETED, _O.WORK_RESUMED): Row(_S.MARK_SUBMITTED, _P.SUBMITTED),
-        (_P.SUBMITTED, _O.WORK_DONE): Row(_S.MARK_COMPLETED, _P.COMPLETED),
-        (_P.SUBMITTED, _O.HEALTH_CHANGED): Row(_S.SAY_HEALTH, _P.SUBMITTED),
+        (_P.FAILED, _O.TRIED_ANEW): Transition(_P.SUBMITTING, _A.BEGIN),
+        (_P.NONE, _O.SPEC_REFUSED): Transition(_P.FAILED, _A.FAIL),
+        (_P.SUBMITTING, _O.SPEC_REFUSED): Transition(_P.FAILED, _A.FAIL),
+        (_P.NONE, _O.NOT_BEGUN): Transition(_P.SUBMITTING, _A.BEGIN),
+        (_P.SUBMITTING, _O.NOT_BEGUN): Transition(_P.SUBMITTING, _A.BEGIN),
+        (_P.SUBMITTING, _O.TIMED_OUT): Transition(_P.FAILED, _A.FAIL),
+        (_P.SUBMITTING, _O.NAME_TAKEN): Transition(_P.FAILED, _A.FAIL),
+        (_P.SUBMITTING, _O.PLAN_REFUSED): Transition(_P.FAILED, _A.FAIL),
+        (_P.COMPLETED, _O.WORK_RESUMED): Transition(_P.SUBMITTED, _A.MARK_SUBMITTED),
+        (_P.SUBMITTED, _O.WORK_DONE): Transition(_P.COMPLETED, _A.MARK_COMPLETED),
+        (_P.SUBMITTED, _O.HEALTH_CHANGED): Transition(_P.SUBMITTED, _A.SAY_HEALTH),
     }
     for phase in Phase:
         table[phase, _O.JOB_ORPHANING] = Ignored("children of an orphaning deletion are left alone")
-        table[phase, _O.JOB_DELETING] = Row(_S.DELETE_CHILDREN, phase)
+        table[phase, _O.JOB_DELETING] = Transition(phase, _A.DELETE_CHILDREN)
     for phase in _PLANNED:
         table |= _rows_with_a_plan(phase)
     for phase in _RUNNING:
         table[phase, _O.PLAN_REFUSED] = Ignored("what runs goes on; there is nothing to go by")
     for phase in (_P.SUBMITTED, _P.COMPLETED):
-        table[phase, _O.SPEC_EDITED] = Row(_S.SAY_EDITED, phase)
+        table[phase, _O.SPEC_EDITED] = Transition(phase, _A.SAY_EDITED)
         table[phase, _O.IN_PLACE] = Ignored("the world is as it should be")
     return table
 
 
-def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Entry]:
+def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Row]:
     repaired = _P.SUBMITTING if phase is _P.SUBMITTING else _P.RESIZING
     return {
-        (phase, _O.PLAN_UNREAD): Row(_S.READ_PLAN, phase),
-        (phase, _O.PLAN_LOST): Row(_S.RECORD_AGAIN, phase),
-        (phase, _O.UNPLANNED): Row(_S.PLAN, phase),
-        (phase, _O.PLANNED): Row(_S.RECORD_PLAN, repaired),
-        (phase, _O.WIDTHS_UNPLANNED): Row(_S.PLAN_WIDTHS, phase),
-        (phase, _O.WIDTHS_PLANNED): Row(_S.RECORD_WIDTHS, repaired),
-        (phase, _O.TEXTS_MISSING): Row(_S.RENDER, phase),
-        (phase, _O.CHILDREN_DIFFER): Row(_S.WRITE_CHILDREN, phase),
-        (phase, _O.CHILDREN_LEAVING): Row(_S.WAIT, phase),
-        (phase, _O.PODS_MISSING): Row(_S.WAIT, repaired),
-        (phase, _O.LEFTOVERS): Row(_S.CLEAN_UP, phase),
-        (phase, _O.WIDTHS_UNSAID): Row(_S.SAY_WIDTHS, phase),
-        (phase, _O.COMPLETE): Row(_S.MARK_SUBMITTED, _P.SUBMITTED),
+        (phase, _O.PLAN_UNREAD): Transition(phase, _A.READ_PLAN),
+        (phase, _O.PLAN_LOST): Transition(phase, _A.RECORD_AGAIN),
+        (phase, _O.UNPLANNED): Transition(phase, _A.PLAN),
+        (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN),
+        (phase, _O.WIDTHS_UNPLANNED): Transition(phase, _A.PLAN_WIDTHS),
+        (phase, _O.WIDTHS_PLANNED): Transition(repaired, _A.RECORD_WIDTHS),
+        (phase, _O.TEXTS_MISSING): Transition(phase, _A.RENDER),
+        (phase, _O.CHILDREN_DIFFER): Transition(phase, _A.WRITE_CHILDREN),
+        (phase, _O.CHILDREN_LEAVING): Transition(phase, _A.WAIT),
+        (phase, _O.PODS_MISSING): Transition(repaired, _A.WAIT),
+        (phase, _O.LEFTOVERS): Transition(phase, _A.CLEAN_UP),
+        (phase, _O.WIDTHS_UNSAID): Transition(phase, _A.SAY_WIDTHS),
+        (phase, _O.COMPLETE): Transition(_P.SUBMITTED, _A.MARK_SUBMITTED),
     }
 
 
@@ -176,8 +176,8 @@ _WHY_FORBIDDEN: Mapping[Observation, str] = {
 
 
 def _complete(
-    rows: dict[tuple[Phase, Observation], Entry],
-) -> dict[tuple[Phase, Observation], Entry]:
+    rows: dict[tuple[Phase, Observation], Row],
+) -> dict[tuple[Phase, Observation], Row]:
     for phase in Phase:
         for observation in Observation:
             why = _WHY_FORBIDDEN.get(observation)
@@ -188,4 +188,4 @@ def _complete(
     return rows
 
 
-TRANSITIONS: Mapping[tuple[Phase, Observation], Entry] = _complete(_rows())
+TRANSITIONS: Mapping[tuple[Phase, Observation], Row] = _complete(_rows())

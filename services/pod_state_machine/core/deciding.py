@@ -61,7 +61,7 @@ def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Deci
     removals: tuple[Effect, ...] = _removals(snapshot, pe, seen)
     reason: str
     match row:
-        case Forbidden(reason=why):
+        case Forbidden(why=why):
             return Decision(removals, Reason.WAITING, detail={**detail, "forbidden": why})
         case Ignored(reason=reason):
             return Decision(removals, reason, detail=detail)

@@ -72,7 +72,7 @@ class Ignored:
 class Forbidden:
     """It cannot come about; if it does all the same, nothing is done but say so."""
 
-    reason: str
+    why: str
 
 
 Row = Transition | Ignored | Forbidden

@@ -32,7 +32,7 @@ def test_every_row_gives_its_reason() -> None:
         match row:
             case Transition(reason=reason) | Ignored(reason=reason):
                 assert reason.sentence
-            case Forbidden(reason=why):
+            case Forbidden(why=why):
                 assert why
 
 

@@ -1,4 +1,4 @@
-"""The table of a job's life cycle is complete, and every step is carried by a function."""
+"""The table of a job's life cycle is complete, and every action is carried by a function."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from itertools import product
 import pytest
 
 from contracts.resources import JobPhase
-from services.fusion_backend.core.deciding import STEPS
+from services.fusion_backend.core.deciding import ACTIONS
 from services.fusion_backend.core.transitions import (
     TRANSITIONS,
+    Action,
     Forbidden,
     Ignored,
     Observation,
     Phase,
-    Row,
-    Step,
+    Transition,
 )
 
 
 @pytest.mark.parametrize(("phase", "observation"), list(product(Phase, Observation)))
 def test_every_pair_is_a_transition_or_says_why_not(phase: Phase, observation: Observation) -> None:
-    entry = TRANSITIONS[phase, observation]
-    if isinstance(entry, Ignored | Forbidden):
-        assert entry.why
+    row = TRANSITIONS[phase, observation]
+    if isinstance(row, Ignored | Forbidden):
+        assert row.why
     else:
-        assert isinstance(entry, Row)
+        assert isinstance(row, Transition)
 
 
 def test_nothing_stands_in_the_table_that_is_no_pair() -> None:
     assert len(TRANSITIONS) == len(Phase) * len(Observation)
 
 
-def test_every_step_has_a_function_and_a_row() -> None:
-    used = {entry.step for entry in TRANSITIONS.values() if isinstance(entry, Row)}
-    assert used == set(Step) == set(STEPS)
+def test_every_action_has_a_function_and_a_row() -> None:
+    used = {row.action for row in TRANSITIONS.values() if isinstance(row, Transition)}
+    assert used == set(Action) == set(ACTIONS)
 
 
 def test_every_phase_but_none_is_one_that_a_status_may_say() -> None:
@@ -44,7 +44,7 @@ def test_every_phase_but_none_is_one_that_a_status_may_say() -> None:
 def test_a_failed_job_only_starts_anew_by_a_change_of_people() -> None:
     leaving = {
         observation
-        for (phase, observation), entry in TRANSITIONS.items()
-        if phase is Phase.FAILED and isinstance(entry, Row) and entry.leads_to is not Phase.FAILED
+        for (phase, observation), row in TRANSITIONS.items()
+        if phase is Phase.FAILED and isinstance(row, Transition) and row.phase is not Phase.FAILED
     }
     assert leaving == {Observation.TRIED_ANEW}
