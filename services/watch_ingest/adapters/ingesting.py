@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
 from services.chassis.bus import Partition
+from services.chassis.errors import Transient
 from services.chassis.hosting import Main
 from services.chassis.kube import Json, Resource, WatchEvent, WatchType
 from services.chassis.leases import LeaderLease
@@ -38,10 +39,12 @@ from services.watch_ingest.settings import WatchIngestSettings
 SERVICE = "watch-ingest"
 LEASE = "millrace-watch-ingest"
 SYSTEM_NAMESPACE = "kube-system"
+AWAY_RETRY_S = 1.0
 _NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 _CLUSTER_SCOPED = frozenset({"nodes"})
 
 _log = log_of(SERVICE)
+T = TypeVar("T")
 
 
 def ingest_main(settings: WatchIngestSettings) -> Main:
@@ -63,17 +66,11 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
         holder=f"{SERVICE}-{runtime.new_id()}",
         clock=runtime.clock,
     )
-    lease_version = await _unless_stopping(runtime, lease.acquire())
-    if lease_version is None:
+    leading = await _unless_stopping(runtime, _lead(runtime, lease))
+    if leading is None:
         return
-    said = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
-    system = await runtime.kube.get(_NAMESPACE, "", SYSTEM_NAMESPACE)
-    ingestion = Ingestion(
-        runtime,
-        settings,
-        cluster_uid=str(system["metadata"]["uid"]),
-        incarnation=max(lease_version, said + 1),
-    )
+    cluster_uid, incarnation = leading
+    ingestion = Ingestion(runtime, settings, cluster_uid=cluster_uid, incarnation=incarnation)
     runtime.probes.is_ready = lambda: ingestion.is_complete
     keeping = asyncio.ensure_future(lease.keep())
     speaking = asyncio.ensure_future(ingestion.run())
@@ -90,8 +87,28 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
     await lease.release()
 
 
-async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[int]) -> int | None:
-    """The result of waiting for the Lease; None if the service is stopped while it waits."""
+async def _lead(runtime: Runtime, lease: LeaderLease) -> tuple[str, int]:
+    """Wait for the Lease; the cluster's uid and the number of this incarnation."""
+    cluster_uid = await _cluster_uid(runtime)
+    lease_version = await lease.acquire()
+    said = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
+    return cluster_uid, max(lease_version, said + 1)
+
+
+async def _cluster_uid(runtime: Runtime) -> str:
+    """The uid of the namespace that every cluster has; waits while the API server is away."""
+    while True:
+        try:
+            system = await runtime.kube.get(_NAMESPACE, "", SYSTEM_NAMESPACE)
+        except Transient as problem:
+            _log.warning("api_server_away", problem=str(problem))
+            await runtime.clock.sleep(AWAY_RETRY_S)
+            continue
+        return str(system["metadata"]["uid"])
+
+
+async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[T]) -> T | None:
+    """The result of waiting; None if the service is stopped while it waits."""
     task = asyncio.ensure_future(acquiring)
     stopping = asyncio.ensure_future(runtime.stopping.wait())
     try:

@@ -252,6 +252,26 @@ def test_a_watch_that_breaks_loses_no_change() -> None:
     run_in_virtual_time(test())
 
 
+def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:
+    """A service that starts before the API server must not end."""
+
+    async def test() -> None:
+        world = World()
+        away = True
+
+        def faults(_method: str, _path: str) -> Fault | None:
+            return Fault(status=503) if away else None
+
+        world.embedded.faults = faults
+        async with world.speaking() as task:
+            assert not task.done()
+            away = False
+            await asyncio.sleep(60)
+            assert world.runtime.probes.is_ready()
+
+    run_in_virtual_time(test())
+
+
 def test_only_the_namespaces_of_the_setting_are_watched() -> None:
     """Each of them is listed, and a kind is complete when all of them are."""
 
