@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test demo bench generate lock clean
+.PHONY: help venv check test mutants demo bench generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ check: venv  ## lint, format, types, import rules
 
 test: venv  ## every test that needs nothing but Python (and the real bundles, where they are)
 	$(BIN)/pytest $(ARGS)
+
+mutants: venv  ## plant known faults one by one; the tests must catch each
+	$(BIN)/python -m tests.mutants
 
 demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
 	$(BIN)/millrace demo $(ARGS)
