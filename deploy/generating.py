@@ -1,8 +1,8 @@
-"""Writes the CustomResourceDefinitions of `contracts/resources` to `deploy/crds/*.yaml`.
+"""Writes the generated files: `deploy/crds/*.yaml` and `docs/life-cycles.md`.
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
-when a file is not what the models say. What a definition contains is decided in
-`contracts/resources/crds.py`.
+when a file is not what the code says. What a definition contains is decided in
+`contracts/resources/crds.py`, what the page of life cycles contains in `life_cycles.py`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
+from deploy import life_cycles
 
-FOLDER = Path(__file__).resolve().parent / "crds"
-HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
+ROOT = Path(__file__).resolve().parents[1]
+CRD_FOLDER = Path("deploy/crds")
+LIFE_CYCLES = Path("docs/life-cycles.md")
+CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 
 
-def crd_files() -> Mapping[str, str]:
-    """What each file in `deploy/crds/` must contain, by file name."""
-    return {
-        f"{crd['metadata']['name']}.yaml": HEADER + rendered(crd)
+def generated_files() -> Mapping[Path, str]:
+    """What each generated file must contain, by its path below the root of the project."""
+    definitions = {
+        CRD_FOLDER / f"{crd['metadata']['name']}.yaml": CRD_HEADER + rendered(crd)
         for crd in custom_resource_definitions()
     }
+    return {**definitions, LIFE_CYCLES: life_cycles.page()}
 
 
 def rendered(crd: Mapping[str, Any]) -> str:
@@ -37,12 +41,16 @@ def rendered(crd: Mapping[str, Any]) -> str:
     return text
 
 
-def stale_files(folder: Path = FOLDER) -> list[str]:
-    """Names of files that are missing, outdated or no longer generated."""
-    expected = crd_files()
-    present = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.yaml")}
-    names = expected.keys() | present.keys()
-    return sorted(name for name in names if expected.get(name) != present.get(name))
+def stale_files(root: Path = ROOT) -> list[Path]:
+    """Files that are missing, outdated or no longer generated."""
+    expected = generated_files()
+    written = {path.relative_to(root) for path in (root / CRD_FOLDER).glob("*.yaml")}
+    return sorted(
+        path
+        for path in expected.keys() | written
+        if not (root / path).is_file()
+        or (root / path).read_text(encoding="utf-8") != expected.get(path)
+    )
 
 
 def main() -> int:
@@ -51,17 +59,17 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if stale")
     stale = stale_files()
     if parser.parse_args().check:
-        sys.stdout.writelines(f"stale: {name}\n" for name in stale)
+        sys.stdout.writelines(f"stale: {path}\n" for path in stale)
         return 1 if stale else 0
-    expected = crd_files()
-    FOLDER.mkdir(exist_ok=True)
-    for name in stale:
-        path = FOLDER / name
-        if name in expected:
-            path.write_text(expected[name], encoding="utf-8")
+    expected = generated_files()
+    for path in stale:
+        text = expected.get(path)
+        if text is None:
+            (ROOT / path).unlink()
         else:
-            path.unlink()
-        sys.stdout.write(f"wrote {path.name}\n")
+            (ROOT / path).parent.mkdir(exist_ok=True)
+            (ROOT / path).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{'removed' if text is None else 'wrote'} {path}\n")
     return 0
 
 
