@@ -1,4 +1,4 @@
-"""What a service did and why: they feed `why`, replay and the UI; no correctness rests on them."""
+"""What a service did and why: records for people and tools; no correctness rests on them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,6 @@ class Reason(StrEnum):
     SUBMITTING = "Submitting", "The job is being planned and its objects are being created."
     SUBMITTED = "Submitted", "Every processing element of the job has its pod."
     SUBMISSION_SUCCEEDED = "SubmissionSucceeded", "The job is running."
-    SUBMISSION_FAILED = "SubmissionFailed", "The job was refused; nothing of it is left."
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
     WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
@@ -64,7 +63,6 @@ class Reason(StrEnum):
     ALL_RUNNING = "AllRunning", "Every pod of the job runs."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
     COMPLETED = "Completed", "Every processing element has completed."
-    DELETING = "Deleting", "The job is being deleted."
     WAITING = "Waiting", "Something that the next step needs is not there yet."
 
     # Launches, restarts and deletions of pods

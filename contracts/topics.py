@@ -1,7 +1,8 @@
 """The topic catalogue: the only place where names of topics exist.
 
-A topic's key, partitioning, retention, writer and readers are data; the prefix is a setting, so
-that clusters can share a broker. `partition_of` says where an object's facts go.
+A topic's key, partitions, writers and readers are data, and a test compares them with the services.
+The prefix is a setting, so that clusters can share a broker. `partition_of` says where an object's
+facts go.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ import zlib
 from dataclasses import dataclass
 
 RETENTION_S = 7 * 24 * 3600
+"""How long the log keeps a record; what exists is said again long before."""
 PARTITIONS = 8
 DEFAULT_PREFIX = "millrace"
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One row of the catalogue; `partitions` is fixed at creation, `retention_s` is in seconds."""
+    """One row of the catalogue; `partitions` is fixed at creation."""
 
     suffix: str
     key: str
     partitions: int
     writers: tuple[str, ...]
     readers: tuple[str, ...]
-    retention_s: int = RETENTION_S
 
     def name(self, prefix: str = DEFAULT_PREFIX) -> str:
         """The topic's full name under a prefix."""
@@ -35,29 +36,24 @@ RESOURCES = Topic(
     key="kind/namespace/name",
     partitions=PARTITIONS,
     writers=("watch-ingest",),
-    readers=("fusion-backend", "pod-state-machine", "hostpool-manager"),
+    readers=("fusion-backend", "pod-state-machine"),
 )
 CLUSTER = Topic(
     suffix="cluster",
     key="kind/namespace/name",
     partitions=1,
     writers=("watch-ingest",),
-    readers=("fusion-backend", "pod-state-machine", "hostpool-manager", "node-tainter"),
+    readers=("fusion-backend",),
 )
 DECISIONS = Topic(
     suffix="decisions",
     key="namespace/job",
     partitions=PARTITIONS,
-    writers=(
-        "fusion-backend",
-        "hostpool-manager",
-        "node-tainter",
-        "pod-state-machine",
-        "watch-ingest",
-    ),
-    readers=("why", "replay", "ui"),
+    writers=("fusion-backend", "pod-state-machine"),
+    readers=(),  # people: no service may rest on what another one decided
 )
 CATALOGUE = (RESOURCES, CLUSTER, DECISIONS)
+SERVICES = frozenset(writer for topic in CATALOGUE for writer in topic.writers)
 SYNC_GROUP = "sync"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 import aiohttp
 import orjson
 
-from contracts.topics import DECISIONS
+from contracts.topics import SERVICES
 
 Obj = dict[str, Any]
 CLIENT = "millrace-bench"
@@ -44,9 +44,9 @@ class Api:
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
+        _kind: type[BaseException] | None,
+        _problem: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         await self.session.close()
 
@@ -94,7 +94,7 @@ def count_writes(metrics: str) -> int:
     total = 0.0
     for found in _COUNTER.finditer(metrics):
         names = dict(_LABEL.findall(found["labels"]))
-        ours = names.get("client") in DECISIONS.writers
+        ours = names.get("client") in SERVICES
         if ours and names.get("verb") in _WRITES and names.get("resource") != "leases":
             total += float(found["value"])
     return int(total)

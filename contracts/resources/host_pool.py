@@ -1,7 +1,7 @@
 """HostPool: a set of nodes that PEs of a job ask for.
 
-fusion-backend creates it, hostpool-manager decides its members in the status, node-tainter sets
-the labels and taints of exclusive members and releases them. None of these decisions is made here.
+fusion-backend creates it. No service decides its members yet, so its status stays as it was made;
+what a job asks of its pools is checked and carried, not enforced (docs/limits.md).
 """
 
 from __future__ import annotations
