@@ -1,6 +1,6 @@
 """The bus port: an append-only log of partitioned topics. One contract suite, several adapters.
 
-The embedded log (`embedded_log.py`) lives in memory or in one SQLite file; Kafka's adapter comes
+The embedded log (`memory_log.py`) lives in memory or in one SQLite file; Kafka's adapter comes
 with the same contract. What records mean is not known here.
 """
 

@@ -1,6 +1,6 @@
 """The service host: one task group, signals, drain, exit codes, health and metrics on a port.
 
-    sys.exit(run_service("node-tainter", stage_main(make_stage), read_settings(Settings)))
+    sys.exit(run_service("pod-state-machine", stage_main(make_stage), read_settings(Settings)))
 
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
 `grace_s` and exits 0. A crash is one log line and exit code 1: whoever started us starts us again,
@@ -20,13 +20,14 @@ from pathlib import Path
 
 from services.chassis.bus import Bus
 from services.chassis.clock import Clock, SystemClock
-from services.chassis.embedded_log import MemoryLog, SqliteLog
 from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.log_lines import configure, log_of
+from services.chassis.memory_log import MemoryLog
 from services.chassis.probes import serve_probes
 from services.chassis.reconciling import StageRunner
 from services.chassis.settings import ServiceSettings
+from services.chassis.sqlite_log import SqliteLog
 from services.chassis.wiring import MakeStage, Runtime
 
 EXIT_DRAINED = 0

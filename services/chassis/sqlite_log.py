@@ -20,11 +20,11 @@ from typing import TypeVar
 
 import orjson
 
+from contracts.topics import RETENTION_S
 from services.chassis.bus import Headers, NewRecord, Partition, Record
 
 T = TypeVar("T")
 
-RETENTION_S = 7 * 24 * 3600.0
 RETIRE_EVERY_S = 60.0
 RETIRED_RECORDS_MAX = 5_000
 LOCK_WAIT_S = 20.0

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from services.chassis.bus import Bus, NewRecord, Partition, Record
-from services.chassis.embedded_log import MemoryLog, SqliteLog
+from services.chassis.memory_log import MemoryLog
+from services.chassis.sqlite_log import SqliteLog
 
 TOPIC = "t.resources"
 P0, P1 = Partition(TOPIC, 0), Partition(TOPIC, 1)

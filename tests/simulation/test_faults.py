@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.http.in_process import Fault, When
-from services.chassis.embedded_log import MemoryLog
+from services.chassis.memory_log import MemoryLog
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import MAINS
 from tests.simulation.world import WRITES, Request, World, simulate

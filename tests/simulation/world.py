@@ -25,10 +25,10 @@ from sandbox.http.in_process import Fault, InProcess
 from sandbox.store.resources import ResourceType
 from services.chassis.bus import Bus, NewRecord, Partition, Record
 from services.chassis.clock import LoopClock
-from services.chassis.embedded_log import MemoryLog
 from services.chassis.errors import Transient
 from services.chassis.hosting import Main
 from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.memory_log import MemoryLog
 from services.chassis.wiring import Runtime
 from tests.places import ROOT
 from tests.simulation.invariants import LaunchesWatch

@@ -15,8 +15,8 @@ from contracts.facts import Epoch, Fact, SyncCompleted
 from contracts.topics import CATALOGUE, DECISIONS, RESOURCES, sync_group
 from services.chassis.bus import Partition
 from services.chassis.clock import LoopClock
-from services.chassis.embedded_log import MemoryLog
 from services.chassis.kube import KubeClient, Response
+from services.chassis.memory_log import MemoryLog
 from services.chassis.reconciling import StageRunner
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading

@@ -17,10 +17,11 @@ import pytest
 
 from sandbox.http.kubeconfig import write_kubeconfig
 from services.chassis.clock import SystemClock
-from services.chassis.embedded_log import MemoryLog, SqliteLog
 from services.chassis.hosting import open_bus, run_until_drained
+from services.chassis.memory_log import MemoryLog
 from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
+from services.chassis.sqlite_log import SqliteLog
 from services.chassis.wiring import Probes
 from tests.places import ROOT
 from tests.unit.chassis.staging import new_log, new_runtime

@@ -13,9 +13,9 @@ from contracts.topics import CLUSTER, RESOURCES, sync_group
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.bus import NewRecord, Partition
-from services.chassis.embedded_log import MemoryLog
 from services.chassis.errors import Transient
 from services.chassis.leases import LeaseLost
+from services.chassis.memory_log import MemoryLog
 from services.chassis.reading import decode
 from services.chassis.wiring import Runtime
 from services.watch_ingest.adapters.ingesting import LEASE, ingest

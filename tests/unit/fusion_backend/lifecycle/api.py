@@ -15,9 +15,9 @@ from sandbox.cluster import Cluster, read_definitions
 from sandbox.http.in_process import InProcess
 from sandbox.store.resources import ResourceType
 from services.chassis.clock import LoopClock
-from services.chassis.embedded_log import MemoryLog
 from services.chassis.errors import Transient
 from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.memory_log import MemoryLog
 from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.chassis.wiring import Runtime, Wiring

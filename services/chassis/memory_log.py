@@ -1,7 +1,7 @@
 """The embedded log in memory: the bus of simulations and of a single process.
 
-`SqliteLog`, the log in one file that processes share, is in `sqlite_log.py` and can be had from
-here as well. What both promise is the contract of `bus.py`.
+The log in one file that processes share is in `sqlite_log.py`. What both promise is the contract of
+`bus.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from contracts.topics import RETENTION_S
 from services.chassis.bus import NewRecord, Partition, Record
-from services.chassis.sqlite_log import RETENTION_S, SqliteLog
-
-__all__ = ["RETENTION_S", "MemoryLog", "SqliteLog"]
 
 
 @dataclass(slots=True)
