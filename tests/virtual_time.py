@@ -6,25 +6,32 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import looptime
 
+T = TypeVar("T")
+
+
+def run_virtually(test: Coroutine[Any, Any, T]) -> T:
+    """Run a test on a loop of its own, from time 0 on; tasks that it leaves are cancelled."""
+    loop = looptime.new_event_loop(start=0)
+    try:
+        return loop.run_until_complete(test)
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
 
 def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Make a synchronous test of a coroutine function; it runs from time 0 on."""
+    """Make a synchronous test of a coroutine function."""
 
     @functools.wraps(test)
     def run(*arguments: Any, **named: Any) -> None:
-        loop = looptime.new_event_loop(start=0)
-        try:
-            loop.run_until_complete(test(*arguments, **named))
-        finally:
-            for task in asyncio.all_tasks(loop):
-                task.cancel()
-            loop.run_until_complete(asyncio.sleep(0))
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
+        run_virtually(test(*arguments, **named))
 
     # pytest-asyncio would take the coroutine function behind the wrapper for the test.
     del run.__dict__["__wrapped__"]

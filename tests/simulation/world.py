@@ -11,34 +11,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import looptime
-
 from contracts.topics import CLUSTER, RESOURCES
-from sandbox.cluster import Cluster, read_definitions
-from sandbox.http.in_process import Fault, InProcess
+from sandbox.http.in_process import Fault
 from sandbox.store.resources import ResourceType
 from services.chassis.bus import Bus, NewRecord, Partition, Record
 from services.chassis.clock import LoopClock
-from services.chassis.errors import Transient
 from services.chassis.hosting import Main
-from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.kube import KubeClient, Response
 from services.chassis.memory_log import MemoryLog
 from services.chassis.wiring import Runtime
-from tests.places import ROOT
+from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import LaunchesWatch
 from tests.simulation.mains import MAINS
+from tests.virtual_time import run_virtually
 
 Obj = dict[str, Any]
 GROUP = "streams.ibm.com"
 SETTLED_S = 600.0
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-MERGE = "application/merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +45,22 @@ class Request:
     path: str
 
 
-class _Recording:
-    """A transport that records what passes and checks the invariants after every write."""
+class _Recording(SandboxTransport):
+    """Records what passes in the world, and checks the invariants after every write."""
 
     def __init__(self, world: World, service: str) -> None:
+        super().__init__(world.cluster, lambda method, path: world.fault(service, method, path))
         self._world = world
         self._service = service
-        self._inner = InProcess(
-            world.cluster.api,
-            faults=lambda method, path: world.fault(service, method, path),
-            lost=Transient,
-            refused=lambda response: refusal(
-                Response(response.status, response.body, response.headers)
-            ),
-            user_agent=f"millrace-{service}",
-        )
 
     async def request(
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> Response:
         self._world.requests.append(Request(self._service, method, path))
-        answer = await self._inner.request(method, path, body=body, headers=headers)
+        answer = await super().request(method, path, body=body, headers=headers)
         if method in WRITES:
-            self._world.launches.check()
-        return Response(answer.status, answer.body, answer.headers)
-
-    def stream(
-        self, path: str, *, headers: Mapping[str, str], silence_s: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self._inner.stream(path, headers=headers, silence_s=silence_s)
+            self._world.check_invariants()
+        return answer
 
 
 @dataclass
@@ -100,8 +82,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.cluster = Cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
-        self.cluster.install(read_definitions(ROOT / "deploy" / "crds"))
+        self.cluster = new_cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
         self.store = self.cluster.store
         self.log = MemoryLog(now=self.clock.now)
         self.bundles = self.folder / "bundles"
@@ -154,6 +135,13 @@ class World:
         for service in list(self._running):
             await self.kill(service)
 
+    def check_invariants(self) -> None:
+        """Note what is broken: the service under test would only retry an exception."""
+        try:
+            self.launches.check()
+        except AssertionError as broken:
+            self.failures.append(broken)
+
     def fault(self, service: str, method: str, path: str) -> Fault | None:
         """What goes wrong with a request, as the test's `faults` says."""
         return self.faults(Request(service, method, path)) if self.faults else None
@@ -162,10 +150,7 @@ class World:
 
     def kind(self, plural: str) -> ResourceType:
         """A resource type by its plural."""
-        for resource in self.store.registry.all():
-            if resource.plural == plural and resource.group in ("", GROUP):
-                return resource
-        raise KeyError(plural)
+        return kind_of(self.store, plural)
 
     def objects(self, plural: str, job: str | None = None) -> dict[str, Obj]:
         """Objects in namespace default by name, of one job if named."""
@@ -259,7 +244,7 @@ class World:
 
     async def settle(self, quiet_s: float = 30.0) -> None:
         """Let time pass until no service has written for a while."""
-        while True:
+        while not self.failures:
             before = len(self.writes())
             await asyncio.sleep(quiet_s)
             if len(self.writes()) == before:
@@ -275,12 +260,7 @@ Test = Callable[[World], Coroutine[Any, Any, None]]
 
 def simulate(folder: Path, test: Test, *, seed: int = 0, nodes: int = 4) -> World:
     """Run a test in a world of its own on a loop with virtual time."""
-    loop = looptime.new_event_loop(start=0)
-    try:
-        return loop.run_until_complete(_simulated(folder, test, seed, nodes))
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+    return run_virtually(_simulated(folder, test, seed, nodes))
 
 
 async def _simulated(folder: Path, test: Test, seed: int, nodes: int) -> World:

@@ -1,4 +1,4 @@
-"""Effects against an embedded cluster: the guards that need a look at the API server."""
+"""Effects against a sandboxed cluster: the guards that need a look at the API server."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from services.pod_state_machine.core.effects import (
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import JobKey, Key, PeKey, PeSnapshot, Timing
 from tests.builders import Builder, Obj, a_config_map, a_job, a_pe, a_pod
-from tests.embedded import Embedded, run_in_virtual_time
+from tests.sandboxed import Sandboxed
+from tests.virtual_time import run_virtually
 
 PE_KEY = PeKey("default", "shop-0")
 
 
 class Cluster:
-    """An embedded cluster with a job and a PE, and the table of a service that knows them."""
+    """A sandboxed cluster with a job and a PE, and the table of a service that knows them."""
 
     def __init__(self) -> None:
-        self.embedded = Embedded()
+        self.sandbox = Sandboxed()
         self.table = Table()
         self.table.declare_indexes(intake.INDEXES)
         kinds = dict.fromkeys(intake.KINDS, (Partition("millrace.resources", 0),))
         self.table.expect(kinds)
-        self.writer = Writer(self.embedded.client(), self.table, now=self.embedded.clock.now)
+        self.writer = Writer(self.sandbox.client(), self.table, now=self.sandbox.clock.now)
         self.carry_out = CarryOut(self.table, self.writer, RuntimeImage())
         self.job = self.have(a_job())
         job_uid = self.job["metadata"]["uid"]
@@ -65,7 +66,7 @@ class Cluster:
         whole = builder.having(
             "metadata", "ownerReferences", value=obj["metadata"].get("ownerReferences", [])
         )
-        return self.embedded.create(whole, api_version)
+        return self.sandbox.create(whole, api_version)
 
     def hide_pod(self, launch: int, *, owner: str = "") -> Obj:
         """A pod that the table does not know."""
@@ -82,22 +83,22 @@ class Cluster:
         return found
 
     def decided(self) -> tuple[Effect, ...]:
-        return decide(self.snapshot(), self.embedded.clock.now(), Timing()).effects
+        return decide(self.snapshot(), self.sandbox.clock.now(), Timing()).effects
 
     async def run(self, effect: Effect, key: Key = PE_KEY) -> str:
         snapshot = intake.snapshot_of(self.table, key)
         return await self.carry_out.run(key, snapshot, effect)
 
     def status(self) -> Obj:
-        pes = self.embedded.kind("ProcessingElement")
-        found = self.embedded.cluster.store.get(pes, "default", "shop-0")
+        pes = self.sandbox.kind("ProcessingElement")
+        found = self.sandbox.cluster.store.get(pes, "default", "shop-0")
         return dict(found.get("status") or {})
 
     def pods(self) -> list[str]:
-        pods = self.embedded.kind("Pod")
+        pods = self.sandbox.kind("Pod")
         return [
             item["metadata"]["name"]
-            for item in self.embedded.cluster.store.list(pods, "default").items
+            for item in self.sandbox.cluster.store.list(pods, "default").items
             if not item["metadata"].get("deletionTimestamp")
         ]
 
@@ -109,7 +110,7 @@ def with_cluster(test: Callable[[Cluster], object]) -> None:
         if asyncio.iscoroutine(outcome):
             await outcome
 
-    run_in_virtual_time(run())
+    run_virtually(run())
 
 
 def test_a_launch_is_one_create_and_one_status_patch() -> None:
@@ -151,7 +152,7 @@ def test_a_refused_pod_is_said_in_the_status_once(code: int) -> None:
     """With the message of the API server; the chassis backs off."""
 
     async def test(cluster: Cluster) -> None:
-        cluster.embedded.faults = lambda method, path: (
+        cluster.sandbox.faults = lambda method, path: (
             Fault(status=code) if (method, path.endswith("/pods")) == ("POST", True) else None
         )
         (create,) = cluster.decided()
@@ -163,7 +164,7 @@ def test_a_refused_pod_is_said_in_the_status_once(code: int) -> None:
         assert status["message"]
         assert "launchCount" not in status
         assert cluster.decided() == (create,)
-        cluster.embedded.faults = lambda _method, _path: None
+        cluster.sandbox.faults = lambda _method, _path: None
         await cluster.run(create)
         (patch,) = cluster.decided()
         await cluster.run(patch)
@@ -214,8 +215,8 @@ def test_the_pods_of_a_job_are_not_deleted_when_the_job_turns_out_to_exist() -> 
         with pytest.raises(Superseded):
             await cluster.run(DeletePodsOfJob("shop", uid), JobKey("default", "shop", uid))
         assert len(cluster.pods()) == 1
-        cluster.embedded.cluster.store.delete(
-            cluster.embedded.kind("Job"), "default", "shop", DeleteOptions()
+        cluster.sandbox.cluster.store.delete(
+            cluster.sandbox.kind("Job"), "default", "shop", DeleteOptions()
         )
         await cluster.run(DeletePodsOfJob("shop", uid), JobKey("default", "shop", uid))
         assert cluster.pods() == []
@@ -231,8 +232,8 @@ def test_a_status_is_not_written_over_one_that_is_newer_than_the_decision() -> N
         await cluster.run(create)
         (patch,) = cluster.decided()
         snapshot = cluster.snapshot()
-        patched = cluster.embedded.cluster.store.patch(
-            cluster.embedded.kind("ProcessingElement"),
+        patched = cluster.sandbox.cluster.store.patch(
+            cluster.sandbox.kind("ProcessingElement"),
             "default",
             "shop-0",
             {"status": {"launchCount": 3}},

@@ -1,4 +1,4 @@
-"""Watch-ingest against an embedded cluster and a log in memory, in virtual time."""
+"""Watch-ingest against a sandboxed cluster and a log in memory, in virtual time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from services.watch_ingest.core.publishing import Ledger, Saying, say_object
 from services.watch_ingest.core.recording import fact_record
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.builders import a_job
-from tests.embedded import Embedded, run_in_virtual_time
+from tests.sandboxed import Sandboxed
+from tests.virtual_time import run_virtually
 
 MERGE = "application/merge-patch+json"
 PREFIX = "millrace"
@@ -35,18 +36,18 @@ PREFIX = "millrace"
 class World:
     """A cluster, a log, and the service that runs between them."""
 
-    embedded: Embedded = field(default_factory=Embedded)
+    sandbox: Sandboxed = field(default_factory=Sandboxed)
 
     def __post_init__(self) -> None:
-        self.log = MemoryLog(now=self.embedded.clock.now)
+        self.log = MemoryLog(now=self.sandbox.clock.now)
         self.runtime = self.new_runtime()
 
     def new_runtime(self, namespaces: tuple[str, ...] = ()) -> Runtime:
         return Runtime(
             service="watch-ingest",
             bus=self.log,
-            kube=self.embedded.client(),
-            clock=self.embedded.clock,
+            kube=self.sandbox.client(),
+            clock=self.sandbox.clock,
             random=random.Random(1),
             new_id=lambda: "one",
             prefix=PREFIX,
@@ -106,7 +107,7 @@ def test_the_first_resync_says_what_exists_and_that_this_is_all() -> None:
 
     async def test() -> None:
         world = World()
-        world.embedded.create(a_job())
+        world.sandbox.create(a_job())
         async with world.speaking() as task:
             said = await world.said()
             assert facts_of(said, "Job") == [(FactType.ADDITION, 1)]
@@ -114,7 +115,7 @@ def test_the_first_resync_says_what_exists_and_that_this_is_all() -> None:
             partitions = {kind: KINDS[kind].topic.partitions for kind in KINDS}
             assert completions(said) == partitions
             assert {each.epoch.cluster_uid for each in said} == {
-                world.embedded.cluster.store.cluster_uid
+                world.sandbox.cluster.store.cluster_uid
             }
             assert world.runtime.probes.is_ready()
             assert await world.committed() == 0
@@ -122,7 +123,7 @@ def test_the_first_resync_says_what_exists_and_that_this_is_all() -> None:
             assert None not in committed.values()
         assert task.exception() is None
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_changes_and_deletions_are_said_as_they_happen() -> None:
@@ -130,9 +131,9 @@ def test_changes_and_deletions_are_said_as_they_happen() -> None:
 
     async def test() -> None:
         world = World()
-        store, jobs = world.embedded.cluster.store, world.embedded.kind("Job")
+        store, jobs = world.sandbox.cluster.store, world.sandbox.kind("Job")
         async with world.speaking():
-            world.embedded.create(a_job())
+            world.sandbox.create(a_job())
             await asyncio.sleep(1)
             store.delete(jobs, "default", "shop", DeleteOptions())
             await asyncio.sleep(1)
@@ -143,7 +144,7 @@ def test_changes_and_deletions_are_said_as_they_happen() -> None:
             (FactType.DELETION, 1),
         ]
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_everything_is_said_again_every_hour_and_compared_every_ten_minutes() -> None:
@@ -151,7 +152,7 @@ def test_everything_is_said_again_every_hour_and_compared_every_ten_minutes() ->
 
     async def test() -> None:
         world = World()
-        world.embedded.create(a_job())
+        world.sandbox.create(a_job())
         async with world.speaking():
             await asyncio.sleep(3300)
             said = await world.said()
@@ -163,7 +164,7 @@ def test_everything_is_said_again_every_hour_and_compared_every_ten_minutes() ->
             assert (FactType.ADDITION, 2) in facts_of(await world.said(), "Job")
             assert await world.committed() >= before_hour
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_an_emptied_log_is_filled_again() -> None:
@@ -171,7 +172,7 @@ def test_an_emptied_log_is_filled_again() -> None:
 
     async def test() -> None:
         world = World()
-        world.embedded.create(a_job())
+        world.sandbox.create(a_job())
         async with world.speaking():
             await world.log.empty()
             assert await world.said() == []
@@ -180,7 +181,7 @@ def test_an_emptied_log_is_filled_again() -> None:
             assert facts_of(said, "Job") == [(FactType.ADDITION, 2)]
             assert len(completions(said)) == len(KINDS)
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_a_new_leader_speaks_in_a_higher_incarnation_than_anything_in_the_log() -> None:
@@ -202,7 +203,7 @@ def test_a_new_leader_speaks_in_a_higher_incarnation_than_anything_in_the_log() 
         async with world.speaking():
             assert await highest_incarnation(world.log, PREFIX) == first + 10_001
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 async def _last(world: World, partition: Partition) -> NewRecord:
@@ -217,18 +218,18 @@ def test_the_loss_of_the_lease_ends_the_service_and_silences_it() -> None:
 
     async def test() -> None:
         world = World()
-        store = world.embedded.cluster.store
+        store = world.sandbox.cluster.store
         async with world.speaking() as task:
             stolen = {"spec": {"holderIdentity": "somebody-else", "acquireTime": None}}
-            store.patch(world.embedded.kind("Lease"), "default", LEASE, stolen, MERGE)
+            store.patch(world.sandbox.kind("Lease"), "default", LEASE, stolen, MERGE)
             await asyncio.sleep(20)
             assert isinstance(task.exception(), LeaseLost)
             before = len(await world.said())
-            world.embedded.create(a_job())
+            world.sandbox.create(a_job())
             await asyncio.sleep(10)
             assert len(await world.said()) == before
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_a_watch_that_breaks_loses_no_change() -> None:
@@ -240,16 +241,16 @@ def test_a_watch_that_breaks_loses_no_change() -> None:
         def cut(_method: str, path: str) -> Fault | None:
             return Fault(cut_after_lines=1) if "watch=1" in path else None
 
-        world.embedded.faults = cut
+        world.sandbox.faults = cut
         async with world.speaking():
             for number in range(5):
-                world.embedded.create(a_job(f"job-{number}"))
+                world.sandbox.create(a_job(f"job-{number}"))
                 await asyncio.sleep(0.2)
             await asyncio.sleep(120)
             said = [e.name for e in await world.said() if isinstance(e, Fact) and e.kind == "Job"]
             assert sorted(set(said)) == [f"job-{number}" for number in range(5)]
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:
@@ -262,14 +263,14 @@ def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:
         def faults(_method: str, _path: str) -> Fault | None:
             return Fault(status=503) if away else None
 
-        world.embedded.faults = faults
+        world.sandbox.faults = faults
         async with world.speaking() as task:
             assert not task.done()
             away = False
             await asyncio.sleep(60)
             assert world.runtime.probes.is_ready()
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_only_the_namespaces_of_the_setting_are_watched() -> None:
@@ -278,19 +279,19 @@ def test_only_the_namespaces_of_the_setting_are_watched() -> None:
     async def test() -> None:
         world = World()
         world.runtime = world.new_runtime(("default", "kube-system"))
-        world.embedded.create(a_job())
-        world.embedded.create(a_job("other").in_namespace("kube-system"))
-        namespaces = world.embedded.kind("Namespace")
+        world.sandbox.create(a_job())
+        world.sandbox.create(a_job("other").in_namespace("kube-system"))
+        namespaces = world.sandbox.kind("Namespace")
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
-        world.embedded.cluster.store.create(namespaces, None, body)
-        world.embedded.create(a_job("hidden").in_namespace("elsewhere"))
+        world.sandbox.cluster.store.create(namespaces, None, body)
+        world.sandbox.create(a_job("hidden").in_namespace("elsewhere"))
         async with world.speaking():
             said = await world.said()
         names = [each.name for each in said if isinstance(each, Fact) and each.kind == "Job"]
         assert sorted(names) == ["other", "shop"]
         assert completions(said)["Job"] == RESOURCES.partitions
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 class _FlakyLog(MemoryLog):
@@ -310,11 +311,11 @@ def test_a_log_that_is_away_for_a_moment_gets_everything_in_order() -> None:
 
     async def test() -> None:
         world = World()
-        world.log = _FlakyLog(now=world.embedded.clock.now)
+        world.log = _FlakyLog(now=world.sandbox.clock.now)
         world.runtime = world.new_runtime()
         async with world.speaking():
             for number in range(20):
-                world.embedded.create(a_job(f"job-{number}"))
+                world.sandbox.create(a_job(f"job-{number}"))
                 await asyncio.sleep(0.01)
             await asyncio.sleep(1)
             versions: dict[str, list[int]] = {}
@@ -325,7 +326,7 @@ def test_a_log_that_is_away_for_a_moment_gets_everything_in_order() -> None:
             assert all(found == sorted(found) for found in versions.values())
             assert world.runtime.metrics.value("watch_ingest_produce_retries_total") == 3
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() -> None:
@@ -341,11 +342,11 @@ def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() ->
 
     async def test() -> None:
         world = World()
-        log = Counting(now=world.embedded.clock.now)
+        log = Counting(now=world.sandbox.clock.now)
         log.batches = []
         await log.ensure_topics({RESOURCES.name(PREFIX): RESOURCES.partitions})
         publisher = Publisher(
-            log, prefix=PREFIX, clock=world.embedded.clock, metrics=world.runtime.metrics
+            log, prefix=PREFIX, clock=world.sandbox.clock, metrics=world.runtime.metrics
         )
         running = asyncio.create_task(publisher.run())
         record = fact_record(_a_saying(), 1.0)
@@ -357,7 +358,7 @@ def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() ->
         running.cancel()
         assert log.batches == [1, 30]
 
-    run_in_virtual_time(test())
+    run_virtually(test())
 
 
 def _a_saying() -> Saying:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 from contracts.bundle_format import pack
-from sandbox.cluster import Cluster, read_definitions
-from sandbox.http.in_process import InProcess
 from sandbox.store.resources import ResourceType
 from services.chassis.clock import LoopClock
-from services.chassis.errors import Transient
-from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.kube import KubeClient
 from services.chassis.memory_log import MemoryLog
 from services.chassis.stage import Decision
 from services.chassis.table import Table
@@ -27,6 +22,7 @@ from services.fusion_backend.adapters.stage import FusionBackend, stage_maker
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.settings import FusionBackendSettings
 from tests.places import ROOT
+from tests.sandboxed import SandboxTransport, kind_of, new_cluster
 
 Obj = dict[str, Any]
 GROUP = "streams.ibm.com"
@@ -34,42 +30,14 @@ KEY = JobKey("default", "shop")
 STEPS_MAX = 50
 
 
-class _Transport:
-    """The sandbox's API as the chassis's transport."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._inner = InProcess(
-            cluster.api,
-            faults=lambda method, path: None,
-            lost=Transient,
-            refused=lambda answer: refusal(Response(answer.status, answer.body, answer.headers)),
-            user_agent="test",
-        )
-
-    async def request(
-        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
-    ) -> Response:
-        answer = await self._inner.request(method, path, body=body, headers=headers)
-        return Response(answer.status, answer.body, answer.headers)
-
-    def stream(
-        self, path: str, *, headers: Mapping[str, str], silence_s: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self._inner.stream(path, headers=headers, silence_s=silence_s)
-
-
 class Api:
     """The sandbox's API with the custom resources, and a stage that talks to it."""
 
     def __init__(self, folder: Path) -> None:
         clock = LoopClock()
-        numbers = itertools.count(1)
-        self.cluster = Cluster(
-            now=lambda: 1_800_000_000.0, new_uid=lambda: f"uid-{next(numbers)}", nodes=2
-        )
-        self.cluster.install(read_definitions(ROOT / "deploy" / "crds"))
+        self.cluster = new_cluster(now=lambda: 1_800_000_000.0, nodes=2)
         self.store = self.cluster.store
-        self.kube = KubeClient(_Transport(self.cluster), "test")
+        self.kube = KubeClient(SandboxTransport(self.cluster), "test")
         self._clock = clock
         self.settings = FusionBackendSettings(
             bundle_root=folder / "root", bundle_store=folder / "store"
@@ -102,11 +70,7 @@ class Api:
 
     def kind(self, plural: str) -> ResourceType:
         """A resource type by its plural."""
-        return next(
-            each
-            for each in self.store.registry.all()
-            if each.plural == plural and each.group in ("", GROUP)
-        )
+        return kind_of(self.store, plural)
 
     def submit(self) -> Obj:
         """Create the Job as a person does, and see it."""
