@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from contracts import labels
+from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry
 from services.fusion_backend.core.children import input_ports
 from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
@@ -26,6 +27,7 @@ from services.fusion_backend.core.snapshot import (
 )
 
 PLANS_KEPT = 2
+_ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,12 @@ class _Search:
 
 
 def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
-    """PEs without a pod object, in any phase, of the content that the plan gives them."""
+    """PEs without a pod object, in any phase, of the content that the plan gives them.
+
+    A PE whose pod came, ended and went has had it: nothing launches it again, so a generation that
+    waited for it would never be complete.
+    """
+    entries = snapshot.of("ProcessingElement")
     return [
         pe.id
         for pe in record.pes
@@ -163,7 +170,16 @@ def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
             annotation(pod, labels.CONTENT_ID) == pe.content_id
             for pod in snapshot.pods.get(pe.id, ())
         )
+        and not _has_ended(entries.get(pe.name), pe.content_id)
     ]
+
+
+def _has_ended(entry: Entry | None, content_id: str) -> bool:
+    """Whether the PE's status says that a launch of this content is over and none is to come."""
+    if entry is None:
+        return False
+    status = entry.data["status"]
+    return status.get("phase") in _ENDED_PHASES and status.get("contentId") == content_id
 
 
 def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
