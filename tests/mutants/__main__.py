@@ -5,6 +5,7 @@ Exit code 1 where a mutant survives or can no longer be planted.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -38,9 +39,15 @@ def survives(mutant: Mutant) -> bool:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
         plant(mutant, copy)
+        corpus = os.environ.get("MILLRACE_CORPUS", str(ROOT / ".." / "shared" / "corpus"))
         command = [sys.executable, "-m", "pytest", "-x", "-q", *mutant.caught_by]
         run = subprocess.run(
-            command, cwd=copy, capture_output=True, timeout=TESTS_MAX_S, check=False
+            command,
+            cwd=copy,
+            env=os.environ | {"MILLRACE_CORPUS": corpus},
+            capture_output=True,
+            timeout=TESTS_MAX_S,
+            check=False,
         )
         # 1: tests ran and some failed. Anything else but 0 means that they did not run.
         if run.returncode not in (0, 1):
@@ -57,7 +64,8 @@ def main() -> int:
         except ValueError as problem:
             outcome = f"CANNOT BE PLANTED: {problem}"
         failed += outcome != "caught"
-        print(f"{outcome:9} {mutant.name}", flush=True)
+        sys.stdout.write(f"{outcome:9} {mutant.name}\n")
+        sys.stdout.flush()
     return 1 if failed else 0
 
 

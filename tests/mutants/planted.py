@@ -1,4 +1,4 @@
-"""Faults that were made, or could be: each is planted in a copy of the project, and tests must fail.
+"""Faults that were made, or could be: planted in a copy of the project, each must fail tests.
 
 A scenario that stays green with the fault it was written for proves nothing. `make mutants` plants
 them one by one; add one for every bug that is found.
@@ -49,7 +49,7 @@ MUTANTS = (
         "a resize patches every PE",
         "services/fusion_backend/core/membership.py",
         '        elif entry.data["spec"].get("contentId") != pe.content_id:\n',
-        '        elif entry.data["metadata"]["labels"][labels.GENERATION] != str(self._generation):\n',
+        "        elif self._generation > 0:\n",
         (_RESIZING,),
     ),
     Mutant(
