@@ -14,7 +14,13 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
 	@echo "creating $(VENV) (about a minute)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements.lock || echo FAILED; } \
+	| { n=0; while read -r word rest; do case $$word in \
+	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$(grep -c == requirements.lock);; \
+	    Installing) printf '\n  installing them\n';; \
+	    FAILED) exit 1;; \
+	    esac; done; }
+	@echo "  installing millrace"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 

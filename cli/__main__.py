@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -18,17 +19,20 @@ from cli.demo import demonstrate
 from cli.failing import Failure
 from cli.following import following
 from cli.live import job_panel, job_table, resize_text
+from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
 
 app = typer.Typer(
     help="Streaming applications on Kubernetes: run, resize and look at them.",
-    epilog="Exit codes: 0 done, 1 refused or failed, 2 misused, 3 nobody answers, 4 timed out.",
+    epilog="Exit codes: 0 done, 1 refused or failed, 2 misused, 3 nobody answers, 4 timed out, "
+    "130 stopped by Ctrl-C, 143 by SIGTERM.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 bundle_app = typer.Typer(help="Make bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
+app.add_typer(real_app, name="real")
 
 Kubeconfig = Annotated[
     Path | None,
@@ -36,21 +40,33 @@ Kubeconfig = Annotated[
 ]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
 Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait at most.")]
+Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
 console = Console()
 WAIT_S = 300.0
 
 
 def _run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
-    """Run a command to its exit code; a Failure becomes one sentence on stderr."""
+    """Run a command to its exit code; a Failure becomes one sentence on stderr.
+
+    SIGTERM ends it as Ctrl-C does: with everything cleaned up.
+    """
+
+    async def until_terminated() -> int | None:
+        task = asyncio.current_task()
+        if task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work()
+
     try:
-        code = asyncio.run(work())
+        code = asyncio.run(until_terminated())
     except Failure as failure:
         print(f"millrace: {failure}", file=sys.stderr)
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+    except asyncio.CancelledError:
+        raise typer.Exit(143) from None
     raise typer.Exit(code or 0)
 
 
@@ -173,8 +189,7 @@ def scale(
         outcome = await jobs.scale(
             cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
         )
-        if outcome is not None:
-            print(resize_text(outcome))
+        print(f"job {job} is asked for {region}" if outcome is None else resize_text(outcome))
 
     _with_cluster(kubeconfig, work)
 

@@ -12,19 +12,21 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 
 from cli.connecting import JOBS, PES, PODS, REGIONS
 from cli.failing import TimedOut
-from cli.live import JobView, job_panel, view_of
+from cli.live import JobView, job_line, job_panel, view_of
 from contracts import labels
 from services.chassis.clock import SystemClock
 from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
 from services.chassis.listing import ListWatch, Watched
 
 REDRAW_S = 0.1
+SAY_S = 1.0
 
 
 @dataclass
@@ -109,7 +111,8 @@ class Follower:
         view = self.view
         if view is None:
             return "The job does not exist."
-        return f"Its phase is {view.phase or 'not set'}: {view.message or 'no message'}."
+        message = (view.message or "no message").rstrip(".")
+        return f"Its phase is {view.phase or 'not set'}: {message}."
 
     async def until_listed(self, timeout_s: float = 30.0) -> None:
         """Everything that exists has been seen once."""
@@ -136,23 +139,51 @@ async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator
 
 @asynccontextmanager
 async def shown(follower: Follower, console: Console) -> AsyncIterator[None]:
-    """Show the job in a live table meanwhile; plain output (no terminal) gets one at the end."""
+    """Show the job in a live table meanwhile.
 
-    def draw() -> object:
+    Plain output (no terminal) gets a line when something changed and the table at the end.
+    """
+
+    def draw(of_view: Callable[[JobView], RenderableType]) -> RenderableType:
         view = follower.view
-        return "the job does not exist yet" if view is None else job_panel(view)
+        return "the job does not exist yet" if view is None else of_view(view)
 
-    with Live(console=console, auto_refresh=False, transient=False) as live:
-
-        async def redraw() -> None:
-            while True:
-                live.update(draw(), refresh=True)  # type: ignore[arg-type]
-                await asyncio.sleep(REDRAW_S)
-
-        task = asyncio.create_task(redraw())
+    # Who waits says what was refused, on stderr; once is enough.
+    panel = partial(job_panel, problems=False)
+    if not console.is_terminal:
+        said: set[str] = set()
         try:
-            yield
+            async with _repeating(lambda: _say_once(console, str(draw(job_line)), said), SAY_S):
+                yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            live.update(draw(), refresh=True)  # type: ignore[arg-type]
+            console.print(draw(panel))
+        return
+    with Live(console=console, auto_refresh=False, transient=False) as live:
+        try:
+            async with _repeating(lambda: live.update(draw(panel), refresh=True), REDRAW_S):
+                yield
+        finally:
+            live.update(draw(panel), refresh=True)
+
+
+def _say_once(console: Console, line: str, said: set[str]) -> None:
+    if line not in said:
+        said.add(line)
+        console.print(line, soft_wrap=True)
+
+
+@asynccontextmanager
+async def _repeating(act: Callable[[], None], every_s: float) -> AsyncIterator[None]:
+    """Act now and then again, until the end of the block."""
+
+    async def repeat() -> None:
+        while True:
+            act()
+            await asyncio.sleep(every_s)
+
+    task = asyncio.create_task(repeat())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

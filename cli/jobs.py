@@ -19,9 +19,8 @@ from rich.console import Console
 from cli.connecting import JOBS, PES, PODS, REGIONS, Cluster
 from cli.failing import Failure, Misused
 from cli.following import Follower, following, shown
-from cli.live import JobView, ResizeOutcome, compare, view_of
+from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
 from contracts import labels
-from contracts.reasons import Reason
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
 from services.chassis.kube import Json, KubeClient
 from services.chassis.listing import Watched, list_all
@@ -56,7 +55,7 @@ def fusion_of(words: str) -> dict[str, Any]:
     if words in ("legacy", "automatic"):
         return {words: True}
     kind, _, count = words.partition("=")
-    if kind == "manual" and count.isdecimal():
+    if kind == "manual" and count.isdecimal() and int(count) >= 1:
         return {"manual": int(count)}
     raise Misused(f"--fusion {words}: say manual=N (N >= 1), legacy or automatic")
 
@@ -260,14 +259,6 @@ async def watch_resize(
     if refused := refusal(after, alias):
         raise Failure(f"the width was refused: {refused}")
     return compare(before, after, end - start)
-
-
-def refusal(view: JobView, alias: str) -> str:
-    """Why the newest width of a region was refused, or nothing."""
-    reason, message = view.region_messages.get(alias, ("", ""))
-    wanted, in_force = view.regions.get(alias, (0, 0))
-    healthy = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZING, Reason.RESIZED)
-    return "" if healthy or wanted == in_force else f"{reason}: {message}"
 
 
 async def jobs_of(kube: KubeClient, namespace: str) -> list[JobView]:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contracts import labels
+from contracts.reasons import Reason
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
@@ -166,7 +167,7 @@ def job_table(jobs: Iterable[JobView]) -> Table:
     """One line a job."""
     table = Table(box=None, pad_edge=False)
     for heading in ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", "MESSAGE"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for job in jobs:
         running = sum(pe.phase == "Running" for pe in job.pes.values())
         table.add_row(
@@ -206,10 +207,20 @@ def pe_table(job: JobView) -> RenderableType:
     return table
 
 
-def job_panel(job: JobView) -> RenderableType:
-    """A job with its regions and its processing elements."""
+def job_panel(job: JobView, *, problems: bool = True) -> RenderableType:
+    """A job with its regions, what was refused of it, and its processing elements."""
+    parts: list[RenderableType] = [job_line(job)]
+    if problems:
+        parts += [Text(problem, style="red") for problem in problems_of(job)]
+    if job.pes:
+        parts.append(pe_table(job))
+    return Group(*parts)
+
+
+def job_line(job: JobView) -> Text:
+    """A job in one line."""
     running = sum(pe.phase == "Running" for pe in job.pes.values())
-    head = Text.assemble(
+    return Text.assemble(
         ("job ", "dim"),
         (job.name, "bold"),
         "  ",
@@ -217,7 +228,21 @@ def job_panel(job: JobView) -> RenderableType:
         f"  {running} of {len(job.pes)} processing elements running  ",
         (regions_text(job), "cyan"),
     )
-    return Group(head, pe_table(job))
+
+
+def problems_of(job: JobView) -> list[str]:
+    """Why the job failed, and why widths that were asked for are not in force."""
+    problems = [f"{job.reason}: {job.message}"] if job.has_failed else []
+    refused = ((alias, refusal(job, alias)) for alias in sorted(job.regions))
+    return problems + [f"{alias}: {why}" for alias, why in refused if why]
+
+
+def refusal(view: JobView, alias: str) -> str:
+    """Why the newest width of a region was refused, or nothing."""
+    reason, message = view.region_messages.get(alias, ("", ""))
+    wanted, in_force = view.regions.get(alias, (0, 0))
+    healthy = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZING, Reason.RESIZED)
+    return "" if healthy or wanted == in_force else f"{reason}: {message}"
 
 
 def resize_text(outcome: ResizeOutcome) -> str:

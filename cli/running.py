@@ -89,7 +89,8 @@ async def running_system(
             plan.write_kubeconfig()
             for name in options.services:
                 _start(plan.service(name), plan, children, tasks, owner)
-            say(f"starting {', '.join(name.replace('_', '-') for name in options.services)}")
+            if options.services:
+                say(f"starting {', '.join(name.replace('_', '-') for name in options.services)}")
             for name in options.services:
                 child = children[name.replace("_", "-")]
                 await _until_ready(f"http://127.0.0.1:{plan.ports[name]}/readyz", child)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from cli.live import compare, job_panel, job_table, resize_text, view_of
 
@@ -92,3 +92,21 @@ def test_tables_show_phases_widths_and_how_many_are_left_out() -> None:
     assert "R=5 (3 in force)" in text
     assert "1 of 100 processing elements running" in text
     assert "… and 60 more" in text
+
+
+def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
+    """Without an empty table of processing elements, and without what is not the newest word."""
+    failed = view_of(job("Failed", reason="UnknownRegion", message="no such region"), [], [], [])
+    assert plain(job_panel(failed)).splitlines()[1:] == ["UnknownRegion: no such region"]
+    refused = view_of(job(), [region(9, 2, "WidthRefused", "too wide")], [pe(0)], [pod(0)])
+    assert "R: WidthRefused: too wide" in plain(job_panel(refused))
+    resizing = view_of(job(), [region(9, 2, "Resizing", "to 9")], [pe(0)], [pod(0)])
+    assert "to 9" not in plain(job_panel(resizing))
+
+
+def plain(shown: RenderableType) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(shown)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()

@@ -44,7 +44,7 @@ def test_fusion_is_said_in_one_word() -> None:
     assert fusion_of("manual=3") == {"manual": 3}
     assert fusion_of("legacy") == {"legacy": True}
     assert fusion_of("automatic") == {"automatic": True}
-    for words in ("manual", "manual=", "manual=x", "greedy"):
+    for words in ("manual", "manual=", "manual=x", "manual=0", "greedy"):
         with pytest.raises(Misused, match="say manual=N"):
             fusion_of(words)
 
