@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test mutants demo bench generate lock clean
+.PHONY: help venv check test mutants demo bench real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,15 @@ demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--ke
 
 bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100"
 	$(BIN)/python -m loadtest $(ARGS)
+
+real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR"
+	@$(BIN)/millrace real up $(ARGS)
+
+real-status: venv  ## what of the real pair runs; its last line is for eval
+	@$(BIN)/millrace real status $(ARGS)
+
+real-down: venv  ## end the real pair and remove its folder
+	@$(BIN)/millrace real down $(ARGS)
 
 generate: venv  ## write the generated files (CRDs, diagrams) anew
 	$(BIN)/python -m deploy.generating

@@ -1,0 +1,142 @@
+"""`millrace real up|status|down`: stdout has one line, for `eval`; all else goes to stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cli.failing import Failure, Misused
+from cli.real.building import cache_folder
+from cli.real.pair import PairOptions, PartStatus, pair_down, pair_status, pair_up
+from cli.real.pins import read_pins
+from cli.real.progress import Progress
+
+real_app = typer.Typer(
+    help="Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
+    no_args_is_help=True,
+)
+State = Annotated[
+    Path | None, typer.Option(help="The folder of the pair; default: ~/.cache/millrace/pair.")
+]
+BROKER_COUNTS = (1, 3)
+
+
+def _run(work: Callable[[], Coroutine[Any, Any, int]]) -> None:
+    """Run to an exit code; SIGTERM interrupts like Ctrl-C, so that nothing half-up stays."""
+
+    async def interruptible() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work()
+
+    try:
+        if sys.platform != "linux":
+            raise Misused(
+                "the real pair needs Linux; elsewhere set MILLRACE_KUBECONFIG and "
+                "MILLRACE_BOOTSTRAP_SERVERS to a cluster and brokers of yours."
+            )
+        code = asyncio.run(interruptible())
+    except Failure as failure:
+        print(f"millrace: {failure}", file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except asyncio.CancelledError:
+        raise typer.Exit(143) from None
+    raise typer.Exit(code)
+
+
+@real_app.command()
+def up(
+    brokers: Annotated[int, typer.Option(help="Kafka brokers: 1 or 3.")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, max=1000, help="Nodes of the cluster.")] = 4,
+    state: State = None,
+) -> None:
+    """Bring the pair up; a healthy one is kept. Prints KUBECONFIG=… BOOTSTRAP_SERVERS=…
+
+    With MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS set, those are checked and used.
+    """
+
+    async def work() -> int:
+        if brokers not in BROKER_COUNTS:
+            raise Misused(f"--brokers {brokers}: 1 or 3.")
+        began_s = time.monotonic()
+        with Progress() as progress:
+            pair = await pair_up(PairOptions(state, brokers, nodes), progress)
+            progress.say(f"up after {time.monotonic() - began_s:.1f} s")
+            if pair.folder is not None:
+                kubectl = cache_folder() / read_pins().digest / "bin" / "kubectl"
+                progress.say(f"its kubectl: {kubectl}")
+        print(pair.line, flush=True)
+        return 0
+
+    _run(work)
+
+
+@real_app.command()
+def status(state: State = None) -> None:
+    """Show the parts of the pair; ends with 0 when all are healthy, else with 1."""
+
+    async def work() -> int:
+        pair, parts = await pair_status(PairOptions(state))
+        if pair is None:
+            print("There is no pair. `millrace real up` brings one up.", file=sys.stderr)
+            return 1
+        Console(stderr=True).print(status_table(parts, time.time()))
+        print(pair.line, flush=True)
+        return 1 if any(part.problem for part in parts) else 0
+
+    _run(work)
+
+
+@real_app.command()
+def down(state: State = None) -> None:
+    """End every process of the pair and remove its folder."""
+
+    async def work() -> int:
+        with Progress() as progress:
+            was_there = await pair_down(PairOptions(state), progress)
+            progress.say("down" if was_there else "there was no pair")
+        return 0
+
+    _run(work)
+
+
+def status_table(parts: Sequence[PartStatus], now_s: float) -> Table:
+    """One line a part, and the sum of memory below."""
+    total = sum(part.resident_bytes for part in parts)
+    table = Table(show_footer=total > 0)
+    table.add_column("part", footer="all")
+    table.add_column("pid", justify="right")
+    table.add_column("port", justify="right")
+    table.add_column("version")
+    table.add_column("memory", justify="right", footer=_megabytes(total))
+    table.add_column("since")
+    table.add_column("health")
+    for part in parts:
+        began = datetime.fromtimestamp(now_s - part.age_s).astimezone()
+        table.add_row(
+            part.name,
+            str(part.pid or ""),
+            str(part.port or ""),
+            part.version,
+            _megabytes(part.resident_bytes),
+            began.strftime("%H:%M:%S") if part.pid else "",
+            part.problem or "healthy",
+        )
+    return table
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB" if size else ""

@@ -1,0 +1,150 @@
+"""The files that the parts read: credentials, kubeconfigs, Kafka's properties.
+
+Pure but for `write_*`, which put them where `parts.py` says. The API server signs its own
+certificate; its file holds the authority as well, so that every kubeconfig can name it and nobody
+has to skip the check.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, KWOK, SCHEDULER, broker_names
+from cli.real.state import PairFolder, PairPlan, write_private
+
+MASTERS = "system:masters"
+# Who may come in: name of the kubeconfig → user, groups.
+USERS: Mapping[str, tuple[str, str]] = {
+    "admin": ("admin", MASTERS),
+    CONTROLLER_MANAGER: ("system:kube-controller-manager", ""),
+    SCHEDULER: ("system:kube-scheduler", ""),
+    KWOK: ("kwok", MASTERS),
+}
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+_P256_BYTES = 32
+_P256_OID = bytes.fromhex("06082a8648ce3d030107")
+LOG4J = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %m (%c{1})%n
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+def write_credentials(folder: PairFolder) -> None:
+    """The service accounts' key and everybody's token, before the API server starts."""
+    scalar = secrets.randbelow(P256_ORDER - 1) + 1
+    write_private(folder.kube / "service-account.key", signing_key(scalar))
+    tokens = {name: secrets.token_urlsafe(32) for name in USERS}
+    write_private(folder.kube / "tokens.csv", token_file(tokens))
+
+
+def write_kubeconfigs(folder: PairFolder, plan: PairPlan) -> None:
+    """Everybody's kubeconfig, when the API server has signed its certificate."""
+    authority = certificate_of(folder, API_SERVER).read_bytes()
+    tokens = _tokens(folder)
+    server = f"https://{plan.address(API_SERVER)}"
+    for name, token in tokens.items():
+        text = kubeconfig(server, authority, USERS[name][0], token)
+        path = folder.kubeconfig if name == "admin" else folder.kube / f"{name}.kubeconfig"
+        write_private(path, text)
+
+
+def write_broker_files(folder: PairFolder, plan: PairPlan) -> None:
+    """What the brokers read."""
+    (folder.path / "log4j2.properties").write_text(LOG4J)
+    for name in broker_names(plan):
+        own = folder.path / name
+        own.mkdir(mode=0o700, exist_ok=True)
+        (own / "server.properties").write_text(broker_properties(plan, folder.path, name))
+
+
+def certificate_of(folder: PairFolder, part: str) -> Path:
+    """The certificate that a part has signed for itself."""
+    # Each calls the pair of files as it calls itself; the API server, `apiserver`.
+    name = "apiserver" if part == API_SERVER else part
+    return folder.kube / part / f"{name}.crt"
+
+
+def _tokens(folder: PairFolder) -> dict[str, str]:
+    lines = (folder.kube / "tokens.csv").read_text().splitlines()
+    by_user = {fields[1]: fields[0] for fields in (line.split(",") for line in lines)}
+    return {name: by_user[user] for name, (user, _) in USERS.items()}
+
+
+def token_file(tokens: Mapping[str, str]) -> str:
+    """The API server's --token-auth-file: token, user, uid, groups."""
+    rows = [f'{tokens[name]},{user},{name},"{group}"' for name, (user, group) in USERS.items()]
+    return "\n".join(rows) + "\n"
+
+
+def kubeconfig(server: str, authority: bytes, user: str, token: str) -> str:
+    """A kubeconfig with one context, which trusts this authority only."""
+    encoded = base64.b64encode(authority).decode()
+    config: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": "real", "cluster": {"server": server, "certificate-authority-data": encoded}}
+        ],
+        "users": [{"name": user, "user": {"token": token}}],
+        "contexts": [
+            {"name": "real", "context": {"cluster": "real", "user": user, "namespace": "default"}}
+        ],
+        "current-context": "real",
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def signing_key(scalar: int) -> str:
+    """An EC private key (RFC 5915, P-256) as PEM; the public half follows from it."""
+    secret = scalar.to_bytes(_P256_BYTES, "big")
+    version, octets = b"\x02\x01\x01", b"\x04\x20" + secret
+    parameters = bytes([0xA0, len(_P256_OID)]) + _P256_OID
+    body = version + octets + parameters
+    encoded = base64.b64encode(bytes([0x30, len(body)]) + body).decode()
+    lines = [encoded[start : start + 64] for start in range(0, len(encoded), 64)]
+    return "\n".join(["-----BEGIN EC PRIVATE KEY-----", *lines, "-----END EC PRIVATE KEY-----", ""])
+
+
+def broker_properties(plan: PairPlan, folder: Path, name: str) -> str:
+    """server.properties of a broker that is also a controller."""
+    voters = [
+        f"{number}@{plan.address(f'{broker}-controller')}"
+        for number, broker in enumerate(broker_names(plan), 1)
+    ]
+    copies = min(plan.brokers, 3)
+    properties = {
+        "process.roles": "broker,controller",
+        "node.id": broker_names(plan).index(name) + 1,
+        "controller.quorum.voters": ",".join(voters),
+        "listeners": f"PLAINTEXT://{plan.address(name)},"
+        f"CONTROLLER://{plan.address(f'{name}-controller')}",
+        "advertised.listeners": f"PLAINTEXT://{plan.address(name)}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": folder / name / "data",
+        # A topic that nobody declared is a mistake, not a wish.
+        "auto.create.topics.enable": "false",
+        "num.partitions": 1,
+        "default.replication.factor": copies,
+        "min.insync.replicas": max(1, copies - 1),
+        "offsets.topic.replication.factor": copies,
+        "offsets.topic.num.partitions": 8,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": max(1, copies - 1),
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.min.isr": max(1, copies - 1),
+        # Tests do not wait for members that never come.
+        "group.initial.rebalance.delay.ms": 0,
+    }
+    return "".join(f"{key}={value}\n" for key, value in properties.items())

@@ -1,0 +1,141 @@
+"""Starting and stopping the parts of a pair, one or all, and their data.
+
+1. Brokers beside everything else. 2. etcd, then the API server, which signs its certificate.
+3. With that certificate the kubeconfigs, then all who follow the API server.
+They stop the other way round. What a part looks like is `parts.py`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import socket
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from cli.failing import Failure
+from cli.real.files import write_broker_files, write_credentials, write_kubeconfigs
+from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names, format_command, parts_of
+from cli.real.probing import problem_of, until
+from cli.real.processes import ProcessId, marked, spawn, stop
+from cli.real.state import PairFolder, PairPlan
+
+READY_TIMEOUT_S = 120.0  # 15 s on a machine with nothing else to do
+FORMAT_TIMEOUT_S = 60.0
+# Below the ports that systems give to outgoing connections: a part that is stopped and started
+# again wants its port back, and nobody may have been given it in between.
+PORTS = range(20_000, 32_000)
+PORT_TRIES_MAX = 1000
+
+
+def free_ports(count: int, draw: random.Random) -> list[int]:
+    """Different ports on loopback that nobody listens on."""
+    found: list[int] = []
+    for _ in range(PORT_TRIES_MAX):
+        port = draw.choice(PORTS)
+        if port not in found and _is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise Failure(f"no {count} free ports among {PORTS.start}–{PORTS.stop - 1} on 127.0.0.1")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+async def start_all(folder: PairFolder, plan: PairPlan) -> None:
+    """Start every part of a new pair, and wait until each answers."""
+    write_credentials(folder)
+    write_broker_files(folder, plan)
+    await together(_start_kubernetes(folder, plan), _start_kafka(folder, plan))
+
+
+async def _start_kubernetes(folder: PairFolder, plan: PairPlan) -> None:
+    await start_part(folder, plan, ETCD)
+    await start_part(folder, plan, API_SERVER)
+    write_kubeconfigs(folder, plan)
+    await together(*(start_part(folder, plan, name) for name in FOLLOWERS))
+
+
+async def _start_kafka(folder: PairFolder, plan: PairPlan) -> None:
+    names = broker_names(plan)
+    await together(*(format_broker(folder, plan, name) for name in names))
+    await together(*(start_part(folder, plan, name) for name in names))
+
+
+async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId:
+    """Start one part and wait until it answers; raises Failure with the end of its log."""
+    part = parts_of(plan, folder.path)[name]
+    process = spawn(part.command, folder.log(name), marker=str(folder.path))
+    if process is not None:
+        folder.remember(name, process)
+
+    async def problem() -> str:
+        if folder.running(name) is None:
+            raise Failure(f"{name} ended; the end of its log:\n{folder.log_end(name)}")
+        return await problem_of(folder, plan, name)
+
+    def log_end() -> str:
+        return f"; the end of its log ({folder.log(name)}):\n{folder.log_end(name)}"
+
+    await until(problem, f"{name} is not ready", READY_TIMEOUT_S, log_end)
+    assert process is not None  # or `problem` would have raised
+    return process
+
+
+async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
+    """Prepare the empty folder of a broker."""
+    with folder.log(name).open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            *format_command(plan, folder.path, name), stdout=log, stderr=log
+        )
+        try:
+            async with asyncio.timeout(FORMAT_TIMEOUT_S):
+                code = await process.wait()
+        except TimeoutError:
+            code = -1
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    if code:
+        raise Failure(f"{name} could not be formatted:\n{folder.log_end(name)}")
+
+
+async def empty_part(folder: PairFolder, plan: PairPlan, name: str) -> None:
+    """Throw away the data of etcd or of a broker that does not run."""
+    if folder.running(name):
+        raise Failure(f"{name} runs: stop it before its data is thrown away")
+    if name == ETCD:
+        shutil.rmtree(folder.path / ETCD, ignore_errors=True)
+        return
+    shutil.rmtree(folder.path / name / "data", ignore_errors=True)
+    await format_broker(folder, plan, name)
+
+
+def stop_all(folder: PairFolder) -> None:
+    """End every process of the pair, those nobody remembers as well. Blocks."""
+    plan = folder.plan()
+    if plan is not None:
+        brokers = broker_names(plan)
+        for names in (FOLLOWERS, (API_SERVER,), (ETCD, *brokers)):
+            stop(process for process in map(folder.running, names) if process)
+    stop(marked(str(folder.path)))
+
+
+async def together(*work: Coroutine[Any, Any, Any]) -> None:
+    """Do everything at once; where one fails, the others are cancelled and it is raised."""
+    tasks: Sequence[asyncio.Task[Any]] = [asyncio.ensure_future(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

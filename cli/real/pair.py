@@ -1,0 +1,263 @@
+"""The real pair as a whole: up, status, down, and one part stopped, started or emptied.
+
+    pair = await pair_up(PairOptions(), progress)     # pair.kubeconfig, pair.bootstrap_servers
+    async with running_pair(PairOptions(state=tmp), progress) as pair: …      # down at the end
+
+`up` is idempotent: a healthy pair is kept, anything else in the folder is ended and replaced. With
+MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS set, nothing is started or stopped: that cluster
+and those brokers are checked and used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shlex
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.failing import CannotReach, Failure, Misused
+from cli.real import launching
+from cli.real.building import Build, build_of, cache_folder
+from cli.real.furnishing import cluster_version, furnish, furnish_definitions
+from cli.real.parts import parts_of, port_names
+from cli.real.pins import Pins, read_pins
+from cli.real.probing import kafka_problem, problem_of
+from cli.real.processes import ProcessId, age_s, resident_bytes, stop
+from cli.real.progress import Progress
+from cli.real.state import PairFolder, PairPlan, locked
+from services.chassis.errors import ChassisError
+
+KUBECONFIG_SETTING = "MILLRACE_KUBECONFIG"
+BROKERS_SETTING = "MILLRACE_BOOTSTRAP_SERVERS"
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """What was asked for; `state` None means the usual folder."""
+
+    state: Path | None = None
+    brokers: int = 1
+    nodes: int = 4
+
+    @property
+    def folder(self) -> PairFolder:
+        """The folder of the pair."""
+        return PairFolder(self.state or cache_folder() / "pair")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pair that answers; `folder` is None where it is not ours."""
+
+    kubeconfig: Path
+    bootstrap_servers: str
+    folder: PairFolder | None = None
+
+    @property
+    def line(self) -> str:
+        """For `eval`."""
+        kubeconfig = shlex.quote(str(self.kubeconfig))
+        return f"KUBECONFIG={kubeconfig} BOOTSTRAP_SERVERS={shlex.quote(self.bootstrap_servers)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """A line of `status`; a problem means that it is not healthy."""
+
+    name: str
+    port: int
+    version: str
+    problem: str
+    pid: int | None = None
+    resident_bytes: int = 0
+    age_s: float = 0.0
+
+
+def existing_pair(environment: Mapping[str, str]) -> Pair | None:
+    """The cluster and the brokers that the settings name instead. Raises Misused."""
+    kubeconfig = environment.get(KUBECONFIG_SETTING, "")
+    brokers = environment.get(BROKERS_SETTING, "")
+    if not kubeconfig and not brokers:
+        return None
+    if not (kubeconfig and brokers):
+        raise Misused(f"set both {KUBECONFIG_SETTING} and {BROKERS_SETTING}, or neither of them.")
+    if not Path(kubeconfig).is_file():
+        raise Misused(f"{KUBECONFIG_SETTING}: there is no file {kubeconfig}.")
+    if not all(":" in broker for broker in brokers.split(",")):
+        raise Misused(f"{BROKERS_SETTING}: {brokers} is not HOST:PORT[,HOST:PORT…].")
+    return Pair(Path(kubeconfig), brokers)
+
+
+async def pair_up(options: PairOptions, progress: Progress) -> Pair:
+    """Bring the pair up, or find it up. Raises Misused, Failure, TimedOut, CannotReach."""
+    existing = existing_pair(os.environ)
+    if existing is not None:
+        await _existing_status(existing)
+        await furnish_definitions(existing.kubeconfig)
+        return existing
+    pins = read_pins()
+    build = await build_of(pins, progress)
+    folder = options.folder
+    async with locked(folder.path, progress.say):
+        folder.check_is_ours()
+        if not await _is_usable(folder, options, pins):
+            await asyncio.to_thread(launching.stop_all, folder)
+            folder.remove()
+            await _start(folder, new_plan(options, pins, build), progress)
+        with progress.step("CRDs and nodes", total=None):
+            await furnish(folder.kubeconfig, nodes=options.nodes)
+        return _pair_of(folder)
+
+
+async def _is_usable(folder: PairFolder, options: PairOptions, pins: Pins) -> bool:
+    plan = folder.plan()
+    if plan is None or plan.digest != pins.digest:
+        return False
+    if any(status.problem for status in await _statuses(folder, plan, pins)):
+        return False
+    if plan.brokers != options.brokers:
+        raise Misused(
+            f"a healthy pair with --brokers {plan.brokers} runs in {folder.path}: "
+            "end it with `millrace real down`, or say another --state."
+        )
+    return True
+
+
+async def _start(folder: PairFolder, plan: PairPlan, progress: Progress) -> None:
+    """Start everything, or leave nothing running; logs are kept where a part failed."""
+    folder.prepare(plan)
+    try:
+        with progress.step("etcd, Kubernetes, Kafka: start", total=None):
+            await launching.start_all(folder, plan)
+    except Failure:
+        launching.stop_all(folder)
+        raise
+    except BaseException:  # interrupted
+        launching.stop_all(folder)
+        folder.remove()
+        raise
+
+
+def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
+    """A plan with ports that are free now."""
+    names = port_names(options.brokers)
+    # Not a secret: two commands that draw at once should not draw the same.
+    ports = launching.free_ports(len(names), random.SystemRandom())
+    return PairPlan(
+        digest=pins.digest,
+        build=str(build.folder),
+        java=build.java,
+        brokers=options.brokers,
+        ports=dict(zip(names, ports, strict=True)),
+        cluster_id=urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
+    )
+
+
+async def pair_down(options: PairOptions, progress: Progress) -> bool:
+    """End the pair and remove its folder; False where there was nothing to end."""
+    folder = options.folder
+    async with locked(folder.path, progress.say):
+        folder.check_is_ours()
+        was_there = folder.path.exists()
+        await asyncio.to_thread(launching.stop_all, folder)
+        folder.remove()
+        return was_there
+
+
+async def pair_status(options: PairOptions) -> tuple[Pair | None, list[PartStatus]]:
+    """The pair, if it is or was there, and every part of it."""
+    existing = existing_pair(os.environ)
+    if existing is not None:
+        return existing, await _existing_status(existing)
+    folder = options.folder
+    plan = folder.plan()
+    if plan is None:
+        return None, []
+    return _pair_of(folder), await _statuses(folder, plan, read_pins())
+
+
+@asynccontextmanager
+async def running_pair(options: PairOptions, progress: Progress) -> AsyncIterator[Pair]:
+    """A pair that is up inside of the block; one that is not ours stays as it is."""
+    pair = await pair_up(options, progress)
+    try:
+        yield pair
+    finally:
+        if pair.folder is not None:
+            await pair_down(options, progress)
+
+
+async def stop_part(pair: Pair, name: str, *, grace_s: float = 8.0) -> None:
+    """End one part: SIGTERM, and SIGKILL after a grace; with no grace almost at once."""
+    process = part_process(pair, name)
+    if process is not None:
+        await asyncio.to_thread(stop, [process], grace_s=grace_s)
+
+
+async def start_part(pair: Pair, name: str) -> None:
+    """Start one part again, with its data and its port, and wait until it answers."""
+    folder, plan = _own(pair)
+    await launching.start_part(folder, plan, name)
+
+
+async def empty_part(pair: Pair, name: str) -> None:
+    """Throw away the data of etcd or of a broker that is stopped.
+
+    After etcd, the API server and all who follow it have to be started again, and `furnish`ed.
+    """
+    folder, plan = _own(pair)
+    await launching.empty_part(folder, plan, name)
+
+
+def part_process(pair: Pair, name: str) -> ProcessId | None:
+    """The process of a part, for signals; None where it does not run."""
+    return _own(pair)[0].running(name)
+
+
+def _own(pair: Pair) -> tuple[PairFolder, PairPlan]:
+    plan = pair.folder.plan() if pair.folder else None
+    if pair.folder is None or plan is None:
+        raise Misused("only the parts of a pair that we started can be stopped and started")
+    return pair.folder, plan
+
+
+def _pair_of(folder: PairFolder) -> Pair:
+    plan = folder.plan()
+    assert plan is not None  # written before anything was started
+    return Pair(folder.kubeconfig, plan.bootstrap_servers, folder)
+
+
+async def _statuses(folder: PairFolder, plan: PairPlan, pins: Pins) -> list[PartStatus]:
+    parts = parts_of(plan, folder.path).values()
+    problems = await asyncio.gather(*(problem_of(folder, plan, part.name) for part in parts))
+    found = []
+    for part, problem in zip(parts, problems, strict=True):
+        version = pins.versions[part.product]
+        process = folder.running(part.name)
+        if process is None:
+            found.append(PartStatus(part.name, part.port, version, problem or "does not run"))
+            continue
+        memory, age = resident_bytes(process), age_s(process)
+        found.append(PartStatus(part.name, part.port, version, problem, process.pid, memory, age))
+    return found
+
+
+async def _existing_status(pair: Pair) -> list[PartStatus]:
+    """Raises CannotReach where the cluster or a broker does not answer."""
+    try:
+        version = await cluster_version(pair.kubeconfig)
+    except (ChassisError, Failure) as problem:
+        raise CannotReach(f"the cluster of {pair.kubeconfig} does not answer: {problem}") from None
+    found = [PartStatus("Kubernetes", 0, version.removeprefix("v"), "")]
+    for address in pair.bootstrap_servers.split(","):
+        silence = await kafka_problem(address, 1)
+        if silence:
+            raise CannotReach(f"the broker {address} {silence}")
+        found.append(PartStatus("Kafka", int(address.rpartition(":")[2]), "", ""))
+    return found

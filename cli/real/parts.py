@@ -1,0 +1,173 @@
+"""Which processes a pair has, and their command lines. Pure: paths and ports come from the plan.
+
+The order of a start and its waiting is `pair.py`'s business; the files that are named here are
+written by `files.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.real.pins import STAGES
+from cli.real.state import PairPlan
+
+ETCD = "etcd"
+API_SERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+SCHEDULER = "kube-scheduler"
+KWOK = "kwok"
+# Stopped in this order: what writes to the API first, the brokers with etcd.
+FOLLOWERS = (KWOK, SCHEDULER, CONTROLLER_MANAGER)
+HEAP_MB_MAX = 512
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One process: its command, the port that answers for it, and whose version it has."""
+
+    name: str
+    command: tuple[str, ...]
+    port: int
+    product: str  # a name of Pins.versions
+
+
+def broker_name(number: int) -> str:
+    """The name of a broker, counted from 1."""
+    return f"kafka-{number}"
+
+
+def broker_names(plan: PairPlan) -> tuple[str, ...]:
+    """The names of all brokers."""
+    return tuple(broker_name(number) for number in range(1, plan.brokers + 1))
+
+
+def port_names(brokers: int) -> tuple[str, ...]:
+    """Every port that a pair needs, by name."""
+    kube = (ETCD, "etcd-peer", API_SERVER, CONTROLLER_MANAGER, SCHEDULER, KWOK)
+    names = [broker_name(number) for number in range(1, brokers + 1)]
+    return (*kube, *names, *(f"{name}-controller" for name in names))
+
+
+def parts_of(plan: PairPlan, folder: Path) -> Mapping[str, Part]:
+    """Every part of the pair, by name."""
+    parts = [
+        _etcd(plan, folder),
+        _api_server(plan, folder),
+        _controller_manager(plan, folder),
+        _scheduler(plan, folder),
+        _kwok(plan, folder),
+        *(_broker(plan, folder, name) for name in broker_names(plan)),
+    ]
+    return {part.name: part for part in parts}
+
+
+def _program(plan: PairPlan, name: str) -> str:
+    return str(Path(plan.build) / "bin" / name)
+
+
+def _etcd(plan: PairPlan, folder: Path) -> Part:
+    client = f"http://{plan.address(ETCD)}"
+    peer = f"http://{plan.address('etcd-peer')}"
+    command = (
+        _program(plan, "server"),
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",  # tests outlive a crash of a process, not one of the machine
+        "--log-level=warn",
+    )
+    return Part(ETCD, command, plan.ports[ETCD], "etcd")
+
+
+def _api_server(plan: PairPlan, folder: Path) -> Part:
+    key = folder / "kube" / "service-account.key"
+    command = (
+        _program(plan, API_SERVER),
+        f"--etcd-servers=http://{plan.address(ETCD)}",
+        "--bind-address=127.0.0.1",
+        # Said, or it asks the machine for an address that is not loopback.
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={plan.ports[API_SERVER]}",
+        f"--cert-dir={folder / 'kube' / API_SERVER}",
+        "--endpoint-reconciler-type=none",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        f"--service-account-issuer={ISSUER}",
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={folder / 'kube' / 'tokens.csv'}",
+        "--profiling=false",
+    )
+    return Part(API_SERVER, command, plan.ports[API_SERVER], "kubernetes")
+
+
+def _controller_manager(plan: PairPlan, folder: Path) -> Part:
+    kubeconfig = folder / "kube" / f"{CONTROLLER_MANAGER}.kubeconfig"
+    command = (
+        _program(plan, CONTROLLER_MANAGER),
+        *_secure(plan, folder, CONTROLLER_MANAGER, kubeconfig),
+        f"--service-account-private-key-file={folder / 'kube' / 'service-account.key'}",
+        "--use-service-account-credentials",
+    )
+    return Part(CONTROLLER_MANAGER, command, plan.ports[CONTROLLER_MANAGER], "kubernetes")
+
+
+def _scheduler(plan: PairPlan, folder: Path) -> Part:
+    kubeconfig = folder / "kube" / f"{SCHEDULER}.kubeconfig"
+    command = (_program(plan, SCHEDULER), *_secure(plan, folder, SCHEDULER, kubeconfig))
+    return Part(SCHEDULER, command, plan.ports[SCHEDULER], "kubernetes")
+
+
+def _secure(plan: PairPlan, folder: Path, name: str, kubeconfig: Path) -> tuple[str, ...]:
+    return (
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={plan.ports[name]}",
+        f"--cert-dir={folder / 'kube' / name}",
+        "--leader-elect=false",  # nobody else is there, and a paused one may not end itself
+        "--profiling=false",
+    )
+
+
+def _kwok(plan: PairPlan, folder: Path) -> Part:
+    command = (
+        _program(plan, KWOK),
+        f"--kubeconfig={folder / 'kube' / 'kwok.kubeconfig'}",
+        f"--server-address={plan.address(KWOK)}",
+        *(f"--config={file}" for file in sorted(STAGES.glob("*.yaml"))),
+    )
+    return Part(KWOK, command, plan.ports[KWOK], "kwok")
+
+
+def _broker(plan: PairPlan, folder: Path, name: str) -> Part:
+    own = folder / name
+    command = (*java_command(plan, folder), "kafka.Kafka", str(own / "server.properties"))
+    return Part(name, command, plan.ports[name], "kafka")
+
+
+def java_command(plan: PairPlan, folder: Path) -> tuple[str, ...]:
+    """java with Kafka's jars, its log on stdout, and nothing of it outside the folder."""
+    return (
+        plan.java,
+        f"-Xmx{HEAP_MB_MAX}m",
+        f"-Djava.io.tmpdir={folder / 'tmp'}",
+        f"-XX:ErrorFile={folder / 'logs'}/java-%p.log",
+        f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
+        "-cp",
+        f"{Path(plan.build) / 'libs'}/*",
+    )
+
+
+def format_command(plan: PairPlan, folder: Path, name: str) -> tuple[str, ...]:
+    """What a broker's folder needs before its first start."""
+    properties = str(folder / name / "server.properties")
+    tool = ("kafka.tools.StorageTool", "format", "-t", plan.cluster_id, "-c", properties)
+    return (*java_command(plan, folder), *tool)

@@ -1,0 +1,122 @@
+"""Whether a part answers. Every probe has a time limit, and says in words what is wrong.
+
+An empty problem means healthy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+
+import aiohttp
+
+from cli.failing import TimedOut
+from cli.real.files import certificate_of
+from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK, SCHEDULER
+from cli.real.state import PairFolder, PairPlan
+
+PROBE_TIMEOUT_S = 3.0
+POLL_S = 0.1
+ANSWER_BYTES_MAX = 1 << 20
+HEALTHY = ""
+_METADATA, _METADATA_VERSION = 3, 1
+_PATHS = {
+    ETCD: "/health",
+    API_SERVER: "/readyz",
+    CONTROLLER_MANAGER: "/healthz",
+    SCHEDULER: "/readyz",
+    KWOK: "/healthz",
+}
+
+
+async def problem_of(folder: PairFolder, plan: PairPlan, part: str) -> str:
+    """What is wrong with a part of the pair."""
+    if folder.running(part) is None:
+        return "does not run"
+    address = plan.address(part)
+    if part not in _PATHS:
+        return await kafka_problem(address, plan.brokers)
+    if part in (ETCD, KWOK):
+        return await http_problem(f"http://{address}{_PATHS[part]}", None)
+    try:
+        # These sign their own certificates, each a moment after its start.
+        trust = ssl.create_default_context(cafile=str(certificate_of(folder, part)))
+    except (OSError, ssl.SSLError):
+        return "has no certificate yet"
+    return await http_problem(f"https://{address}{_PATHS[part]}", trust)
+
+
+async def http_problem(url: str, trust: ssl.SSLContext | None) -> str:
+    """What is wrong with a health page."""
+    limit = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limit) as session,
+            session.get(url, ssl=trust or True) as response,
+        ):
+            body = await response.text()
+            return HEALTHY if response.status == 200 else f"answers {response.status}: {body[:200]}"
+    except TimeoutError:
+        return f"does not answer in {PROBE_TIMEOUT_S:g} s"
+    except aiohttp.ClientError as problem:
+        return f"does not answer: {problem}"
+
+
+async def kafka_problem(address: str, brokers_min: int) -> str:
+    """What is wrong with a broker, which has to know of so many."""
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            known = await _known_brokers(address)
+    except TimeoutError:
+        return f"does not answer in {PROBE_TIMEOUT_S:g} s"
+    except (OSError, EOFError, ValueError, struct.error) as problem:
+        return f"does not answer as a broker: {problem}"
+    return HEALTHY if known >= brokers_min else f"knows {known} of {brokers_min} brokers"
+
+
+async def _known_brokers(address: str) -> int:
+    """Ask one broker for the cluster's metadata, without topics."""
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=ANSWER_BYTES_MAX)
+    try:
+        writer.write(metadata_request(correlation=1))
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        if not 8 <= size <= ANSWER_BYTES_MAX:
+            raise ValueError(f"an answer of {size} bytes")
+        return broker_count(await reader.readexactly(size), correlation=1)
+    finally:
+        writer.close()
+
+
+def metadata_request(*, correlation: int) -> bytes:
+    """Kafka's Metadata request with an empty list of topics, its length in front."""
+    client = b"millrace"
+    header = struct.pack(">hhih", _METADATA, _METADATA_VERSION, correlation, len(client)) + client
+    body = header + struct.pack(">i", 0)
+    return struct.pack(">i", len(body)) + body
+
+
+def broker_count(answer: bytes, *, correlation: int) -> int:
+    """How many brokers a Metadata answer names. Raises ValueError where it is none."""
+    number, count = struct.unpack(">ii", answer[:8])
+    if number != correlation:
+        raise ValueError("the answer to another request")
+    return int(count)
+
+
+async def until(
+    check: Callable[[], Awaitable[str]], what: str, timeout_s: float, more: Callable[[], str] = str
+) -> None:
+    """Wait until `check` finds no problem; TimedOut says the last one, and `more`."""
+    problem = "was not asked"
+    try:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                problem = await check()
+                if not problem:
+                    return
+                await asyncio.sleep(POLL_S)
+    except TimeoutError:
+        raise TimedOut(f"{what} after {timeout_s:g} s: {problem}{more()}") from None

@@ -1,0 +1,157 @@
+"""Processes that outlive the command that started them, and are known by more than their pid.
+
+A pid alone is not an identity: it is given to somebody else after a crash. A process is ours when
+it has our pid *and* started in the same tick of the same boot. Every process also carries the
+folder of its pair in its environment, so that one whose pid was never written down is found.
+
+Reads /proc: Linux only, which `commands.py` says in a sentence elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MARKER = "MILLRACE_REAL_PAIR"
+STOP_GRACE_S = 8.0
+KILL_GRACE_S = 5.0
+STOP_POLL_S = 0.02
+INHERITED = ("PATH", "HOME", "LANG", "JAVA_HOME", "TZ")
+_PROC = Path("/proc")
+_STATE, _START_TICKS, _RSS_PAGES = 0, 19, 21  # of /proc/PID/stat, after the name
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """Who a process is, beyond its number."""
+
+    pid: int
+    started_ticks: int
+    boot: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """What the kernel says of a process."""
+
+    state: str
+    started_ticks: int
+    resident_bytes: int
+
+
+def parse_stat(text: str, page_bytes: int) -> ProcessStat:
+    """The line of /proc/PID/stat. The name in it may hold spaces and parentheses."""
+    fields = text.rpartition(")")[2].split()
+    ticks, pages = int(fields[_START_TICKS]), int(fields[_RSS_PAGES])
+    return ProcessStat(fields[_STATE], ticks, pages * page_bytes)
+
+
+def stat_of(pid: int) -> ProcessStat | None:
+    """None where there is no such process, or only a dead one that nobody has waited for."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    stat = parse_stat(text, os.sysconf("SC_PAGE_SIZE"))
+    return None if stat.state in "ZX" else stat
+
+
+def boot_id() -> str:
+    """Another one after every boot."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def identify(pid: int) -> ProcessId | None:
+    """The identity of a running process."""
+    stat = stat_of(pid)
+    return ProcessId(pid, stat.started_ticks, boot_id()) if stat else None
+
+
+def is_running(process: ProcessId) -> bool:
+    """Whether this very process runs, and not a later one with the same number."""
+    return identify(process.pid) == process
+
+
+def spawn(command: Sequence[str], log: Path, *, marker: str) -> ProcessId | None:
+    """Start a process in a session of its own, its output in `log`; None if it ended at once.
+
+    It survives us and gets no Ctrl-C of our terminal.
+    """
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    pid = os.posix_spawn(
+        command[0],
+        list(command),
+        environment | {MARKER: marker},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    return identify(pid)
+
+
+def marked(marker: str) -> list[ProcessId]:
+    """Every process of ours that was started for this pair, whoever remembers it."""
+    wanted = f"{MARKER}={marker}".encode()
+    found = []
+    for entry in _PROC.iterdir():
+        if not entry.name.isdecimal():
+            continue
+        # Processes end while we look, and those of others are not ours to read.
+        with contextlib.suppress(OSError):
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(identify(int(entry.name)))
+    return [process for process in found if process is not None]
+
+
+def stop(processes: Iterable[ProcessId], *, grace_s: float = STOP_GRACE_S) -> None:
+    """SIGTERM to all, a grace, then SIGKILL. Blocks; returns when none of them runs."""
+    left = [process for process in processes if is_running(process)]
+    for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, KILL_GRACE_S)):
+        for process in left:
+            send(process, number)
+            send(process, signal.SIGCONT)  # one that was paused hears nothing else
+        left = _left_after(left, patience_s)
+
+
+def send(process: ProcessId, number: signal.Signals) -> bool:
+    """Send a signal; False where the process does not run any more."""
+    if not is_running(process):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, number)
+        return True
+    return False
+
+
+def _left_after(processes: list[ProcessId], patience_s: float) -> list[ProcessId]:
+    end_s = time.monotonic() + patience_s
+    left = processes
+    while left and time.monotonic() < end_s:
+        for process in left:
+            # Where it is our child, somebody has to wait for it; where not, init does.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+        left = [process for process in left if is_running(process)]
+        if left:
+            time.sleep(STOP_POLL_S)
+    return left
+
+
+def age_s(process: ProcessId) -> float:
+    """Seconds since a running process started."""
+    up_s = float((_PROC / "uptime").read_text().split()[0])
+    return up_s - process.started_ticks / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(process: ProcessId) -> int:
+    """Its resident memory; 0 where it does not run."""
+    stat = stat_of(process.pid) if is_running(process) else None
+    return stat.resident_bytes if stat else 0
