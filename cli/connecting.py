@@ -17,17 +17,17 @@ import yaml
 
 from cli.failing import CannotReach, Misused
 from services.chassis.errors import Rejected, Transient
-from services.chassis.kube import KubeClient, Resource
+from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.resources import resource_of
 
 USER_AGENT = "millrace-cli"
 EXTENSION = "millrace.dev/up"
 
-STREAMS = "streams.ibm.com"
-JOBS = Resource(STREAMS, "v1", "streamsjobs", "Job")
-PES = Resource(STREAMS, "v1", "streamspes", "ProcessingElement")
-REGIONS = Resource(STREAMS, "v1", "streamsprs", "ParallelRegion")
-PODS = Resource("", "v1", "pods", "Pod")
+JOBS = resource_of("Job")
+PES = resource_of("ProcessingElement")
+REGIONS = resource_of("ParallelRegion")
+PODS = resource_of("Pod")
 
 
 @dataclass(frozen=True, slots=True)

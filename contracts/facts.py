@@ -264,6 +264,7 @@ class WatchedKind:
     version: str
     plural: str
     projections: tuple[Projection, ...]
+    namespaced: bool = True
     metadata_only: bool = False
     label_selector: str = ""
 
@@ -310,7 +311,7 @@ WATCHED: tuple[WatchedKind, ...] = (
         "pods",
         (Projection("Pod", RESOURCES, _pod), Projection("BoundPod", CLUSTER, _bound_pod)),
     ),
-    WatchedKind("", "v1", "nodes", (Projection("Node", CLUSTER, _node),)),
+    WatchedKind("", "v1", "nodes", (Projection("Node", CLUSTER, _node),), namespaced=False),
 )
 
 KINDS: Mapping[str, Projection] = {

@@ -23,6 +23,7 @@ from services.chassis.errors import (
     Transient,
 )
 from services.chassis.kube import Json, Kube, Resource
+from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table
 
 CONFLICTS_MAX = 5
@@ -326,20 +327,6 @@ class Writer:
         except AlreadyExists:
             return Outcome.EXISTED
         return Outcome.CREATED
-
-
-def resource_of(kind: str) -> Resource:
-    """The resource behind a kind of fact (contracts/facts.py); KeyError for an unknown kind."""
-    return _RESOURCES[kind]
-
-
-_RESOURCES: Mapping[str, Resource] = {
-    projection.kind: Resource(
-        watched.group, watched.version, watched.plural, watched.projections[0].kind
-    )
-    for watched in facts.WATCHED
-    for projection in watched.projections
-}
 
 
 def _controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -6,7 +6,8 @@ import sys
 
 from services.chassis.hosting import run_service
 from services.chassis.settings import read_settings
-from services.watch_ingest.adapters.ingesting import SERVICE, ingest_main
+from services.watch_ingest.adapters.ingesting import ingest_main
+from services.watch_ingest.core.recording import SERVICE
 from services.watch_ingest.settings import WatchIngestSettings
 
 

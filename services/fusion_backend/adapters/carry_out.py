@@ -11,9 +11,10 @@ from typing import Any
 
 from contracts import labels
 from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded
+from services.chassis.resources import resource_of
 from services.chassis.table import Entry
 from services.chassis.wiring import Wiring
-from services.chassis.writing import Outcome, resource_of
+from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.job_ids import JobIds

@@ -17,7 +17,7 @@ from typing import Any
 from contracts import labels
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Transient
 from services.chassis.kube import Kube
-from services.chassis.writing import resource_of
+from services.chassis.resources import resource_of
 
 ATTEMPTS_MAX = 10
 REMEMBERED_MAX = 256

@@ -10,8 +10,9 @@ from typing import Any
 
 from contracts import labels
 from services.chassis.errors import NotFound, Rejected, Superseded, Transient
+from services.chassis.resources import resource_of
 from services.chassis.wiring import Wiring
-from services.chassis.writing import Outcome, resource_of
+from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.intake import JobKey

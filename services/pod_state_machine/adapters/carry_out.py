@@ -11,8 +11,9 @@ from typing import Any
 
 from contracts import labels
 from services.chassis.errors import Conflict, NotFound, Rejected, Superseded
+from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table
-from services.chassis.writing import Outcome, Writer, resource_of
+from services.chassis.writing import Outcome, Writer
 from services.pod_state_machine.adapters.intake import JOB, PE, POD
 from services.pod_state_machine.core.deciding import refused_status
 from services.pod_state_machine.core.effects import (

@@ -21,11 +21,12 @@ from services.chassis.kube import Json, Resource, WatchEvent, WatchType
 from services.chassis.leases import LeaderLease
 from services.chassis.listing import ListWatch, Watched
 from services.chassis.log_lines import log_of
+from services.chassis.resources import watched_resource
 from services.chassis.wiring import Runtime
 from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.publisher import Publisher
 from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
-from services.watch_ingest.core.recording import completion_records, fact_record
+from services.watch_ingest.core.recording import SERVICE, completion_records, fact_record
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
@@ -36,12 +37,10 @@ from services.watch_ingest.core.resync import (
 )
 from services.watch_ingest.settings import WatchIngestSettings
 
-SERVICE = "watch-ingest"
 LEASE = "millrace-watch-ingest"
 SYSTEM_NAMESPACE = "kube-system"
 AWAY_RETRY_S = 1.0
 _NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-_CLUSTER_SCOPED = frozenset({"nodes"})
 
 _log = log_of(SERVICE)
 T = TypeVar("T")
@@ -182,13 +181,7 @@ class Ingestion:
         return ListWatch(
             runtime.kube,
             Watched(
-                resource=Resource(
-                    watched.group,
-                    watched.version,
-                    watched.plural,
-                    watched.projections[0].kind,
-                    namespaced=watched.plural not in _CLUSTER_SCOPED,
-                ),
+                resource=watched_resource(watched),
                 namespace=source.namespace,
                 label_selector=watched.label_selector,
                 metadata_only=watched.metadata_only,
@@ -319,6 +312,6 @@ class _SourceSink:
 
 def _namespaces(watched: WatchedKind, namespaces: tuple[str, ...]) -> tuple[str | None, ...]:
     """Where a kind is watched: everywhere, or in the namespaces that the setting names."""
-    if not namespaces or watched.plural in _CLUSTER_SCOPED:
+    if not namespaces or not watched.namespaced:
         return (None,)
     return namespaces

@@ -13,7 +13,7 @@ from contracts.facts import KINDS, Epoch, FactType, SyncCompleted
 from contracts.topics import RESOURCES, Topic, partition_of
 from services.watch_ingest.core.publishing import Saying
 
-SOURCE = "watch-ingest"
+SERVICE = "watch-ingest"
 _NO_TRACE = "0" * 32
 
 
@@ -41,7 +41,7 @@ def fact_record(saying: Saying, now: float) -> Outgoing:
         key=fact.key,
         envelope=Envelope(
             id=f"{event_id}/{_epoch(fact.epoch)}",
-            source=SOURCE,
+            source=SERVICE,
             type=fact.type.value,
             subject=fact.key,
             time_s=now,
@@ -62,7 +62,7 @@ def completion_records(completed: SyncCompleted, now: float) -> list[Outgoing]:
             key=completed.key,
             envelope=Envelope(
                 id=f"{event_id}/{partition}/{now:.6f}",
-                source=SOURCE,
+                source=SERVICE,
                 type=FactType.SYNC_COMPLETED.value,
                 subject=completed.key,
                 time_s=now,

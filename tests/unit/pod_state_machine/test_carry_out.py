@@ -12,8 +12,9 @@ from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.bus import Partition
 from services.chassis.errors import Rejected, Superseded
+from services.chassis.resources import resource_of
 from services.chassis.table import Table
-from services.chassis.writing import Writer, resource_of
+from services.chassis.writing import Writer
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.carry_out import CarryOut
 from services.pod_state_machine.core.deciding import decide
