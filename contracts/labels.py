@@ -13,7 +13,6 @@ PREFIX = "streams.ibm.com"
 APP = "app"
 APP_VALUE = "streams"
 SERVICE_ROLE = "svc"
-ROLE_JOB = "job"
 ROLE_PE = "pe"
 
 JOB = f"{PREFIX}/job"

@@ -85,10 +85,6 @@ class Builder:
         """The same with a label more."""
         return self.having("metadata", "labels", key, value=value)
 
-    def with_annotation(self, key: str, value: str) -> Self:
-        """The same with an annotation more."""
-        return self.having("metadata", "annotations", key, value=value)
-
     def with_finalizer(self, finalizer: str) -> Self:
         """The same with a finalizer."""
         return self.having("metadata", "finalizers", value=[finalizer])

@@ -17,3 +17,8 @@ def corpus(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not there; MILLRACE_CORPUS says where the real bundles are")
     return path
+
+
+def golden() -> Path:
+    """The folder of plans observed of the original (MILLRACE_GOLDEN); it may be missing."""
+    return Path(os.environ.get("MILLRACE_GOLDEN", ROOT / ".." / "shared" / "spec" / "golden"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Labels = Mapping[str, str]
-NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "PreferNoSchedule", "NoExecute"
+NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 
 
 @dataclass(frozen=True)

@@ -188,15 +188,8 @@ def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 
 
-gone = expired
-
-
 def internal_error(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}")
-
-
-def not_implemented(message: str) -> ApiError:
-    return ApiError(501, "NotImplemented", message)
 
 
 def unsupported_media_type(sent: str, supported: Sequence[str]) -> ApiError:
@@ -209,11 +202,6 @@ def unsupported_media_type(sent: str, supported: Sequence[str]) -> ApiError:
 
 def too_large(message: str) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", message)
-
-
-def too_many_requests(message: str, causes: Sequence[Cause] = ()) -> ApiError:
-    details = {"causes": [{"reason": c.reason, "message": c.message} for c in causes]}
-    return ApiError(429, "TooManyRequests", message, details)
 
 
 def method_not_allowed(rt: Named, verb: str) -> ApiError:

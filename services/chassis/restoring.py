@@ -23,11 +23,6 @@ class Restore:
         self._cluster_uid = ""
         self.is_live = False
 
-    @property
-    def missing_kinds(self) -> list[str]:
-        """The kinds of which a partition has not completed yet."""
-        return sorted({kind for kind, _ in self._missing})
-
     def follow_cluster(self, cluster_uid: str) -> None:
         """Begin anew where the table is about another cluster now: it was emptied."""
         if cluster_uid != self._cluster_uid:

@@ -32,11 +32,6 @@ def new_trace_id(randomness: random.Random) -> str:
     return f"{randomness.getrandbits(TRACE_BITS) or 1:032x}"
 
 
-def derived(cause: Cause, randomness: random.Random) -> str:
-    """The trace of what a cause led to: its own, or a new root where it has none."""
-    return cause.trace_id or new_trace_id(randomness)
-
-
 def current_cause() -> Cause:
     """What led to what this task does."""
     return _current.get() or NO_CAUSE

@@ -58,4 +58,3 @@ class DeletePodsOfJob:
 
 
 Effect = CreatePod | DeletePod | PatchPeStatus | DeletePodsOfJob
-EFFECTS = (CreatePod, DeletePod, PatchPeStatus, DeletePodsOfJob)

@@ -8,13 +8,12 @@ import orjson
 
 from contracts.envelope import Envelope, to_headers
 from contracts.facts import Epoch, Fact, FactType, SyncCompleted
-from contracts.topics import CLUSTER, RESOURCES
+from contracts.topics import RESOURCES
 from services.chassis.bus import NewRecord, Partition
 
 CLUSTER_UID = "cluster-a"
 RESOURCES_0 = Partition(RESOURCES.name(), 0)
 RESOURCES_1 = Partition(RESOURCES.name(), 1)
-CLUSTER_0 = Partition(CLUSTER.name(), 0)
 
 
 def epoch(number: int = 1, *, incarnation: int = 1, cluster: str = CLUSTER_UID) -> Epoch:

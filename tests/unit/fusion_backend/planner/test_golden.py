@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +20,10 @@ from services.fusion_backend.core.planning import (
 )
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
-from tests.places import ROOT, corpus
+from tests.places import corpus, golden
 from tests.unit.fusion_backend.planner.reading import read_pes, schema_errors
 
-GOLDEN = Path(os.environ.get("MILLRACE_GOLDEN", ROOT / ".." / "shared" / "spec" / "golden"))
+GOLDEN = golden()
 BUNDLES = {
     "Parallel": "apps.parallel.Parallel.sab",
     "Parallel-update": "apps.parallel.Parallel.sab",
