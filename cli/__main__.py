@@ -20,7 +20,6 @@ from cli.failing import Failure
 from cli.following import following
 from cli.live import job_panel, job_table, resize_text
 from cli.real.commands import real_app
-from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
 
 app = typer.Typer(
@@ -33,7 +32,6 @@ app = typer.Typer(
 )
 bundle_app = typer.Typer(help="Make bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
-app.add_typer(real_app, name="real")
 app.add_typer(real_app, name="real")
 
 Kubeconfig = Annotated[
