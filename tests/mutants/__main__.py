@@ -32,9 +32,15 @@ def survives(mutant: Mutant) -> bool:
     with tempfile.TemporaryDirectory(prefix="millrace-mutant-") as folder:
         copy = Path(folder) / "copy"
         listed = subprocess.run(
-            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         for name in listed.stdout.splitlines():
+            if not (ROOT / name).is_file():
+                continue  # deleted in the working tree, not yet in the index
             target = copy / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)

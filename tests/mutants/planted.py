@@ -39,11 +39,11 @@ MUTANTS = (
         (_RESIZING,),
     ),
     Mutant(
-        "a width that arrives during a resize is lost",
+        "a newer width waits until the older resize is complete",
         "services/fusion_backend/core/observing.py",
         "    if situation.widths.ready is not None:\n",
         "    if situation.widths.ready is not None and not situation.in_progress:\n",
-        (_RESIZING, "-k", "second_resize"),
+        (_RESIZING, "-k", "newer_width"),
     ),
     Mutant(
         "a resize patches every PE",

@@ -115,3 +115,23 @@ def test_a_width_that_cannot_be_is_refused_and_the_last_good_one_stays(tmp_path:
         )
 
     simulate(tmp_path, test)
+
+
+def test_a_newer_width_does_not_wait_for_a_resize_that_is_stuck(tmp_path: Path) -> None:
+    """A pod that never ends holds up the first resize; the second is planned all the same."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=3)
+        stuck = world.live_pods("j")["j-1"]["metadata"]["name"]
+        world.cluster.controllers.kubelet.hang("default", stuck)
+        world.resize("j", "Counted", 5)
+        await world.until("the first resize", lambda: "j-8" in world.live_pods("j"))
+        assert world.phase("j") == "Resizing"
+        world.resize("j", "Counted", 4)
+        await world.until("the second plan", lambda: "j.plan.2" in world.objects("configmaps", "j"))
+        world.cluster.controllers.kubelet.release("default", stuck)
+        await world.until(
+            "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 4 + OUTSIDE
+        )
+
+    simulate(tmp_path, test)
