@@ -64,7 +64,10 @@ class Child:
             if self._is_stopping():
                 return
             if self.spec.essential:
-                raise ChildEnded(f"{self.spec.name} ended with code {code}; its log is {self.log}")
+                raise ChildEnded(
+                    f"{self.spec.name} ended with code {code}; the end of its log "
+                    f"({self.log}):\n{self.last_lines()}"
+                )
             print(
                 f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s",
                 file=sys.stderr,

@@ -13,8 +13,6 @@ import yaml
 from loadtest.api import Api
 from tests.e2e.watching import Cluster, System
 
-READY_S = 120
-
 
 @pytest.fixture(scope="session")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
@@ -27,9 +25,10 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=log, cwd=Path(__file__).parents[2]
         )
+        said = process.stdout
+        assert said is not None
         try:
-            assert process.stdout is not None
-            first = process.stdout.readline()
+            first = said.readline()
             assert first == b"ready\n", (folder / "up.log").read_text()
             config = yaml.safe_load(kubeconfig.read_text())
             server = config["clusters"][0]["cluster"]["server"]
@@ -37,7 +36,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         finally:
             process.terminate()
             code = process.wait(timeout=60)
-            process.stdout.close()
+            said.close()
     assert code == 0, (folder / "up.log").read_text()
 
 
