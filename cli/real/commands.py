@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -94,6 +95,8 @@ def status(state: State = None) -> None:
             print("There is no pair. `millrace real up` brings one up.", file=sys.stderr)
             return 1
         Console(stderr=True).print(status_table(parts, time.time()))
+        if all(part.problem for part in parts):
+            return 1  # a dead pair's line would only mislead
         print(pair.line, flush=True)
         return 1 if any(part.problem for part in parts) else 0
 
@@ -116,13 +119,13 @@ def down(state: State = None) -> None:
 def status_table(parts: Sequence[PartStatus], now_s: float) -> Table:
     """One line a part, and the sum of memory below."""
     total = sum(part.resident_bytes for part in parts)
-    table = Table(show_footer=total > 0)
-    table.add_column("part", footer="all")
+    table = Table(show_footer=total > 0, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("part", footer="all", no_wrap=True)
     table.add_column("pid", justify="right")
     table.add_column("port", justify="right")
     table.add_column("version")
     table.add_column("memory", justify="right", footer=_megabytes(total))
-    table.add_column("since")
+    table.add_column("since", no_wrap=True)
     table.add_column("health")
     for part in parts:
         began = datetime.fromtimestamp(now_s - part.age_s).astimezone()

@@ -106,12 +106,13 @@ async def pair_up(options: PairOptions, progress: Progress) -> Pair:
     folder = options.folder
     async with locked(folder.path, progress.say):
         folder.check_is_ours()
-        if not await _is_usable(folder, options, pins):
+        if await _is_usable(folder, options, pins):
+            await furnish(folder.kubeconfig, nodes=options.nodes)
+        else:
             await asyncio.to_thread(launching.stop_all, folder)
             folder.remove()
-            await _start(folder, new_plan(options, pins, build), progress)
-        with progress.step("CRDs and nodes", total=None):
-            await furnish(folder.kubeconfig, nodes=options.nodes)
+            folder.prepare(new_plan(options, pins, build))
+            await _start(folder, options.nodes, progress)
         return _pair_of(folder)
 
 
@@ -129,12 +130,15 @@ async def _is_usable(folder: PairFolder, options: PairOptions, pins: Pins) -> bo
     return True
 
 
-async def _start(folder: PairFolder, plan: PairPlan, progress: Progress) -> None:
+async def _start(folder: PairFolder, nodes: int, progress: Progress) -> None:
     """Start everything, or leave nothing running; logs are kept where a part failed."""
-    folder.prepare(plan)
+    plan = folder.plan()
+    assert plan is not None  # prepared just now
     try:
         with progress.step("etcd, Kubernetes, Kafka: start", total=None):
             await launching.start_all(folder, plan)
+        with progress.step("CRDs and nodes", total=None):
+            await furnish(folder.kubeconfig, nodes=nodes)
     except Failure:
         launching.stop_all(folder)
         raise

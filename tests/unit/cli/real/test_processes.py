@@ -1,0 +1,108 @@
+"""A process is known by more than its number, and a recycled number is nobody of ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli.real.processes import (
+    ProcessId,
+    identify,
+    is_running,
+    marked,
+    parse_stat,
+    send,
+    spawn,
+    stop,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real pair needs Linux")
+
+TAIL = "1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 {ticks} 1000 {pages} 0 0"
+WAITS = "import sys; print('here', flush=True); sys.stdin = open('/dev/null'); "
+FOREVER = WAITS + "import signal; signal.pause()"
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + WAITS + "signal.pause()"
+
+
+def line(name: str, state: str, *, ticks: int = 77, pages: int = 3) -> str:
+    return f"12 ({name}) {state} {TAIL.format(ticks=ticks, pages=pages)}\n"
+
+
+@pytest.mark.parametrize("name", ["etcd", "a b", "a) R 9 9", "((("])
+def test_a_processs_name_cannot_forge_its_other_fields(name: str) -> None:
+    stat = parse_stat(line(name, "S"), page_bytes=4096)
+    assert (stat.state, stat.started_ticks, stat.resident_bytes) == ("S", 77, 3 * 4096)
+
+
+def test_a_later_process_with_the_same_number_is_another_one() -> None:
+    ours = identify(os.getpid())
+    assert ours is not None
+    assert is_running(ours)
+    assert not is_running(replace(ours, started_ticks=ours.started_ticks - 1))
+    assert not is_running(replace(ours, boot="before the reboot"))
+
+
+def test_no_signal_goes_to_a_process_that_only_has_the_number() -> None:
+    ours = identify(os.getpid())
+    assert ours is not None
+    recycled = replace(ours, started_ticks=ours.started_ticks + 1)
+    assert not send(recycled, signal.SIGKILL)  # or this test would not be here any more
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[list[ProcessId]]:
+    """Whatever a test appends is gone at its end."""
+    processes: list[ProcessId] = []
+    yield processes
+    stop(processes, grace_s=0)
+
+
+def run(code: str, folder: Path) -> ProcessId:
+    process = spawn([sys.executable, "-c", code], folder / "log", marker=str(folder))
+    assert process is not None
+    return process
+
+
+def test_a_process_is_found_by_its_marker_though_nobody_wrote_its_number_down(
+    tmp_path: Path, started: list[ProcessId]
+) -> None:
+    started.append(run(FOREVER, tmp_path))
+    until_logged(tmp_path)
+    assert marked(str(tmp_path)) == started
+    assert marked(f"{tmp_path}-other") == []
+
+
+@pytest.mark.parametrize("code", [FOREVER, DEAF])
+def test_a_stopped_process_is_gone_also_if_it_is_deaf(
+    code: str, tmp_path: Path, started: list[ProcessId]
+) -> None:
+    started.append(run(code, tmp_path))
+    until_logged(tmp_path)
+    stop(started, grace_s=0.1)
+    assert not is_running(started[0])
+
+
+def test_a_paused_process_can_be_stopped(tmp_path: Path, started: list[ProcessId]) -> None:
+    started.append(run(FOREVER, tmp_path))
+    until_logged(tmp_path)
+    assert send(started[0], signal.SIGSTOP)
+    stop(started)
+    assert not is_running(started[0])
+
+
+def test_a_process_has_a_session_of_its_own(tmp_path: Path, started: list[ProcessId]) -> None:
+    """Ctrl-C in our terminal reaches a whole session; the pair outlives it."""
+    started.append(run(FOREVER, tmp_path))
+    assert os.getsid(started[0].pid) == started[0].pid
+
+
+def until_logged(folder: Path) -> None:
+    """Wait until the process has said that it is up."""
+    while "here" not in (folder / "log").read_text():
+        os.sched_yield()
