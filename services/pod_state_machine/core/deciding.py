@@ -121,12 +121,18 @@ def _outgoing(pe: Pe, seen: Seen) -> tuple[DeletePod, ...]:
     """The pod that is being replaced while it may still run.
 
     One that is over holds nothing up: it goes when the intent is known, so that a crash between
-    the two cannot make its end look like a deletion.
+    the two cannot make its end look like a deletion. So does one that no status speaks of yet: if
+    only its removal came to pass, its launch would seem to be still to come, and run twice.
     """
     pod = seen.pod
-    if pod is None or pod.is_deleting or pod.is_over:
+    if pod is None or pod.is_deleting or pod.is_over or not _is_recorded(pe, seen):
         return ()
     return (_delete(pe, pod, Reason.POD_SUPERSEDED),)
+
+
+def _is_recorded(pe: Pe, seen: Seen) -> bool:
+    """Whether the status says that the pod of the newest launch was there."""
+    return pe.status.launch_count == seen.launch and pe.status.phase is not PePhase.WAITING
 
 
 def _removals(snapshot: PeSnapshot, pe: Pe, seen: Seen) -> tuple[DeletePod, ...]:

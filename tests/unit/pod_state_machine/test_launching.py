@@ -97,6 +97,26 @@ def test_changed_content_writes_the_intent_and_removes_the_pod_at_once() -> None
     assert decision.reason == "ContentChanged"
 
 
+@pytest.mark.parametrize(
+    "pe",
+    [
+        a_pe().with_content("c2"),
+        a_pe().with_content("c2").launched(1, phase="Waiting", content_id="c1"),
+    ],
+)
+def test_a_pod_that_no_status_speaks_of_goes_only_when_the_next_launch_is_intended(
+    pe: Builder,
+) -> None:
+    """If the delete came to pass and the intent did not, the launch would seem still to come."""
+    (intent,) = decided(pe, a_pod().in_phase("Running"), resizing()).effects
+    assert isinstance(intent, PatchPeStatus)
+    assert intent.status.launch_count == 2
+    intended = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    (removal,) = decided(intended, a_pod().in_phase("Running"), resizing()).effects
+    assert isinstance(removal, DeletePod)
+    assert removal.name == pod_name(1)
+
+
 def test_content_that_changes_waits_with_the_old_pod_for_the_new_config_map() -> None:
     """The old launch goes on working until the next one can start."""
     pe = a_pe().with_content("c2").launched(1)
