@@ -1,0 +1,68 @@
+"""Services look alike from outside, and nobody forgets one of them."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from cli.running import SERVICES as STARTED_BY_UP
+from tests.architecture.source import deciding_services, services
+from tests.places import ROOT
+from tests.simulation.mains import MAINS
+
+
+@pytest.mark.parametrize("service", services())
+def test_every_service_has_the_same_inner_names(service: str) -> None:
+    """Whoever knows one service finds the way in the next one."""
+    folder = ROOT / "services" / service
+    expected = (
+        "README.md",
+        "__main__.py",
+        "settings.py",
+        "core/__init__.py",
+        "adapters/__init__.py",
+    )
+    assert [name for name in expected if not (folder / name).is_file()] == []
+
+
+@pytest.mark.parametrize("service", deciding_services())
+def test_every_deciding_service_has_its_life_cycle_on_one_page(service: str) -> None:
+    """Grep for an observation and stand on the row that says what follows."""
+    core = ROOT / "services" / service / "core"
+    expected = ("transitions.py", "effects.py", "observing.py", "deciding.py", "snapshot.py")
+    assert [name for name in expected if not (core / name).is_file()] == []
+
+
+@pytest.mark.parametrize("service", services())
+def test_every_readme_says_in_out_rights_invariants_and_failures(service: str) -> None:
+    """These are the questions of somebody who runs the service."""
+    text = (ROOT / "services" / service / "README.md").read_text(encoding="utf-8")
+    asked = ("**In**", "**Out**", "## RBAC", "## Invariants", "## Failure stories")
+    assert [each for each in asked if each not in text] == []
+
+
+def test_every_service_is_started_by_up_and_simulated() -> None:
+    """A service that is left out would be missed by users, or by the fault plans."""
+    assert sorted(STARTED_BY_UP) == services()
+    assert sorted(name.replace("-", "_") for name in MAINS) == services()
+
+
+def test_every_service_is_under_the_import_rules() -> None:
+    """import-linter knows only the packages that it is told of."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rules = {rule["name"]: rule for rule in settings["tool"]["importlinter"]["contracts"]}
+    packages = [f"services.{service}" for service in services()]
+    assert sorted(rules["services never see each other"]["modules"]) == packages
+    layered = rules["inside a service: __main__ > adapters > core"]
+    assert sorted(layered["containers"]) == packages
+    pure = rules["cores know no I/O, clock or randomness"]
+    assert sorted(pure["source_modules"]) == [f"{package}.core" for package in packages]
+
+
+def test_check_runs_the_import_rules_and_the_types() -> None:
+    """Rules that nothing runs are wishes."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ncheck:")[1]
+    commands = recipe.split("\n\n")[0]
+    for command in ("ruff check", "ruff format --check", "mypy", "lint-imports"):
+        assert f"$(BIN)/{command}" in commands
