@@ -25,11 +25,11 @@ import aiohttp
 import yaml
 
 from cli.children import Child, ChildEnded, ChildSpec
+from cli.connecting import EXTENSION
 
 SERVICES = ("watch_ingest", "fusion_backend", "pod_state_machine")
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
-EXTENSION = "millrace.dev/up"
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
 
 

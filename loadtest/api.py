@@ -15,9 +15,13 @@ from typing import Any, Self
 import aiohttp
 import orjson
 
+from contracts.resources import API_VERSION
 from contracts.topics import SERVICES
 
 Obj = dict[str, Any]
+STREAMS = f"/apis/{API_VERSION}/namespaces/default"
+CORE = "/api/v1/namespaces/default"
+MERGE = "application/merge-patch+json"
 CLIENT = "millrace-bench"
 _COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')

@@ -11,18 +11,17 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from loadtest.api import Api
+from contracts import labels
+from contracts.resources import API_VERSION
+from loadtest.api import CORE, MERGE, STREAMS, Api
 from loadtest.profiles import FLOOR_IN_FLIGHT, WRITES_PER_JOB
 
-GROUP = "/apis/streams.ibm.com/v1/namespaces/default"
-CORE = "/api/v1/namespaces/default"
 AADL_BYTES = 6_000
-MERGE = "application/merge-patch+json"
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def _meta(name: str) -> dict[str, Any]:
-    return {"name": name, "labels": {"bench": "floor", "streams.ibm.com/job": "floor"}}
+    return {"name": name, "labels": {"bench": "floor", labels.JOB: "floor"}}
 
 
 def _config_map(name: str) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def _service(name: str) -> dict[str, Any]:
 
 def _pe(name: str) -> dict[str, Any]:
     return {
-        "apiVersion": "streams.ibm.com/v1",
+        "apiVersion": API_VERSION,
         "kind": "ProcessingElement",
         "metadata": _meta(name),
         "spec": {"id": 0, "contentId": "0" * 64, "operators": ["Source"]},
@@ -58,18 +57,20 @@ async def _new_pe(api: Api, name: str) -> None:
     await asyncio.gather(
         api.call("POST", f"{CORE}/configmaps", _config_map(f"{name}-a")),
         api.call("POST", f"{CORE}/services", _service(name)),
-        api.call("POST", f"{GROUP}/streamspes", _pe(name)),
+        api.call("POST", f"{STREAMS}/streamspes", _pe(name)),
     )
     await api.call("POST", f"{CORE}/pods", _pod(f"{name}-1"))
     status = {"status": {"launchCount": 1, "phase": "Starting"}}
-    await api.call("PATCH", f"{GROUP}/streamspes/{name}/status", status, MERGE)
+    await api.call("PATCH", f"{STREAMS}/streamspes/{name}/status", status, MERGE)
 
 
 async def _changed_pe(api: Api, name: str) -> None:
     await api.call("POST", f"{CORE}/configmaps", _config_map(f"{name}-b"))
-    await api.call("PATCH", f"{GROUP}/streamspes/{name}", {"spec": {"contentId": "1" * 64}}, MERGE)
+    await api.call(
+        "PATCH", f"{STREAMS}/streamspes/{name}", {"spec": {"contentId": "1" * 64}}, MERGE
+    )
     status = {"status": {"launchCount": 2, "phase": "Starting"}}
-    await api.call("PATCH", f"{GROUP}/streamspes/{name}/status", status, MERGE)
+    await api.call("PATCH", f"{STREAMS}/streamspes/{name}/status", status, MERGE)
     await api.call("DELETE", f"{CORE}/pods/{name}-1")
     await api.call("POST", f"{CORE}/pods", _pod(f"{name}-2"))
     await api.call("DELETE", f"{CORE}/configmaps/{name}-a")
@@ -121,7 +122,7 @@ async def delete_floor(api: Api) -> float:
     collections = [f"{CORE}/{plural}{selector}" for plural in ("pods", "services", "configmaps")]
     start = time.monotonic()
     await asyncio.gather(
-        *(api.call("DELETE", path) for path in (*collections, f"{GROUP}/streamspes{selector}"))
+        *(api.call("DELETE", path) for path in (*collections, f"{STREAMS}/streamspes{selector}"))
     )
     listing = await api.call("GET", collections[0])
     left = {pod["metadata"]["name"] for pod in listing["items"]}

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts import labels
-from loadtest.api import Api, Follower
+from contracts.resources import API_VERSION
+from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
 from loadtest.profiles import REGION, Profile
 
-GROUP = "/apis/streams.ibm.com/v1/namespaces/default"
-CORE = "/api/v1/namespaces/default"
 SETTLE_S = 1.0
 # The example has this many operators outside its parallel region.
 OUTSIDE = 4
@@ -31,10 +30,9 @@ class TookTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One step: seconds until the last pod existed, our writes, PEs that came and that changed."""
+    """One step: seconds until its last pod existed; our writes; PEs that came and that changed."""
 
     pods_created_s: float
-    submitted_s: float
     writes: int
     added: int
     changed: int
@@ -49,8 +47,8 @@ class Observer:
         self.timeout_s = timeout_s
         self._changed = asyncio.Condition()
         selector = f"?labelSelector={labels.JOB}%3D{job}"
-        self.jobs = Follower(api, f"{GROUP}/streamsjobs", self._changed)
-        self.pes = Follower(api, f"{GROUP}/streamspes{selector}", self._changed)
+        self.jobs = Follower(api, f"{STREAMS}/streamsjobs", self._changed)
+        self.pes = Follower(api, f"{STREAMS}/streamspes{selector}", self._changed)
         self.pods = Follower(api, f"{CORE}/pods{selector}", self._changed)
 
     @property
@@ -111,7 +109,7 @@ async def measure(api: Api, profile: Profile, bundle: str) -> tuple[Measured, Me
         await observer.until("all pods running", lambda: _all_running(observer))
         resized = await _resize(api, observer, profile)
         start = time.monotonic()
-        await api.call("DELETE", f"{GROUP}/streamsjobs/{job}")
+        await api.call("DELETE", f"{STREAMS}/streamsjobs/{job}")
         gone = await observer.until("the last pod gone", lambda: not observer.pods.objects)
         for task in tasks:
             task.cancel()
@@ -124,7 +122,7 @@ def _all_running(observer: Observer) -> bool:
 
 async def _submit(api: Api, observer: Observer, profile: Profile, bundle: str) -> Measured:
     body = {
-        "apiVersion": "streams.ibm.com/v1",
+        "apiVersion": API_VERSION,
         "kind": "Job",
         "metadata": {"name": observer.job},
         "spec": {
@@ -135,11 +133,14 @@ async def _submit(api: Api, observer: Observer, profile: Profile, bundle: str) -
     }
     writes = await api.writes()
     start = time.monotonic()
-    await api.call("POST", f"{GROUP}/streamsjobs", body)
+    await api.call("POST", f"{STREAMS}/streamsjobs", body)
     last_pod = await observer.until("all pods", lambda: len(observer.launched()) >= profile.pes)
-    done = await observer.until("phase Submitted", lambda: observer.phase == "Submitted")
+    await observer.until("phase Submitted", lambda: observer.phase == "Submitted")
     return Measured(
-        last_pod - start, done - start, await api.writes() - writes, len(observer.contents()), 0
+        pods_created_s=last_pod - start,
+        writes=await api.writes() - writes,
+        added=len(observer.contents()),
+        changed=0,
     )
 
 
@@ -147,16 +148,16 @@ async def _resize(api: Api, observer: Observer, profile: Profile) -> Measured:
     before, generation = observer.contents(), observer.generation
     width = profile.pes - OUTSIDE + profile.step
     regions = await api.call(
-        "GET", f"{GROUP}/streamsprs?labelSelector={labels.JOB}%3D{observer.job}"
+        "GET", f"{STREAMS}/streamsprs?labelSelector={labels.JOB}%3D{observer.job}"
     )
     region = next(r for r in regions["items"] if r["spec"]["alias"] == REGION)
     writes = await api.writes()
     start = time.monotonic()
     await api.call(
         "PATCH",
-        f"{GROUP}/streamsprs/{region['metadata']['name']}",
+        f"{STREAMS}/streamsprs/{region['metadata']['name']}",
         {"spec": {"width": width}},
-        "application/merge-patch+json",
+        MERGE,
     )
     wanted = profile.pes + profile.step
 
@@ -169,13 +170,12 @@ async def _resize(api: Api, observer: Observer, profile: Profile) -> Measured:
 
     # Pods of PEs whose content changes last of all are seen only when the job is Submitted again.
     last_pod = await observer.until("all pods of the resize", pods_exist)
-    done = await observer.until("phase Submitted after the resize", is_submitted)
+    await observer.until("phase Submitted after the resize", is_submitted)
     after = observer.contents()
     changed = sum(after[name] != content for name, content in before.items() if name in after)
     return Measured(
-        last_pod - start,
-        done - start,
-        await api.writes() - writes,
-        len(after.keys() - before.keys()),
-        changed,
+        pods_created_s=last_pod - start,
+        writes=await api.writes() - writes,
+        added=len(after.keys() - before.keys()),
+        changed=changed,
     )

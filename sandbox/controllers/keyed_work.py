@@ -2,7 +2,8 @@
 
 A controller adds keys; `run` calls its plain function for one key after the other. The same key
 added twice is worked on once. A function that raises delays only its own key. Nothing here knows
-the store or what a key means.
+the store or what a key means. The services' keyed work is another: it runs coroutines side by side
+for as long as their effects take, while a controller here is done when its function returns.
 """
 
 from __future__ import annotations

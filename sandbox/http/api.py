@@ -51,7 +51,7 @@ class Api:
             "DELETECOLLECTION": self._delete_collection,
         }
 
-    def handle(
+    def answer(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AnyAnswer:
         """Answer a request. `path` includes the query string; header names are in lower case."""

@@ -100,7 +100,7 @@ class InProcess:
             raise self._lost(f"{method} {path}: connection lost")
         if fault.status is not None:
             return _response(_failing(fault.status))
-        answer = self._api.handle(method, path, self._headers(headers), body or b"")
+        answer = self._api.answer(method, path, self._headers(headers), body or b"")
         if isinstance(answer, WatchAnswer):
             answer.watch.close()
             raise self._lost(f"{path} is a watch: it has to be read as a stream")
@@ -124,7 +124,7 @@ class InProcess:
             raise self._lost(f"GET {path}: connection lost")
         if fault.status is not None:
             raise self._refused(_response(_failing(fault.status)))
-        answer = self._api.handle("GET", path, self._headers(headers))
+        answer = self._api.answer("GET", path, self._headers(headers))
         if isinstance(answer, Answer):
             raise self._refused(_response(answer))
         lines = self._lines(answer, path, fault, silence_s)

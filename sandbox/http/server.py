@@ -58,7 +58,7 @@ class ClusterEndpoint:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes
     ) -> Answer | WatchAnswer:
         try:
-            return self._api.handle(method, path, headers, body)
+            return self._api.answer(method, path, headers, body)
         except Exception as problem:
             logger.exception("%s %s failed", method, path)
             return refusal(internal_error(f"{type(problem).__name__}: {problem}"))

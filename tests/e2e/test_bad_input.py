@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from contracts.bundle_format import pack
-from loadtest.api import Refused
-from tests.e2e.watching import STREAMS, Cluster, JobObjects, Obj
+from loadtest.api import STREAMS, Refused
+from tests.e2e.watching import Cluster, JobObjects, Obj
 from tests.places import ROOT
 
 pytestmark = pytest.mark.e2e

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadtest.api import Api, Follower, Refused
+from loadtest.api import CORE, MERGE, STREAMS, Api, Follower, Refused
 
 Obj = dict[str, Any]
-STREAMS = "/apis/streams.ibm.com/v1/namespaces/default"
-CORE = "/api/v1/namespaces/default"
 WAIT_S = 60.0
-MERGE = "application/merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)

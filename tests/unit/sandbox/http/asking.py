@@ -91,7 +91,7 @@ class Asker:
     ) -> Answer:
         sent = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
         all_headers = {"accept": accept, "content-type": content_type, **(headers or {})}
-        answer = self.api.handle(method, path, all_headers, sent)
+        answer = self.api.answer(method, path, all_headers, sent)
         assert isinstance(answer, Answer)
         return answer
 
@@ -99,7 +99,7 @@ class Asker:
         return orjson.loads(self.ask(method, path, body, **options).body)
 
     def watch(self, path: str, *, accept: str = "application/json") -> WatchAnswer:
-        answer = self.api.handle("GET", path, {"accept": accept})
+        answer = self.api.answer("GET", path, {"accept": accept})
         assert isinstance(answer, WatchAnswer), answer
         return answer
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 
 import pytest
@@ -10,9 +9,6 @@ import pytest
 from sandbox.http.api import Api
 from sandbox.store.store import Store
 from tests.unit.sandbox.http.asking import NOW_S, WIDGET_DEFINITION, Asker
-
-# looptime asks the policy for a loop before every test; one made for a sync test is never closed.
-asyncio.set_event_loop(None)
 
 
 @pytest.fixture

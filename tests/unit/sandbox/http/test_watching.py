@@ -46,7 +46,7 @@ def test_a_streaming_list_ends_with_an_annotated_bookmark(asker: Asker) -> None:
     "query", ["sendInitialEvents=true", "resourceVersionMatch=NotOlderThan", "resourceVersion=x"]
 )
 def test_watch_parameters_that_contradict_are_422(asker: Asker, query: str) -> None:
-    answer = asker.api.handle("GET", f"{CONFIG_MAPS}?watch=1&{query}", {})
+    answer = asker.api.answer("GET", f"{CONFIG_MAPS}?watch=1&{query}", {})
     assert isinstance(answer, Answer)
     assert answer.status == 422
 
