@@ -1,7 +1,7 @@
 """The bus port: an append-only log of partitioned topics. One contract suite, several adapters.
 
-The embedded log (`memory_log.py`) lives in memory or in one SQLite file; Kafka's adapter comes
-with the same contract. What records mean is not known here.
+The embedded log lives in memory (`memory_log.py`) or in one SQLite file (`sqlite_log.py`), the real
+one in Apache Kafka (`kafka_log.py`). What records mean is not known here.
 """
 
 from __future__ import annotations
@@ -46,8 +46,16 @@ class Record:
 class Bus(Protocol):
     """Produce, read from offsets, know the ends, keep a group's offsets."""
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether the log answered when it was last asked; where it is away, everything waits."""
+        ...
+
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
-        """Create what is missing; refuses a topic that exists with other partitions."""
+        """Make sure of topics; TopicDiffers for one that exists with other partitions.
+
+        An embedded log creates what is missing; Kafka's adapter raises TopicDiffers.
+        """
         ...
 
     async def produce(self, records: Sequence[NewRecord]) -> None:
@@ -61,6 +69,14 @@ class Bus(Protocol):
 
         An offset below the log's start begins at the start; an offset beyond the end means the log
         was emptied and begins at the start as well.
+        """
+        ...
+
+    def assignment(self, group: str, topics: Sequence[str]) -> AsyncIterator[frozenset[Partition]]:
+        """The partitions of the topics that are this member's, each time they change, for ever.
+
+        Every call is one member of the group, whose members share the partitions among them. An
+        embedded log has one member: it says all partitions once, and the stream ends.
         """
         ...
 

@@ -3,6 +3,8 @@
 ChassisError
 ├── Transient          try again later (time-out, 429, 5xx, connection lost)
 ├── Superseded         the input is newer than the decision: stop and decide again
+├── LogRefused         the log refused for good: a record too large, no right to write
+│   └── TopicDiffers   a topic is missing, or is not what the catalogue says
 └── Rejected           refused for good as long as nothing changes
     ├── NotFound       404
     ├── AlreadyExists  409 on a create
@@ -37,6 +39,14 @@ class Transient(ChassisError):
 
 class Superseded(ChassisError):
     """The input is newer than the decision: stop and decide again."""
+
+
+class LogRefused(ChassisError):
+    """The log refused for good as long as nobody changes it; the message is for people."""
+
+
+class TopicDiffers(LogRefused):
+    """A topic is missing or not what the catalogue says; the message names it and the field."""
 
 
 class Rejected(ChassisError):

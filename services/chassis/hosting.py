@@ -4,7 +4,8 @@
 
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
 `grace_s` and exits 0. A crash is one log line and exit code 1: whoever started us starts us again,
-and the restore makes good what was lost. What a service does is its `main`.
+and the restore makes good what was lost. Where the log refuses for good (a topic is missing), the
+line is the sentence that says what to do. What a service does is its `main`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from pathlib import Path
 
 from services.chassis.bus import Bus
 from services.chassis.clock import Clock, SystemClock
+from services.chassis.errors import LogRefused
+from services.chassis.kafka_log import KafkaLog
 from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.log_lines import configure, log_of
 from services.chassis.memory_log import MemoryLog
 from services.chassis.probes import serve_probes
 from services.chassis.reconciling import StageRunner
-from services.chassis.settings import ServiceSettings
+from services.chassis.settings import KAFKA_SCHEME, ServiceSettings
 from services.chassis.sqlite_log import SqliteLog
-from services.chassis.wiring import MakeStage, Runtime
+from services.chassis.wiring import MakeStage, Probes, Runtime
 
 EXIT_DRAINED = 0
 EXIT_CRASHED = 1
@@ -60,14 +63,27 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
     try:
         async with open_runtime(service, settings) as runtime:
             _drain_on_signals(runtime.stopping)
-            async with serve_probes(settings.metrics_port, runtime.metrics, runtime.probes):
+            probes = Probes(lambda: runtime.bus.is_answering and runtime.probes.is_ready())
+            async with serve_probes(settings.metrics_port, runtime.metrics, probes):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
                 await run_until_drained(main, runtime, settings.grace_s)
-    except Exception:
-        log.exception("crashed")
+    except Exception as problem:
+        refused = _refusal_in(problem)
+        if refused is None:
+            log.exception("crashed")
+        else:
+            log.error("log_refused", problem=str(refused))
         return EXIT_CRASHED
     log.info("drained")
     return EXIT_DRAINED
+
+
+def _refusal_in(problem: BaseException) -> LogRefused | None:
+    """What the log refused for good; people mend it, and a traceback would not help them."""
+    if isinstance(problem, BaseExceptionGroup):
+        found = (_refusal_in(each) for each in problem.exceptions)
+        return next((each for each in found if each is not None), None)
+    return problem if isinstance(problem, LogRefused) else None
 
 
 async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
@@ -94,7 +110,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
     """The runtime of a process: log, API server and clock as the settings say."""
     clock = SystemClock()
     transport = HttpTransport(await load_configuration(settings.kubeconfig))
-    bus = open_bus(settings.bus, clock)
+    bus = open_bus(settings.bus, clock, client_id=service)
     try:
         yield Runtime(
             service=service,
@@ -111,10 +127,12 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
         await bus.close()
 
 
-def open_bus(url: str, clock: Clock) -> Bus:
-    """The adapter that a bus URL names: `memory:` or `sqlite:///PATH`."""
+def open_bus(url: str, clock: Clock, *, client_id: str = "millrace") -> Bus:
+    """The adapter that a bus URL names: `memory:`, `sqlite:///PATH`, `kafka://HOST:PORT[,…]`."""
     if url == "memory:":
         return MemoryLog(now=clock.now)
+    if url.startswith(KAFKA_SCHEME):
+        return KafkaLog(url.removeprefix(KAFKA_SCHEME), now=clock.now, client_id=client_id)
     return SqliteLog(Path(url.removeprefix("sqlite://")), now=clock.now)
 
 

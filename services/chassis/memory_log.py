@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from contracts.topics import RETENTION_S
 from services.chassis.bus import NewRecord, Partition, Record
+from services.chassis.errors import TopicDiffers
 
 
 @dataclass(slots=True)
@@ -40,12 +41,17 @@ class MemoryLog:
         self._lives = 1
         self._closed = False
 
+    @property
+    def is_answering(self) -> bool:
+        """Always: it is here."""
+        return True
+
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
-        """Create what is missing; ValueError for a topic that exists with other partitions."""
+        """Create what is missing; TopicDiffers for a topic that exists with other partitions."""
         for topic, count in partitions_of.items():
             known = self._partitions_of.setdefault(topic, count)
             if known != count:
-                raise ValueError(f"topic {topic} has {known} partitions, not {count}")
+                raise TopicDiffers(f"topic {topic} has {known} partitions, not {count}")
             for number in range(count):
                 self._kept.setdefault(Partition(topic, number), _Kept())
 
@@ -80,6 +86,12 @@ class MemoryLog:
                     await news.wait()
         finally:
             self._news.discard(news)
+
+    async def assignment(
+        self, group: str, topics: Sequence[str]
+    ) -> AsyncIterator[frozenset[Partition]]:
+        """All partitions, once: every group has one member."""
+        yield frozenset(each for each in self._kept if each.topic in topics)
 
     async def end_offsets(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """The offset that the next record of each partition will get."""

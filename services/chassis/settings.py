@@ -5,6 +5,7 @@ What they are turned into (a log, a transport, a port) is `hosting.py`.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -15,6 +16,9 @@ T = TypeVar("T", bound="ServiceSettings")
 
 ENV_PREFIX = "MILLRACE_"
 EXIT_USAGE = 2
+_SQLITE_URL = re.compile(r"sqlite:///.+")
+KAFKA_SCHEME = "kafka://"
+_KAFKA_URL = re.compile(KAFKA_SCHEME + r"[^\s,/:]+:\d+(,[^\s,/:]+:\d+)*")
 
 
 class ServiceSettings(BaseSettings):
@@ -23,7 +27,7 @@ class ServiceSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore")
 
     kubeconfig: str = Field(default="", description="path of a kubeconfig; empty: in-cluster")
-    bus: str = Field(default="memory:", description="sqlite:///PATH or memory:")
+    bus: str = Field(default="memory:", description="memory:, sqlite:///PATH or kafka://HOST:PORT")
     topic_prefix: str = Field(default="millrace", pattern=r"^[a-z0-9][a-z0-9.-]*$")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     metrics_port: int = Field(default=0, ge=0, le=65535, description="0: no port")
@@ -45,9 +49,9 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def name_a_bus(cls, value: str) -> str:
         """Refuse early what no adapter would understand."""
-        if value == "memory:" or (value.startswith("sqlite:///") and len(value) > 10):
+        if value == "memory:" or _SQLITE_URL.fullmatch(value) or _KAFKA_URL.fullmatch(value):
             return value
-        raise ValueError("is neither memory: nor sqlite:///PATH")
+        raise ValueError("is neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]")
 
 
 def read_settings(settings: type[T]) -> T:

@@ -22,6 +22,7 @@ import orjson
 
 from contracts.topics import RETENTION_S
 from services.chassis.bus import Headers, NewRecord, Partition, Record
+from services.chassis.errors import TopicDiffers
 
 T = TypeVar("T")
 
@@ -69,8 +70,13 @@ class SqliteLog:
         self._retired_at_s = 0.0
         self._closed = False
 
+    @property
+    def is_answering(self) -> bool:
+        """Always: it is here."""
+        return True
+
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
-        """Create what is missing; ValueError for a topic that exists with other partitions."""
+        """Create what is missing; TopicDiffers for a topic that exists with other partitions."""
         await self._writing.run(_create_topics, dict(partitions_of))
 
     async def produce(self, records: Sequence[NewRecord]) -> None:
@@ -102,6 +108,13 @@ class SqliteLog:
                     await news.wait()
         finally:
             self._news.discard(news)
+
+    async def assignment(
+        self, group: str, topics: Sequence[str]
+    ) -> AsyncIterator[frozenset[Partition]]:
+        """All partitions, once: every group has one member."""
+        known = await self._reading.run(_end_offsets)
+        yield frozenset(each for each in known if each.topic in topics)
 
     async def end_offsets(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """The offset that the next record of each partition will get."""
@@ -259,7 +272,7 @@ def _create_topics(connection: sqlite3.Connection, partitions_of: Mapping[str, i
         known = dict(connection.execute("SELECT topic, COUNT(*) FROM partitions GROUP BY topic"))
         for topic, count in partitions_of.items():
             if known.get(topic, count) != count:
-                raise ValueError(f"topic {topic} has {known[topic]} partitions, not {count}")
+                raise TopicDiffers(f"topic {topic} has {known[topic]} partitions, not {count}")
             if topic not in known:
                 connection.executemany(
                     "INSERT INTO partitions (topic, number) VALUES (?, ?)",

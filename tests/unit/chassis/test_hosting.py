@@ -18,6 +18,7 @@ import pytest
 from sandbox.http.kubeconfig import write_kubeconfig
 from services.chassis.clock import SystemClock
 from services.chassis.hosting import open_bus, run_until_drained
+from services.chassis.kafka_log import KafkaLog
 from services.chassis.memory_log import MemoryLog
 from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
@@ -103,6 +104,19 @@ def test_a_crash_is_one_line_and_exit_code_1(start: Start) -> None:
     assert last["exception"][0]["exc_value"] == "boom"
 
 
+def test_what_the_log_refused_is_said_in_a_sentence_without_a_traceback(start: Start) -> None:
+    process = start(
+        "from services.chassis.errors import TopicDiffers\n"
+        "async with asyncio.TaskGroup():\n"
+        "    raise TopicDiffers('topic t.cluster is missing')"
+    )
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    last = json.loads(err.splitlines()[-1])
+    assert (last["event"], last["problem"]) == ("log_refused", "topic t.cluster is missing")
+    assert "exception" not in last
+
+
 def test_a_service_that_ends_although_nobody_asked_has_crashed(start: Start) -> None:
     process = start("return")
     _, err = process.communicate(timeout=PATIENCE_S)
@@ -148,9 +162,12 @@ async def test_probes_and_metrics_are_served() -> None:
 async def test_a_bus_is_opened_by_its_url(tmp_path: Path) -> None:
     memory = open_bus("memory:", SystemClock())
     file = open_bus(f"sqlite://{tmp_path}/log.sqlite", SystemClock())
+    kafka = open_bus("kafka://a.example:9092,b.example:9093", SystemClock())
+    assert isinstance(kafka, KafkaLog)
     assert isinstance(memory, MemoryLog)
     assert isinstance(file, SqliteLog)
     await file.ensure_topics({"t": 1})
     assert (tmp_path / "log.sqlite").exists()
+    await kafka.close()
     await file.close()
     await memory.close()

@@ -34,6 +34,21 @@ def test_the_environment_is_read_with_our_prefix(monkeypatch: pytest.MonkeyPatch
     assert settings.image == "mine"
 
 
+@pytest.mark.parametrize("url", ["kafka://a:9092", "kafka://10.0.0.1:9092,b.example:19092"])
+def test_brokers_are_named_with_their_ports(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("MILLRACE_BUS", url)
+    assert read_settings(MoreSettings).bus == url
+
+
+@pytest.mark.parametrize("url", ["kafka://", "kafka://a", "kafka://a:9092,", "kafka://a:9092/t"])
+def test_brokers_that_cannot_be_reached_by_their_name_are_refused(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("MILLRACE_BUS", url)
+    with pytest.raises(SystemExit):
+        read_settings(MoreSettings)
+
+
 def test_every_wrong_value_is_named_with_its_variable(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,5 +59,5 @@ def test_every_wrong_value_is_named_with_its_variable(
     assert exit_.value.code == 2
     said = capsys.readouterr().err
     assert "MILLRACE_BUS='kafka'" in said
-    assert "neither memory: nor sqlite:///PATH" in said
+    assert "neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]" in said
     assert "MILLRACE_METRICS_PORT='99999'" in said

@@ -1,0 +1,113 @@
+"""A member of a Kafka consumer group: which partitions are this instance's, and nothing else.
+
+The member fetches nothing (its partitions are paused) and commits nothing: readers read by
+themselves, from offsets of their own. The assignor is sticky, so that a member keeps what it can.
+A member tells a new assignment only, not that its old one is in question: between the two it works
+on, and what two members write at once is fenced at the effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import ConsumerStoppedError, KafkaError
+
+from services.chassis.bus import Partition
+from services.chassis.errors import LogRefused
+from services.chassis.kafka_connecting import Brokers, LogClosed, may_pass, stopped
+
+SESSION_S = 10.0
+HEARTBEAT_S = 1.0
+REBALANCE_S = 10.0
+POLL_S = 1.0
+"""A member that does not poll is taken for stuck."""
+
+
+class KafkaMember:
+    """One member of a group; `assignments` goes on until `close`."""
+
+    def __init__(self, brokers: Brokers, group: str, topics: Sequence[str]) -> None:
+        self._brokers = brokers
+        self._group = group
+        self._topics = list(topics)
+        self._consumer: AIOKafkaConsumer | None = None
+        self._changes: asyncio.Queue[frozenset[Partition]] = asyncio.Queue()
+        self._closed = False
+
+    async def assignments(self) -> AsyncGenerator[frozenset[Partition], None]:
+        """The partitions that this member has, each time that the group decided."""
+        try:
+            consumer = self._consumer = await self._brokers.persist("a group", self._started)
+            while not self._closed:
+                try:
+                    yield await asyncio.wait_for(self._changes.get(), POLL_S)
+                except TimeoutError:
+                    await _poll(consumer)
+        except LogClosed:
+            return
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Leave the group, so that the others need not wait for the session to end."""
+        self._closed = True
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await stopped(consumer)
+
+    async def _started(self) -> AIOKafkaConsumer:
+        # The assignor keeps what it remembers in its class.
+        assignor = type("Sticky", (StickyPartitionAssignor,), {})
+        consumer = AIOKafkaConsumer(
+            **self._brokers.options,
+            group_id=self._group,
+            enable_auto_commit=False,
+            auto_offset_reset="latest",
+            partition_assignment_strategy=(assignor,),
+            session_timeout_ms=int(SESSION_S * 1000),
+            heartbeat_interval_ms=int(HEARTBEAT_S * 1000),
+            rebalance_timeout_ms=int(REBALANCE_S * 1000),
+        )
+        consumer.subscribe(self._topics, listener=_Listener(consumer, self._changes))
+        try:
+            await consumer.start()
+        except BaseException:
+            await stopped(consumer)
+            raise
+        return consumer
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka tells no types
+    """Pauses what is assigned and tells it."""
+
+    def __init__(
+        self, consumer: AIOKafkaConsumer, changes: asyncio.Queue[frozenset[Partition]]
+    ) -> None:
+        self._consumer = consumer
+        self._changes = changes
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """The next assignment says what is left."""
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """The whole of what this member has from now on."""
+        partitions = list(assigned)
+        self._consumer.pause(*partitions)
+        self._changes.put_nowait(
+            frozenset(Partition(each.topic, each.partition) for each in partitions)
+        )
+
+
+async def _poll(consumer: AIOKafkaConsumer) -> None:
+    """Say that we are alive, and hear what went wrong in the group."""
+    try:
+        await consumer.getmany(timeout_ms=0)
+    except ConsumerStoppedError:
+        return
+    except KafkaError as problem:
+        if not may_pass(problem):
+            raise LogRefused(f"Kafka refused a member of a group: {problem}") from problem

@@ -1,0 +1,154 @@
+"""Reads partitions of Kafka from offsets on, without a group.
+
+1. Where to begin is asked first: an offset outside of what the log keeps begins at the log's start.
+2. An offset that falls out of the log later (retention overtook the reader, or the topic was made
+   anew and is still short) begins at the start as well.
+3. A topic that was made anew has another id, which is looked at every `IDENTITY_EVERY_S`: its
+   partitions begin at the start, even where their new offsets have grown beyond ours. What was read
+   in between is read once more.
+
+The identity is also how an idle reader finds out that the brokers are away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import ConsumerStoppedError, KafkaError, OffsetOutOfRangeError
+
+from services.chassis.bus import Partition, Record
+from services.chassis.errors import LogRefused
+from services.chassis.kafka_connecting import Brokers, LogClosed, may_pass, stopped
+from services.chassis.kafka_offsets import AT_END, AT_START, log_offsets, see_topics
+from services.chassis.log_lines import log_of
+
+IDENTITY_EVERY_S = 1.0
+FETCH_WAIT_S = 0.5
+PARTITION_BYTES_MAX = 8 * 1024 * 1024
+
+TopicIds = Mapping[str, bytes]
+
+
+class KafkaReading:
+    """One reader; `batches` goes on until `close`."""
+
+    def __init__(self, brokers: Brokers, start: Mapping[Partition, int], batch_max: int) -> None:
+        self._brokers = brokers
+        self._wished = dict(start)
+        self._batch_max = batch_max
+        self._partitions = {TopicPartition(each.topic, each.number): each for each in start}
+        self._consumer: AIOKafkaConsumer | None = None
+        self._identity: TopicIds = {}
+        self._identified_at_s = 0.0
+        self._closed = False
+        self._log = log_of("kafka-reading")
+
+    async def batches(self) -> AsyncGenerator[Sequence[Record], None]:
+        """Batches of at most `batch_max` records, in order within each partition."""
+        try:
+            await self._begin()
+            while not self._closed:
+                await self._follow_identity()
+                batch = await self._fetched()
+                if batch:
+                    yield batch
+        except LogClosed:
+            return
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """End the reader; a batch that is waited for does not come."""
+        self._closed = True
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await stopped(consumer)
+
+    # ------------------------------------------------------------------ where to begin
+
+    async def _begin(self) -> None:
+        """The identity comes first, or a topic made anew in between would go unnoticed."""
+        self._identity = await self._topic_ids()
+        starts = await self._offsets(self._partitions.values(), AT_START)
+        ends = await self._offsets(self._partitions.values(), AT_END)
+        consumer = await self._brokers.persist("a reader", self._started)
+        self._consumer = consumer
+        consumer.assign(list(self._partitions))
+        for there, partition in self._partitions.items():
+            wished, first = self._wished[partition], starts[partition]
+            consumer.seek(there, wished if first <= wished <= ends[partition] else first)
+
+    async def _begin_anew(self, consumer: AIOKafkaConsumer, partitions: list[Partition]) -> None:
+        self._log.warning(
+            "log_begins_anew", partitions=[f"{p.topic}/{p.number}" for p in partitions]
+        )
+        for partition, first in (await self._offsets(partitions, AT_START)).items():
+            consumer.seek(TopicPartition(partition.topic, partition.number), first)
+
+    async def _offsets(self, partitions: Iterable[Partition], at: int) -> dict[Partition, int]:
+        asked = list(partitions)
+        return await self._brokers.ask("offsets", lambda client: log_offsets(client, asked, at))
+
+    async def _started(self) -> AIOKafkaConsumer:
+        consumer = AIOKafkaConsumer(
+            **self._brokers.options,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            fetch_max_wait_ms=int(FETCH_WAIT_S * 1000),
+            max_partition_fetch_bytes=PARTITION_BYTES_MAX,
+        )
+        try:
+            await consumer.start()
+            await asyncio.sleep(0)  # its tasks must have begun, or it cannot be stopped
+        except BaseException:
+            await stopped(consumer)
+            raise
+        return consumer
+
+    # ------------------------------------------------------------------ reading
+
+    async def _fetched(self) -> list[Record]:
+        consumer = self._consumer
+        if consumer is None:
+            return []
+        try:
+            found = await consumer.getmany(
+                timeout_ms=int(IDENTITY_EVERY_S * 1000), max_records=self._batch_max
+            )
+        except OffsetOutOfRangeError as problem:
+            await self._begin_anew(consumer, [self._partitions[each] for each in problem.args[0]])
+            return []
+        except ConsumerStoppedError:
+            return []
+        except KafkaError as problem:
+            if may_pass(problem):
+                return []
+            raise LogRefused(f"Kafka refused to be read: {problem}") from problem
+        return [
+            Record(
+                partition, each.offset, each.timestamp / 1000, each.key, each.value, each.headers
+            )
+            for there, records in found.items()
+            for partition in (self._partitions[there],)
+            for each in records
+        ]
+
+    async def _follow_identity(self) -> None:
+        if time.monotonic() - self._identified_at_s < IDENTITY_EVERY_S:
+            return
+        identity = await self._topic_ids()
+        anew = {topic for topic, was in self._identity.items() if identity.get(topic, was) != was}
+        self._identity = {**self._identity, **identity}
+        if anew and self._consumer is not None:
+            partitions = [each for each in self._partitions.values() if each.topic in anew]
+            await self._begin_anew(self._consumer, partitions)
+
+    async def _topic_ids(self) -> TopicIds:
+        topics = {partition.topic for partition in self._partitions.values()}
+        seen = await self._brokers.ask("topics", lambda client: see_topics(client, topics))
+        self._identified_at_s = time.monotonic()
+        return {name: topic.topic_id for name, topic in seen.items()}
