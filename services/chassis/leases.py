@@ -13,9 +13,9 @@ versions, what it says by its epoch.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
+from contracts.moments import micro_moment_of
 from services.chassis.clock import Clock
 from services.chassis.errors import AlreadyExists, ChassisError, Conflict, NotFound, Transient
 from services.chassis.kube import Json, Kube, Resource
@@ -156,5 +156,4 @@ class LeaderLease:
         self._version = int(lease["metadata"]["resourceVersion"])
 
     def _now_text(self) -> str:
-        now = datetime.fromtimestamp(self._clock.now(), UTC)
-        return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return micro_moment_of(self._clock.now())

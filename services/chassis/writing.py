@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from contracts import facts
+from contracts.moments import moment_of
 from services.chassis.errors import (
     AlreadyExists,
     Conflict,
@@ -304,7 +304,7 @@ class Writer:
     ) -> Outcome:
         """A core/v1 Event whose name is made of object, reason and generation: once, ever."""
         reference = _reference_to(regarding)
-        at = datetime.fromtimestamp(self._now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = moment_of(self._now())
         namespace = reference["namespace"] or "default"
         body = {
             "apiVersion": "v1",

@@ -7,23 +7,13 @@ whose version the patch carries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
+from contracts.moments import moment_of
 from contracts.resources import ConditionStatus, with_condition
 from services.fusion_backend.core.effects import JobStatusChange, Said, SayWidth
 
 Status = Mapping[str, Any]
-
-
-def timestamp(now: float) -> str:
-    """Unix seconds as the API writes a moment."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def seconds_of(moment: str) -> float:
-    """A moment of the API as unix seconds."""
-    return datetime.fromisoformat(moment).timestamp()
 
 
 def _conditions(
@@ -47,7 +37,7 @@ def job_status_patch(
     status: Status, change: JobStatusChange, *, generation: int, now: float
 ) -> dict[str, Any]:
     """The patch of a Job's status; `generation` is the Job's metadata.generation."""
-    moment = timestamp(now)
+    moment = moment_of(now)
     patch: dict[str, Any] = {
         "observedGeneration": generation,
         "conditions": _conditions(status, change.conditions, generation, moment),
@@ -85,7 +75,7 @@ def region_status_patch(
             "reason": said.reason.value,
             "message": said.message,
             "conditions": _conditions(
-                status, (accepted,), said.observed_generation, timestamp(now)
+                status, (accepted,), said.observed_generation, moment_of(now)
             ),
         }
     }

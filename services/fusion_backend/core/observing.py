@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from contracts.moments import unix_s_of
 from contracts.resources import JobSpec
 from services.fusion_backend.core.accepting import refusal_of_spec
-from services.fusion_backend.core.conditions import condition, seconds_of
+from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import DeleteChild, SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, first_inputs
 from services.fusion_backend.core.membership import (
@@ -88,7 +89,7 @@ class Situation:
         if self.phase is not Phase.SUBMITTING or not started:
             return None
         limit_s = self.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
-        return seconds_of(started) + float(limit_s)
+        return unix_s_of(started) + float(limit_s)
 
     @cached_property
     def widths(self) -> WidthsAsked:
@@ -143,7 +144,7 @@ class Situation:
         healthy = condition(self.job.status, "Healthy")
         if healthy.get("status") != "True":
             return None
-        return seconds_of(healthy["lastTransitionTime"])
+        return unix_s_of(healthy["lastTransitionTime"])
 
     @property
     def health_changed(self) -> bool:

@@ -6,10 +6,10 @@ One function for each kind; which entries make a snapshot is intake's business.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from contracts import labels
+from contracts.moments import unix_s_of
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry
@@ -103,7 +103,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         ),
         generation=_number(label(entry, labels.GENERATION)),
         node=data["node"],
-        created_at=_seconds(meta["creationTimestamp"]),
+        created_at=unix_s_of(meta["creationTimestamp"]) if meta["creationTimestamp"] else 0.0,
         job_uid=label(entry, labels.JOB_UID),
         problem=_problem(data),
     )
@@ -151,7 +151,3 @@ def _problem(data: Data) -> str:
 def _number(text: object) -> int | None:
     """A decimal number in a label or field; None for anything else."""
     return int(str(text)) if text is not None and str(text).isdecimal() else None
-
-
-def _seconds(timestamp: str | None) -> float:
-    return datetime.fromisoformat(timestamp).timestamp() if timestamp else 0.0
