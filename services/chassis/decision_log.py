@@ -31,7 +31,7 @@ class DecisionLog:
         self._news = asyncio.Event()
         self._log = log_of("decision-log")
 
-    def say(self, namespace: str, job: str, decision: DecisionRecord, trace_id: str) -> None:
+    def say(self, namespace: str, subject: str, decision: DecisionRecord, trace_id: str) -> None:
         """Queue a record."""
         runtime = self._runtime
         envelope = Envelope(
@@ -43,13 +43,13 @@ class DecisionLog:
             trace_id=trace_id or new_trace_id(runtime.random),
             cause=decision.cause,
         )
-        number = partition_of(namespace, job, DECISIONS.partitions)
+        number = partition_of(namespace, subject, DECISIONS.partitions)
         if len(self._queue) == QUEUED_MAX:
             runtime.metrics.count("millrace_decisions_dropped_total")
         self._queue.append(
             NewRecord(
                 Partition(DECISIONS.name(runtime.prefix), number),
-                f"{namespace}/{job}".encode(),
+                f"{namespace}/{subject}".encode(),
                 orjson.dumps(decision.to_json(), default=str),
                 to_headers(envelope),
             )

@@ -1,7 +1,7 @@
 """Topics on Kafka's brokers, beside what they should be: looked at, created, corrected.
 
 A service only looks. `millrace topics apply` creates what is missing and corrects settings; it
-never changes a number of partitions: the facts of a job would move to another partition, whose
+never changes a number of partitions: what belongs together would move to another partition, whose
 owner does not know what was said before.
 """
 
@@ -25,9 +25,9 @@ from services.chassis.kafka_offsets import any_node, see_topics
 
 RECORD_BYTES_MAX = 4 * 1024 * 1024
 REPLICATION_DEFAULT_MAX = 3
-MISSING_LOOKS_MAX = 10
-MISSING_LOOK_S = 0.2
-"""A topic that was just created is not known to every broker at once."""
+LOOKS_MAX = 10
+LOOK_AGAIN_S = 0.2
+"""What was just created or corrected is not known to every broker at once."""
 
 _TOPIC_RESOURCE = 2
 _SET_FOR_TOPIC = 1
@@ -102,12 +102,12 @@ async def look_at(brokers: Brokers, wanted: Sequence[Wanted]) -> list[Found]:
 
 
 async def look_patiently(brokers: Brokers, wanted: Sequence[Wanted]) -> list[Found]:
-    """The topics as they are; what is missing is looked for several times."""
-    for _ in range(MISSING_LOOKS_MAX):
+    """The topics as they are; where one differs, they are looked at several times."""
+    for _ in range(LOOKS_MAX):
         found = await look_at(brokers, wanted)
-        if all(topic.partitions for topic in found):
+        if not any(topic.problem for topic in found):
             break
-        await asyncio.sleep(MISSING_LOOK_S)
+        await asyncio.sleep(LOOK_AGAIN_S)
     return found
 
 

@@ -201,7 +201,7 @@ class StageRunner:
         if not carried_out.outcomes and self._reasons.get(key) == decision.reason:
             return
         _remember(self._reasons, key, decision.reason)
-        namespace, job = self.stage.subject(key)
+        namespace, subject = self.stage.subject(key)
         cause = self._causes.get(key, Cause())
         record = DecisionRecord(
             service=self.stage.name,
@@ -211,7 +211,7 @@ class StageRunner:
             cause=cause.event_id,
             detail=decision.detail or {},
         )
-        self._decisions.say(namespace, job, record, cause.trace_id)
+        self._decisions.say(namespace, subject, record, cause.trace_id)
 
 
 def key_text(key: Hashable) -> str:

@@ -74,5 +74,5 @@ class Stage(Protocol[K, S, E]):
         ...
 
     def subject(self, key: K) -> tuple[str, str]:
-        """(namespace, job) of a key: where its decision records go."""
+        """(namespace, name) that a key is about: its decision records are kept under it."""
         ...
