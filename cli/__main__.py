@@ -21,6 +21,8 @@ from cli.following import following
 from cli.live import job_panel, job_table, resize_text
 from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
+from cli.topics import TopicsWish, apply_topics, check_topics
+from contracts.topics import DEFAULT_PREFIX
 
 app = typer.Typer(
     help="Streaming applications on Kubernetes: run, resize and look at them.",
@@ -33,6 +35,8 @@ app = typer.Typer(
 bundle_app = typer.Typer(help="Make bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
 app.add_typer(real_app, name="real")
+topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_args_is_help=True)
+app.add_typer(topics_app, name="topics")
 
 Kubeconfig = Annotated[
     Path | None,
@@ -40,6 +44,15 @@ Kubeconfig = Annotated[
 ]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
 Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
+Servers = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-servers", envvar="MILLRACE_BOOTSTRAP_SERVERS", help="HOST:PORT, with commas."
+    ),
+]
+Prefix = Annotated[
+    str, typer.Option(envvar="MILLRACE_TOPIC_PREFIX", help="What the topics' names begin with.")
+]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
 console = Console()
@@ -115,6 +128,29 @@ def bundle_pack(
         print(pack_folder(folder, output))
 
     _run(work)
+
+
+@topics_app.command("apply")
+def topics_apply(
+    bootstrap_servers: Servers = "",
+    prefix: Prefix = DEFAULT_PREFIX,
+    replication: Annotated[
+        int | None,
+        typer.Option(min=1, help="Replicas of new topics; default: one a broker, at most 3."),
+    ] = None,
+) -> None:
+    """Create the topics that are missing and correct their settings.
+
+    Another number of partitions is refused: it cannot be changed with records in the topic.
+    """
+    wish = TopicsWish(bootstrap_servers, prefix, replication)
+    _run(lambda: apply_topics(wish, console))
+
+
+@topics_app.command("check")
+def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX) -> None:
+    """Compare the topics with what they should be; changes nothing."""
+    _run(lambda: check_topics(TopicsWish(bootstrap_servers, prefix), console))
 
 
 @app.command()

@@ -1,0 +1,116 @@
+"""`millrace topics apply|check`: the topics of the catalogue, made and compared on Kafka.
+
+What a topic should be is `contracts/topics.py`; how Kafka is asked is the chassis's business. Here
+are the table that people see and the sentences that they get.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from cli.failing import CannotReach, Failure, Misused
+from services.chassis.errors import LogRefused
+from services.chassis.kafka_connecting import Brokers
+from services.chassis.kafka_topics import (
+    Found,
+    correct,
+    create,
+    look_at,
+    look_patiently,
+    wanted_topics,
+)
+from services.chassis.log_lines import configure
+
+ANSWER_S_MAX = 20.0
+DAY_MS = 24 * 3600 * 1000
+_SERVERS = re.compile(r"[^\s,/:]+:\d+(,[^\s,/:]+:\d+)*")
+_PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsWish:
+    """Which topics, on which brokers; `replication` None: a replica a broker, at most three."""
+
+    servers: str
+    prefix: str
+    replication: int | None = None
+
+
+async def apply_topics(wish: TopicsWish, console: Console) -> None:
+    """Create what is missing and correct settings; a wrong number of partitions is refused."""
+    async with _asking(wish) as brokers:
+        wanted = wanted_topics(wish.prefix)
+        before = await look_at(brokers, wanted)
+        missing = [topic for topic in before if not topic.partitions]
+        wrong = [topic for topic in before if topic.wrong_settings]
+        if missing:
+            await create(brokers, [topic.wanted for topic in missing], wish.replication)
+        if wrong:
+            await correct(brokers, wrong)
+        after = await look_patiently(brokers, wanted) if missing or wrong else before
+        done = {topic.wanted.name: "created" for topic in missing}
+        done |= {topic.wanted.name: f"corrected {_names(topic)}" for topic in wrong}
+    _show(after, done, console)
+
+
+async def check_topics(wish: TopicsWish, console: Console) -> None:
+    """Compare and change nothing."""
+    async with _asking(wish) as brokers:
+        found = await look_at(brokers, wanted_topics(wish.prefix))
+    _show(found, {}, console)
+
+
+@asynccontextmanager
+async def _asking(wish: TopicsWish) -> AsyncIterator[Brokers]:
+    if not _SERVERS.fullmatch(wish.servers):
+        raise Misused(
+            f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "
+            "the default is $MILLRACE_BOOTSTRAP_SERVERS"
+        )
+    if not _PREFIX.fullmatch(wish.prefix):
+        raise Misused(f"--prefix {wish.prefix!r}: say lower-case letters, digits, dots, dashes")
+    configure("millrace", "ERROR")  # the sentences below say it
+    brokers = Brokers(wish.servers, client_id="millrace-topics")
+    try:
+        async with asyncio.timeout(ANSWER_S_MAX):
+            yield brokers
+    except LogRefused as refusal:
+        raise Failure(str(refusal)) from refusal
+    except TimeoutError:
+        raise CannotReach(f"no Kafka answers at {wish.servers} in {ANSWER_S_MAX:g} s") from None
+    finally:
+        await brokers.close()
+
+
+def _show(found: Sequence[Found], done: dict[str, str], console: Console) -> None:
+    """The table; a Failure with a sentence for each topic that is still not as it should be."""
+    table = Table("topic", "partitions", "kept", "", box=SIMPLE)
+    for topic in found:
+        name = topic.wanted.name
+        state = topic.problem and ("missing" if not topic.partitions else "differs")
+        table.add_row(
+            name, str(topic.partitions), _kept(topic), state or done.get(name, "as it should be")
+        )
+    console.print(table)
+    problems = [topic.problem for topic in found if topic.problem]
+    if problems:
+        raise Failure("\n".join(problems))
+
+
+def _kept(topic: Found) -> str:
+    kept_ms = topic.settings.get("retention.ms", "")
+    if not kept_ms.isdigit():
+        return "for ever" if kept_ms else ""
+    return f"{int(kept_ms) / DAY_MS:g} days"
+
+
+def _names(topic: Found) -> str:
+    return ", ".join(sorted(topic.wrong_settings))
