@@ -15,8 +15,8 @@ FUNCTION_LINES_AIM = 40
 FILE_LINES_MAX = 600
 FILE_LINES_AIM = 400
 # How many may exceed the aim today. These numbers only ever fall.
-LONG_FUNCTIONS_MAX = 40
-LONG_FILES_MAX = 20
+LONG_FUNCTIONS_MAX = 6
+LONG_FILES_MAX = 6
 
 
 def source_files() -> list[Path]:
