@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sandbox.store.deleting import DeleteOptions
-from tests.simulation.applications import OUTSIDE, with_example
+from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import World, simulate
 
 
@@ -26,5 +26,28 @@ def test_a_pod_that_somebody_deleted_for_good_does_not_hold_up_a_resize(tmp_path
         assert region["status"]["width"] == 2
         assert len(world.objects("streamspes", "j")) == 2 + OUTSIDE
         assert world.objects("streamspes", "j")[untouched]["status"]["phase"] == "Stopped"
+
+    simulate(tmp_path, test)
+
+
+def test_a_job_after_an_orphaned_one_of_its_name_fails_at_once_and_takes_nothing(
+    tmp_path: Path,
+) -> None:
+    """The old plan record holds the name: the new Job says so, long before its time-out."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=3)
+        jobs, orphaned = world.kind("streamsjobs"), DeleteOptions(propagation="Orphan")
+        world.store.delete(jobs, "default", "j", orphaned)
+        await world.until("orphaned", lambda: "j" not in world.objects("streamsjobs"))
+        pods = world.objects("pods", "j").keys()
+        submit_example(world, "j", width=3)
+        await world.until("refused", lambda: world.phase("j") == "Failed", wait_s=60.0)
+        await world.settle()
+        status = world.objects("streamsjobs")["j"]["status"]
+        assert status["reason"] == "NameTaken"
+        assert "ConfigMap j.plan.0" in status["message"]
+        assert len(world.objects("streamspes", "j")) == 3 + OUTSIDE
+        assert world.objects("pods", "j").keys() == pods
 
     simulate(tmp_path, test)

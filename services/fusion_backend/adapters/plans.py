@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import labels
-from services.chassis.errors import NotFound, Rejected, Superseded, Transient
+from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded, Transient
 from services.chassis.resources import resource_of
 from services.chassis.wiring import Wiring
 from services.chassis.writing import Outcome
@@ -85,9 +85,15 @@ class Plans:
         return outcome
 
     async def _create(self, job: JobSeen, body: dict[str, Any]) -> Outcome:
-        return await self._wiring.writer.create(
-            resource_of("ConfigMap"), job.namespace, body, stamp=labels.GENERATION
-        )
+        try:
+            return await self._wiring.writer.create(
+                resource_of("ConfigMap"), job.namespace, body, stamp=labels.GENERATION
+            )
+        except NameTaken:
+            # An orphaned job left a record of this name: nothing that waits makes it go away.
+            self._answers.of(job.uid).name_taken = f"ConfigMap {body['metadata']['name']}"
+            self._wiring.wake(JobKey(job.namespace, job.name))
+            raise
 
     async def read(self, key: JobKey, snapshot: Snapshot, effect: ReadPlan) -> str:
         """Read a plan record and its parts, and remember it under its uid."""

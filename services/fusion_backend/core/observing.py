@@ -221,9 +221,8 @@ def _about_first_plan(situation: Situation) -> Observation | None:
     outcome = situation.first_outcome
     if isinstance(outcome, PlanRefused):
         return Observation.PLAN_REFUSED
-    if outcome is not None:
-        return Observation.PLANNED
-    return _about_time(situation) or Observation.UNPLANNED
+    late = _about_time(situation)
+    return late or (Observation.UNPLANNED if outcome is None else Observation.PLANNED)
 
 
 def _about_time(situation: Situation) -> Observation | None:
