@@ -18,13 +18,18 @@ DEFAULT_PREFIX = "millrace"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One row of the catalogue; `partitions` is fixed at creation."""
+    """One row of the catalogue; `partitions` is fixed at creation.
+
+    The instances of a service under `shared_by` have some of its partitions each; every other
+    reader reads all of them.
+    """
 
     suffix: str
     key: str
     partitions: int
     writers: tuple[str, ...]
     readers: tuple[str, ...]
+    shared_by: tuple[str, ...] = ()
 
     def name(self, prefix: str = DEFAULT_PREFIX) -> str:
         """The topic's full name under a prefix."""
@@ -37,6 +42,7 @@ RESOURCES = Topic(
     partitions=PARTITIONS,
     writers=("watch-ingest",),
     readers=("fusion-backend", "pod-state-machine"),
+    shared_by=("fusion-backend", "pod-state-machine"),
 )
 CLUSTER = Topic(
     suffix="cluster",
@@ -60,6 +66,11 @@ SYNC_GROUP = "sync"
 def sync_group(prefix: str = DEFAULT_PREFIX) -> str:
     """The group whose offsets say where the newest complete resync began in each partition."""
     return f"{prefix}.{SYNC_GROUP}"
+
+
+def reader_group(prefix: str, service: str) -> str:
+    """The group in which the instances of a service share partitions."""
+    return f"{prefix}.{service}"
 
 
 def partition_of(namespace: str, job: str, partitions: int) -> int:

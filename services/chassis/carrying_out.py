@@ -57,12 +57,14 @@ class CarryingOut:
         runtime: Runtime,
         *,
         is_marked: Callable[[Hashable], bool],
+        is_abandoned: Callable[[Hashable], bool],
         effects_in_flight_max: int,
     ) -> None:
         self._stage = stage
         self._table = table
         self._runtime = runtime
         self._is_marked = is_marked
+        self._is_abandoned = is_abandoned
         self._in_flight_max = effects_in_flight_max
         self._slots = asyncio.Semaphore(effects_in_flight_max)
         self._backoffs: Backoffs[tuple[Hashable, Hashable]] = Backoffs(runtime.random)
@@ -118,7 +120,7 @@ class CarryingOut:
             )
 
     def _must_stop(self, key: Hashable, fence: _Fence) -> bool:
-        if self._runtime.stopping.is_set():
+        if self._runtime.stopping.is_set() or self._is_abandoned(key):
             return True
         if not fence.is_broken and self._is_marked(key):
             fence.is_broken = self._stage.fence(self._table, key) != fence.decided_on

@@ -60,6 +60,14 @@ class Epochs:
         """Say in which partitions each kind is told."""
         self._expected = {kind: frozenset(each) for kind, each in partitions_of.items()}
 
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """Know nothing of partitions that are not read any more."""
+        left = frozenset(partitions)
+        self._highest = {key: at for key, at in self._highest.items() if key[1] not in left}
+        for completed in self._completed.values():
+            for partition in left & completed.keys():
+                del completed[partition]
+
     def admit(self, kind: str, partition: Partition, epoch: Epoch) -> Verdict:
         """Whether a record counts; OTHER_CLUSTER: it does, and all that was known is void."""
         order = Order.of(epoch)

@@ -41,6 +41,7 @@ class KeyedWork(Generic[K]):
         self._waiting: set[K] = set()
         self._running: set[K] = set()
         self._marked_again: set[K] = set()
+        self._abandoned: set[K] = set()
         self._timers: dict[K, asyncio.TimerHandle] = {}
         self._news = asyncio.Event()
 
@@ -56,6 +57,19 @@ class KeyedWork(Generic[K]):
     def is_marked(self, key: K) -> bool:
         """Whether the key became dirty since its run began."""
         return key in self._marked_again or key in self._waiting
+
+    def abandon(self, is_left: Callable[[K], bool]) -> None:
+        """Run the keys that are left to others no more, unless they are marked anew."""
+        self._line = deque(key for key in self._line if not is_left(key))
+        self._waiting = set(self._line)
+        self._marked_again = {key for key in self._marked_again if not is_left(key)}
+        self._abandoned |= {key for key in self._running if is_left(key)}
+        for key in [key for key in self._timers if is_left(key)]:
+            self._timers.pop(key).cancel()
+
+    def is_abandoned(self, key: K) -> bool:
+        """Whether the key was left to others while it runs."""
+        return key in self._abandoned
 
     @property
     def is_idle(self) -> bool:
@@ -92,10 +106,12 @@ class KeyedWork(Generic[K]):
             timer.cancel()
         wake_at = await self._work(key)
         self._running.discard(key)
+        is_left = key in self._abandoned
+        self._abandoned.discard(key)
         if key in self._marked_again:
             self._marked_again.discard(key)
             self.mark(key)
-        elif wake_at is not None:
+        elif wake_at is not None and not is_left:
             self._set_timer(key, wake_at)
         self._news.set()
 

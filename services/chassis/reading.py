@@ -1,4 +1,4 @@
-"""Reads facts: from where the newest complete resync began, record by record, for ever.
+"""Reads facts of this instance's partitions: from the newest complete resync on, for ever.
 
 Decoding is here; what a fact changes is decided by `table.py`, and when a service may decide by
 `restoring.py`. A record that cannot be read is counted, logged with its offset and skipped: the
@@ -8,17 +8,18 @@ next resync says it again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from contracts.envelope import Envelope, MalformedRecord, from_headers
-from contracts.facts import KINDS, Fact, FactType, SyncCompleted, fact_from_json
+from contracts.facts import Fact, FactType, SyncCompleted, fact_from_json
 from contracts.topics import sync_group
 from services.chassis.bus import Bus, Partition, Record
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
+from services.chassis.sharing import Sharing, Told
 
 BATCH_RECORDS_MAX = 500
 
@@ -32,16 +33,6 @@ class Said:
     partition: Partition
 
 
-def partitions_of_kinds(kinds: Iterable[str], prefix: str) -> dict[str, tuple[Partition, ...]]:
-    """Where facts of each kind are told: every partition of its topic."""
-    told: dict[str, tuple[Partition, ...]] = {}
-    for kind in sorted(kinds):
-        topic = KINDS[kind].topic
-        name = topic.name(prefix)
-        told[kind] = tuple(Partition(name, number) for number in range(topic.partitions))
-    return told
-
-
 def decode(record: Record) -> Said:
     """The fact of a record; raises MalformedRecord."""
     envelope = from_headers(record.headers)
@@ -53,41 +44,73 @@ def decode(record: Record) -> Said:
 
 
 class FactReader:
-    """Gives decoded batches of the partitions that tell of some kinds to `take`."""
+    """Gives decoded batches of this instance's partitions to `take`.
+
+    `assign` is told where each kind is heard from now on, before anything of it is read. What
+    stays is read on where it was; what is new is read from the newest complete resync.
+    """
 
     def __init__(
         self,
         bus: Bus,
         prefix: str,
-        told: Mapping[str, Sequence[Partition]],
-        take: Callable[[Sequence[Said]], Awaitable[None]],
+        sharing: Sharing,
         *,
+        take: Callable[[Sequence[Said]], Awaitable[None]],
+        assign: Callable[[Told], None],
         metrics: Metrics,
     ) -> None:
         self._bus = bus
-        self._group = sync_group(prefix)
-        self._kinds = frozenset(told)
-        self._partitions = sorted({each for partitions in told.values() for each in partitions})
+        self._sync_group = sync_group(prefix)
+        self._sharing = sharing
+        self._kinds = frozenset(sharing.told(frozenset()))
+        self._positions: dict[Partition, int] = {}
         self._take = take
+        self._assign = assign
         self._metrics = metrics
         self._log = log_of("reading")
 
     async def run(self) -> None:
         """Read for ever; an emptied log is simply waited for."""
-        async for records in self._bus.read(await self._start(), batch_max=BATCH_RECORDS_MAX):
+        if not self._sharing.topics:
+            await self._read(self._sharing.told(frozenset()))
+            return
+        assignments = self._bus.assignment(self._sharing.group, self._sharing.topics)
+        async with asyncio.TaskGroup() as group:
+            reading: asyncio.Task[None] | None = None
+            async for assigned in assignments:
+                if reading is not None:
+                    await _ended(reading)
+                told = self._sharing.told(assigned)
+                self._forget_all_but(assigned)
+                self._assign(told)
+                reading = group.create_task(self._read(told))
+
+    async def _read(self, told: Told) -> None:
+        await self._begin({each for partitions in told.values() for each in partitions})
+        async for records in self._bus.read(dict(self._positions), batch_max=BATCH_RECORDS_MAX):
             said = [each for each in map(self._decoded, records) if each is not None]
             self._metrics.count("millrace_records_read_total", len(records))
             if said:
                 await self._take(said)
+            for record in records:
+                self._positions[record.partition] = record.offset + 1
             await asyncio.sleep(0)
 
-    async def _start(self) -> dict[Partition, int]:
-        """The newest complete resync, so that a restore costs what exists, not an old log."""
-        committed = await self._bus.committed(self._group, self._partitions)
+    async def _begin(self, partitions: set[Partition]) -> None:
+        """What is new begins at the newest complete resync: a restore costs what exists."""
+        new = sorted(partitions - self._positions.keys())
+        committed = await self._bus.committed(self._sync_group, new) if new else {}
         start = {partition: offset or 0 for partition, offset in committed.items()}
         offsets = {f"{each.topic}/{each.number}": offset for each, offset in start.items()}
-        self._log.info("reading_begins", offsets=offsets)
-        return start
+        self._log.info("reading_begins", offsets=offsets, read_on=len(self._positions))
+        self._positions |= start
+
+    def _forget_all_but(self, assigned: frozenset[Partition]) -> None:
+        """What is assigned again later begins anew: its entries have left the table by then."""
+        for partition in [*self._positions]:
+            if self._sharing.is_shared(partition) and partition not in assigned:
+                del self._positions[partition]
 
     def _decoded(self, record: Record) -> Said | None:
         first, _, rest = record.key.decode(errors="replace").partition("/")
@@ -105,3 +128,9 @@ class FactReader:
                 problem=str(problem),
             )
             return None
+
+
+async def _ended(reading: asyncio.Task[None]) -> None:
+    """Cancel a reader; what it has read it has given away, and its positions say so."""
+    reading.cancel()
+    await asyncio.wait({reading})

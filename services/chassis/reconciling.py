@@ -29,10 +29,11 @@ from services.chassis.confirming import confirm_unsaid
 from services.chassis.decision_log import DecisionLog
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
 from services.chassis.log_lines import log_of
-from services.chassis.reading import FactReader, Said, partitions_of_kinds
+from services.chassis.reading import FactReader, Said
 from services.chassis.restoring import Restore
+from services.chassis.sharing import Part, Sharing, Told
 from services.chassis.stage import Decision
-from services.chassis.table import Change, Table
+from services.chassis.table import Change, Entry, Table
 from services.chassis.tracing import Cause, caused_by
 from services.chassis.wiring import MakeStage, Runtime, Wiring
 from services.chassis.writing import Writer
@@ -62,17 +63,19 @@ class StageRunner:
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
         self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
-        self._told = partitions_of_kinds(self.stage.kinds, runtime.prefix)
+        self._sharing = Sharing(self.stage.name, self.stage.kinds, runtime.prefix)
+        self._told = self._sharing.told(frozenset())
         self.table.declare_indexes(self.stage.indexes)
         self.table.expect(self._told)
         self.table.on_observation = self._mark_changed
-        self._restore = Restore(self._told)
+        self._restore = Restore(self._sharing)
         self._failing: Backoffs[Hashable] = Backoffs(runtime.random)
         self._carrying_out = CarryingOut(
             self.stage,
             self.table,
             runtime,
             is_marked=self._work.is_marked,
+            is_abandoned=self._work.is_abandoned,
             effects_in_flight_max=effects_in_flight_max,
         )
         self._decisions = DecisionLog(runtime)
@@ -94,7 +97,14 @@ class StageRunner:
         """Run until `runtime.stopping` is set and the effects in flight are done."""
         bus, prefix = self._runtime.bus, self._runtime.prefix
         await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
-        reader = FactReader(bus, prefix, self._told, self._take, metrics=self._runtime.metrics)
+        reader = FactReader(
+            bus,
+            prefix,
+            self._sharing,
+            take=self._take,
+            assign=self._assign,
+            metrics=self._runtime.metrics,
+        )
         async with asyncio.TaskGroup() as group:
             behind = [
                 group.create_task(reader.run()),
@@ -131,16 +141,18 @@ class StageRunner:
 
     def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
         was_live = self._restore.is_live
-        if not self._restore.note_completed(sync, partition):
+        completed = self._restore.note_completed(sync, partition)
+        if not completed:
             return
-        if not was_live:
+        if self._restore.is_live and not was_live:
             self._log.info("live", entries=len(self.table))
         self._runtime.metrics.count("millrace_resyncs_completed_total")
-        self._mark_all(self.stage.all_keys(self.table), cause)
+        keys = self.stage.all_keys(self.table)
+        self._mark_all((key for key in keys if self._part_of(key) in completed), cause)
 
     def _mark_changed(self, change: Change, cause: Cause | None = None) -> None:
         """Mark the keys of the entry before and after; nobody is woken during the restore."""
-        if not self._restore.is_live:
+        if not self._restore.is_any_live:
             return
         for entry in (change.old, change.new):
             if entry is None:
@@ -155,19 +167,47 @@ class StageRunner:
 
     def _mark_all(self, keys: Iterable[Hashable], cause: Cause | None) -> None:
         for key in keys:
+            if not self._is_decided_here(key):
+                continue
             if cause is not None:
                 _remember(self._causes, key, cause)
             self._work.mark(key)
 
     def _wake(self, key: Hashable) -> None:
-        if self._restore.is_live:
+        if self._is_decided_here(key):
             self._work.mark(key)
+
+    # ------------------------------------------------------------------ this instance's part
+
+    def _assign(self, told: Told) -> None:
+        """Begin with new partitions; what another instance has now leaves without a trace."""
+        before = {each for partitions in self._told.values() for each in partitions}
+        now = {each for partitions in told.values() for each in partitions}
+        left = before - now
+        self._told = told
+        self._restore.assign(told)
+        if left:
+            parts = {partition.number for partition in left}
+            self._work.abandon(lambda key: self._part_of(key) in parts)
+            self.table.leave(left, lambda entry: self._is_left(entry, parts))
+        self.table.expect(told)
+        self._log.info("assigned", partitions=len(now), left=len(left))
+
+    def _part_of(self, key: Hashable) -> Part:
+        return self._sharing.part_of(*self.stage.subject(key))
+
+    def _is_decided_here(self, key: Hashable) -> bool:
+        return self._restore.is_decided(self._part_of(key))
+
+    def _is_left(self, entry: Entry, parts: set[int]) -> bool:
+        keys = list(self.stage.keys(entry, self.table))
+        return bool(keys) and all(self._part_of(key) in parts for key in keys)
 
     # ------------------------------------------------------------------ one key
 
     async def _reconcile(self, key: Hashable) -> float | None:
         """Decide and carry out once; returns when to look again."""
-        if not self._restore.is_live:
+        if not self._is_decided_here(key):
             return None
         waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
         if waiting_until is not None:

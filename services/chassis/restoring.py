@@ -1,42 +1,109 @@
-"""When a service knows enough to decide: after a full resync of every kind in every partition.
+"""When a service knows enough to decide: after a full resync of every kind, part by part.
 
-A later full resync ends the same way: when it is complete everywhere, every key is reconciled once,
-so that nothing rests on a fact that was lost.
+A part of the work (`sharing.py`) is live once every kind that is told in its partitions was said
+completely there, and every kind that all instances read was said completely everywhere. A service
+that shares nothing has one part, the whole.
+
+A later full resync ends the same way: when it is complete for a part, each of its keys is
+reconciled once, so that nothing rests on a fact that was lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from contracts.facts import SyncCompleted
 from services.chassis.bus import Partition
+from services.chassis.sharing import Part, Sharing, Told
+
+Awaited = frozenset[tuple[str, Partition]]
+"""Kinds, and the partitions in which their completion is waited for."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What a part waits for in this round, and whether it was complete once."""
+
+    expected: Awaited
+    missing: set[tuple[str, Partition]]
+    is_live: bool
 
 
 class Restore:
     """Counts the SyncCompleted records that are still missing."""
 
-    def __init__(self, told: Mapping[str, Sequence[Partition]]) -> None:
-        self._expected = frozenset(
-            (kind, partition) for kind, partitions in told.items() for partition in partitions
-        )
-        self._missing = set(self._expected)
+    def __init__(self, sharing: Sharing) -> None:
+        self._sharing = sharing
+        self._parts: dict[Part, _Waiting] = {}
         self._cluster_uid = ""
-        self.is_live = False
+        self._is_assigned = not sharing.topics
+        self._await_whole(sharing.told(frozenset()))
+
+    @property
+    def is_live(self) -> bool:
+        """Whether every part of this instance is live."""
+        return self._is_assigned and all(each.is_live for each in self._parts.values())
+
+    @property
+    def is_any_live(self) -> bool:
+        """Whether at least one part is."""
+        return any(each.is_live for each in self._parts.values())
+
+    def is_decided(self, part: Part) -> bool:
+        """Whether the keys of a part are decided here: it is this instance's and live."""
+        waiting = self._parts.get(part)
+        return waiting is not None and waiting.is_live
+
+    def assign(self, told: Told) -> None:
+        """Wait for other parts from now on; what was complete of those that stay remains so."""
+        self._is_assigned = True
+        whole = self._parts[None]
+        parts: dict[Part, _Waiting] = {None: whole}
+        for part, own in self._by_part(told).items():
+            known = self._parts.get(part)
+            if known is None:
+                missing = set(own) if whole.is_live else set(own) | whole.missing
+                known = _Waiting(own | whole.expected, missing, is_live=False)
+            parts[part] = known
+        self._parts = parts
 
     def follow_cluster(self, cluster_uid: str) -> None:
         """Begin anew where the table is about another cluster now: it was emptied."""
-        if cluster_uid != self._cluster_uid:
-            self._cluster_uid = cluster_uid
-            self._missing = set(self._expected)
-            self.is_live = False
+        if cluster_uid == self._cluster_uid:
+            return
+        self._cluster_uid = cluster_uid
+        for waiting in self._parts.values():
+            waiting.missing = set(waiting.expected)
+            waiting.is_live = not waiting.expected
 
-    def note_completed(self, sync: SyncCompleted, partition: Partition) -> bool:
-        """Note what was completed; True when a full resync is now complete everywhere."""
+    def note_completed(self, sync: SyncCompleted, partition: Partition) -> frozenset[Part]:
+        """Note what was completed; the parts for which a full resync is complete now."""
         if not sync.full:
-            return False
-        self._missing.discard((sync.kind, partition))
-        if self._missing:
-            return False
-        self._missing = set(self._expected)
-        self.is_live = True
-        return True
+            return frozenset()
+        said = (sync.kind, partition)
+        completed = set()
+        for part, waiting in self._parts.items():
+            if said not in waiting.expected:
+                continue
+            waiting.missing.discard(said)
+            if not waiting.missing:
+                waiting.missing = set(waiting.expected)
+                waiting.is_live = True
+                completed.add(part)
+        return frozenset(completed)
+
+    def _await_whole(self, told: Told) -> None:
+        expected = frozenset(_each(told))
+        self._parts[None] = _Waiting(expected, set(expected), is_live=not expected)
+
+    def _by_part(self, told: Told) -> dict[int, Awaited]:
+        own: dict[int, set[tuple[str, Partition]]] = {}
+        for kind, partition in _each(told):
+            if self._sharing.is_shared(partition):
+                own.setdefault(partition.number, set()).add((kind, partition))
+        return {part: frozenset(awaited) for part, awaited in own.items()}
+
+
+def _each(told: Told) -> Iterable[tuple[str, Partition]]:
+    return ((kind, partition) for kind, partitions in told.items() for partition in partitions)

@@ -151,6 +151,18 @@ class Table(TableReading):
         self._epochs.expect(partitions_of)
         self._kinds = frozenset(partitions_of)
 
+    def leave(self, partitions: Iterable[Partition], is_left: Callable[[Entry], bool]) -> None:
+        """Drop what was told in partitions that are not read any more; nobody is woken.
+
+        `is_left` says which entries that no fact has said yet are dropped with them.
+        """
+        left = frozenset(partitions)
+        self._epochs.forget(left)
+        rows = [row for rows in self._rows.values() for row in rows.values()]
+        for row in rows:
+            if row.partition in left or (row.partition is None and is_left(row.entry)):
+                self._remove(row.entry)
+
     def reads(self, kind: str) -> bool:
         """Whether facts of a kind come here: what no fact would ever sweep is not observed."""
         return kind in self._kinds
