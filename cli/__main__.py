@@ -53,6 +53,17 @@ Servers = Annotated[
 Prefix = Annotated[
     str, typer.Option(envvar="MILLRACE_TOPIC_PREFIX", help="What the topics' names begin with.")
 ]
+Real = Annotated[
+    bool,
+    typer.Option(
+        help="On Apache Kafka and a real control plane: the pair of `millrace real up`, or "
+        "$MILLRACE_KUBECONFIG and $MILLRACE_BOOTSTRAP_SERVERS. One that runs is kept."
+    ),
+]
+PairFolder = Annotated[
+    Path | None,
+    typer.Option("--pair", help="With --real: the folder of the pair (`real up --state`)."),
+]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
 console = Console()
@@ -106,12 +117,22 @@ def up(
     state: Annotated[
         Path | None, typer.Option(help="Where logs and the event log live; default: a new folder.")
     ] = None,
+    real: Real = False,
+    pair: PairFolder = None,
 ) -> None:
-    """Run an embedded cluster and all services in the foreground, until Ctrl-C.
+    """Run a cluster and all services in the foreground, until Ctrl-C.
 
     Prints `ready` when a Job can be submitted. kubectl works with the kubeconfig.
     """
-    options = UpOptions(kubeconfig, nodes=nodes, bundles=bundles, api_port=api_port, state=state)
+    options = UpOptions(
+        kubeconfig,
+        nodes=nodes,
+        bundles=bundles,
+        api_port=api_port,
+        state=state,
+        real=real,
+        pair=pair,
+    )
     _run(lambda: stay_up(options))
 
 
@@ -254,9 +275,11 @@ def demo(
     kubeconfig: Annotated[
         Path | None, typer.Option(help="Where to write the kubeconfig; default: a new file.")
     ] = None,
+    real: Real = False,
+    pair: PairFolder = None,
 ) -> None:
     """Show everything on this machine: submit an example, resize it, say what changed."""
-    _run(lambda: demonstrate(console, keep=keep, kubeconfig=kubeconfig))
+    _run(lambda: demonstrate(console, keep=keep, kubeconfig=kubeconfig, real=real, pair=pair))
 
 
 def main() -> None:

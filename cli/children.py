@@ -11,9 +11,10 @@ import contextlib
 import ctypes
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 STOP_GRACE_S = 8.0
 RESTART_DELAY_S = 0.5
@@ -113,3 +114,41 @@ class Child:
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+
+
+class Crew:
+    """Children that run side by side; where an essential one ends, `owner` is cancelled."""
+
+    def __init__(self, logs: Path, owner: asyncio.Task[Any] | None) -> None:
+        self.children: dict[str, Child] = {}
+        self._logs = logs
+        self._owner = owner
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, spec: ChildSpec) -> Child:
+        """Start a child and keep it running."""
+        child = self.children[spec.name] = Child(spec, self._logs / f"{spec.name}.log")
+        task = asyncio.create_task(child.keep_running(), name=spec.name)
+        task.add_done_callback(self._wake_owner)
+        self._tasks[spec.name] = task
+        return child
+
+    def _wake_owner(self, done: asyncio.Task[None]) -> None:
+        if not done.cancelled() and done.exception() is not None and self._owner is not None:
+            self._owner.cancel()
+
+    def first_failure(self) -> BaseException | None:
+        """Why an essential child ended by itself; None where none did."""
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                return task.exception()
+        return None
+
+    async def stop(self, names: Iterable[str]) -> None:
+        """Stop some children, all at once; those that were never started are passed over."""
+        started = [name for name in names if name in self.children]
+        await asyncio.gather(*(self.children[name].stop() for name in started))
+        tasks = [self._tasks[name] for name in started]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -39,17 +39,27 @@ It keeps running until Ctrl-C. In another terminal:
 """
 
 
-async def demonstrate(console: Console, *, keep: bool, kubeconfig: Path | None) -> int:
+async def demonstrate(
+    console: Console,
+    *,
+    keep: bool,
+    kubeconfig: Path | None,
+    real: bool = False,
+    pair: Path | None = None,
+) -> int:
     """Run the demo; returns its exit code."""
     with tempfile.TemporaryDirectory(prefix="millrace-demo-") as folder:
         target = (kubeconfig or Path(folder) / "kubeconfig").resolve()
         try:
-            async with running_system(UpOptions(target), console.print) as system:
+            options = UpOptions(target, real=real, pair=pair)
+            async with running_system(options, console.print) as system:
                 await _show(console, system)
                 if keep:
                     kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
                     console.print(kept, highlight=False, soft_wrap=True)
                     await _until_told_to_stop()
+                if real:
+                    await _clean_up(system)
         except (ChildEnded, NotReady) as problem:
             raise Failure(str(problem)) from None
     return 0
@@ -78,6 +88,12 @@ async def _show(console: Console, system: RunningSystem) -> None:
         )
         if outcome is not None:
             console.print(resize_text(outcome), highlight=False)
+
+
+async def _clean_up(system: RunningSystem) -> None:
+    """A pair may go on without us, and the next demo wants the job's name."""
+    async with connected(system.kubeconfig) as cluster:
+        await jobs.delete(cluster, "default", JOB, wait_s=WAIT_S)
 
 
 async def _until_told_to_stop() -> None:

@@ -1,9 +1,10 @@
-"""`millrace up`: the sandbox and every service as child processes, in the foreground.
+"""`millrace up`: every service as a child process, on a sandbox or on the real pair.
 
-The sandbox first (nothing works without the API), then the services; `ready` is said when the API
-answers and every service has finished its restore. SIGINT and SIGTERM stop the services before the
-sandbox, so that nothing half-done is left. Submitting jobs is `jobs.py`'s business: it finds the
-bundle root of the running system in the kubeconfig that is written here.
+What they stand on comes first (nothing works without the API), then the services; `ready` is said
+when the API answers and every service has finished its restore. SIGINT and SIGTERM stop the
+services before what they stand on, so that nothing half-done is left. The sandbox is a child as
+well; the pair is `grounds.py`'s business. Submitting jobs is that of `jobs.py`: it finds the bundle
+root of the running system in the kubeconfig that is written here.
 """
 
 from __future__ import annotations
@@ -24,18 +25,24 @@ from typing import Any
 import aiohttp
 import yaml
 
-from cli.children import Child, ChildEnded, ChildSpec
+from cli.children import Child, ChildEnded, ChildSpec, Crew
 from cli.connecting import EXTENSION
+from cli.grounds import Ground, real_ground
+from cli.real.state import write_private
 
 SERVICES = ("watch_ingest", "fusion_backend", "pod_state_machine")
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
+SANDBOX = "sandbox"
 
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What `millrace up` was asked for; port 0 means a free one."""
+    """What `millrace up` was asked for; port 0 means a free one.
+
+    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair.
+    """
 
     kubeconfig: Path
     nodes: int = 4
@@ -43,6 +50,8 @@ class UpOptions:
     api_port: int = 0
     state: Path | None = None
     services: tuple[str, ...] = SERVICES
+    real: bool = False
+    pair: Path | None = None
 
 
 class NotReady(Exception):
@@ -66,75 +75,66 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def child_name(service: str) -> str:
+    """The name of a service's child, from that of its folder."""
+    return service.replace("_", "-")
+
+
 @asynccontextmanager
 async def running_system(
     options: UpOptions, say: Callable[[str], None]
 ) -> AsyncIterator[RunningSystem]:
     """Start everything, wait until a Job can be submitted, and stop everything at the end.
 
-    Raises NotReady where a part does not start, ChildEnded where the sandbox ends by itself.
+    Raises NotReady where a part does not start, ChildEnded where the sandbox ends by itself, and a
+    Failure where there is no pair to stand on.
     """
     with contextlib.ExitStack() as stack:
         state = options.state or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
         )
-        plan = Layout(options, state)
-        children: dict[str, Child] = {}
-        tasks: list[asyncio.Task[None]] = []
-        owner = asyncio.current_task()
+        layout = Layout(options, state.resolve())
+        crew = Crew(layout.logs, asyncio.current_task())
         try:
-            _start(plan.sandbox(), plan, children, tasks, owner)
-            say("starting the Kubernetes API")
-            await _until_ready(f"{plan.server}/readyz", children["sandbox"])
-            plan.write_kubeconfig()
-            for name in options.services:
-                _start(plan.service(name), plan, children, tasks, owner)
-            if options.services:
-                say(f"starting {', '.join(name.replace('_', '-') for name in options.services)}")
-            for name in options.services:
-                child = children[name.replace("_", "-")]
-                await _until_ready(f"http://127.0.0.1:{plan.ports[name]}/readyz", child)
-            yield RunningSystem(options.kubeconfig, plan.bundles, plan.server, children)
+            async with _ground(layout, crew, say) as ground:
+                try:
+                    await _start_services(layout, ground, crew, say)
+                    yield RunningSystem(
+                        options.kubeconfig, layout.bundles, ground.server, crew.children
+                    )
+                finally:
+                    await crew.stop(map(child_name, options.services))
         except asyncio.CancelledError:
-            raise _first_failure(tasks) or asyncio.CancelledError from None
-        finally:
-            await _stop(children, tasks)
+            raise crew.first_failure() or asyncio.CancelledError from None
 
 
-def _start(
-    spec: ChildSpec,
-    plan: Layout,
-    children: dict[str, Child],
-    tasks: list[asyncio.Task[None]],
-    owner: asyncio.Task[Any] | None,
+@asynccontextmanager
+async def _ground(layout: Layout, crew: Crew, say: Callable[[str], None]) -> AsyncIterator[Ground]:
+    options = layout.options
+    if options.real:
+        async with real_ground(options.pair, layout.state, nodes=options.nodes, say=say) as ground:
+            yield ground
+        return
+    say("starting the Kubernetes API")
+    try:
+        sandbox = crew.start(layout.sandbox())
+        await _until_ready(f"{layout.server}/readyz", sandbox)
+        yield layout.sandbox_ground()
+    finally:
+        await crew.stop([SANDBOX])
+
+
+async def _start_services(
+    layout: Layout, ground: Ground, crew: Crew, say: Callable[[str], None]
 ) -> None:
-    child = children[spec.name] = Child(spec, plan.logs / f"{spec.name}.log")
-    task = asyncio.create_task(child.keep_running(), name=spec.name)
-
-    def wake_owner(done: asyncio.Task[None]) -> None:
-        if not done.cancelled() and done.exception() is not None and owner is not None:
-            owner.cancel()
-
-    task.add_done_callback(wake_owner)
-    tasks.append(task)
-
-
-def _first_failure(tasks: list[asyncio.Task[None]]) -> BaseException | None:
-    for task in tasks:
-        if task.done() and not task.cancelled() and task.exception() is not None:
-            return task.exception()
-    return None
-
-
-async def _stop(children: dict[str, Child], tasks: list[asyncio.Task[None]]) -> None:
-    """Services first, all at once; the sandbox last, so that they can finish their writes."""
-    services = [child for name, child in children.items() if name != "sandbox"]
-    await asyncio.gather(*(child.stop() for child in services))
-    if "sandbox" in children:
-        await children["sandbox"].stop()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Start the services and return when all of them are ready."""
+    layout.write_kubeconfig(ground)
+    services = layout.options.services
+    children = [crew.start(layout.service(name, ground)) for name in services]
+    if services:
+        say(f"starting {', '.join(map(child_name, services))}")
+    for name, child in zip(services, children, strict=True):
+        await _until_ready(f"http://127.0.0.1:{layout.ports[name]}/readyz", child)
 
 
 async def _until_ready(url: str, child: Child) -> None:
@@ -174,36 +174,49 @@ class Layout:
         self.ports = {name: free_port() for name in SERVICES}
         self.inner_kubeconfig = state / "kubeconfig"
 
+    def sandbox_ground(self) -> Ground:
+        """The sandbox, where everybody may do everything, and a log in a file."""
+        return Ground(
+            server=self.server,
+            kubeconfig=self.inner_kubeconfig,
+            bus=f"sqlite:///{self.state / 'log.sqlite'}",
+        )
+
     def sandbox(self) -> ChildSpec:
         command = [sys.executable, "-m", "sandbox", "--port", str(self.api_port)]
         command += ["--nodes", str(self.options.nodes), "--crds", str(CRDS)]
         command += ["--kubeconfig", str(self.inner_kubeconfig)]
-        return ChildSpec("sandbox", command, dict(os.environ), essential=True)
+        return ChildSpec(SANDBOX, command, dict(os.environ), essential=True)
 
-    def service(self, name: str) -> ChildSpec:
+    def service(self, name: str, ground: Ground) -> ChildSpec:
+        """A service on what it stands on."""
+        account = ground.account_of(child_name(name))
         environment = dict(os.environ) | {
-            "MILLRACE_KUBECONFIG": str(self.inner_kubeconfig),
-            "MILLRACE_BUS": f"sqlite:///{self.state / 'log.sqlite'}",
+            "MILLRACE_KUBECONFIG": str(account),
+            "MILLRACE_BUS": ground.bus,
             "MILLRACE_METRICS_PORT": str(self.ports[name]),
+            **ground.settings,
         }
         if name == "fusion_backend":
             environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
         command = [sys.executable, "-m", f"services.{name}"]
-        return ChildSpec(name.replace("_", "-"), command, environment)
+        return ChildSpec(child_name(name), command, environment)
 
-    def write_kubeconfig(self) -> None:
-        """The sandbox's kubeconfig, and in it the bundle root for `millrace submit`."""
-        config: dict[str, Any] = yaml.safe_load(self.inner_kubeconfig.read_text())
-        config["clusters"][0]["cluster"]["extensions"] = [
-            {"name": EXTENSION, "extension": {"bundleRoot": str(self.bundles)}}
-        ]
+    def write_kubeconfig(self, ground: Ground) -> None:
+        """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""
+        config: dict[str, Any] = yaml.safe_load(ground.kubeconfig.read_text())
+        for cluster in config["clusters"]:
+            others = [
+                each
+                for each in cluster["cluster"].get("extensions") or ()
+                if each["name"] != EXTENSION
+            ]
+            root = {"name": EXTENSION, "extension": {"bundleRoot": str(self.bundles)}}
+            cluster["cluster"]["extensions"] = [*others, root]
         target = self.options.kubeconfig
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.draft")
-        draft.touch(mode=0o600)
-        draft.write_text(yaml.safe_dump(config, sort_keys=False))
-        draft.replace(target)
+        write_private(target, yaml.safe_dump(config, sort_keys=False))
 
 
 async def stay_up(options: UpOptions) -> int:
