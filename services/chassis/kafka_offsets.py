@@ -29,6 +29,11 @@ _OF_A_GROUP = 0
 _NOTHING_COMMITTED = -1
 
 
+def missing(topic: str) -> str:
+    """The sentence for a topic that does not exist."""
+    return f"topic {topic} is missing; `millrace topics apply` creates it"
+
+
 async def see_topics(client: AIOKafkaClient, topics: Iterable[str]) -> dict[str, TopicSeen]:
     """The topics that exist, with their ids and leaders."""
     return topics_seen(await client.send(any_node(client), TopicsRequest(sorted(set(topics)))))
@@ -91,7 +96,9 @@ def any_node(client: AIOKafkaClient) -> int:
 
 def _leader_of(seen: Mapping[str, TopicSeen], partition: Partition) -> int:
     topic = seen.get(partition.topic)
-    if topic is None or partition.number not in topic.leaders:
+    if topic is None:
+        raise TopicDiffers(missing(partition.topic))
+    if partition.number not in topic.leaders:
         raise TopicDiffers(f"topic {partition.topic} has no partition {partition.number}")
     leader = topic.leaders[partition.number]
     if leader < 0:

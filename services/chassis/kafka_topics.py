@@ -21,7 +21,7 @@ from aiokafka.protocol.admin import (
 
 from contracts.topics import CATALOGUE, RETENTION_S
 from services.chassis.kafka_connecting import REQUEST_TIMEOUT_S, Brokers
-from services.chassis.kafka_offsets import any_node, see_topics
+from services.chassis.kafka_offsets import any_node, missing, see_topics
 
 RECORD_BYTES_MAX = 4 * 1024 * 1024
 REPLICATION_DEFAULT_MAX = 3
@@ -75,7 +75,7 @@ class Found:
         """The first thing that differs, as a sentence with what to do; empty: nothing."""
         name = self.wanted.name
         if not self.partitions:
-            return f"topic {name} is missing; `millrace topics apply` creates it"
+            return missing(name)
         if self.partitions != self.wanted.partitions:
             return (
                 f"topic {name} has {self.partitions} partitions, not {self.wanted.partitions}; "

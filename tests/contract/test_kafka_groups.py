@@ -1,0 +1,85 @@
+"""Members of a group on Kafka share its partitions, and take over from those that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+
+from services.chassis.bus import Partition
+from services.chassis.kafka_connecting import Brokers
+from services.chassis.kafka_log import KafkaLog
+from services.chassis.kafka_topics import Wanted, create
+
+SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
+PATIENCE_S = 30.0
+
+pytestmark = pytest.mark.skipif(not SERVERS, reason="MILLRACE_BOOTSTRAP_SERVERS names no Kafka")
+
+
+class Member:
+    """One instance of a service, and the partitions that it has at the moment."""
+
+    def __init__(self, topic: str) -> None:
+        self.log = KafkaLog(SERVERS, now=time.time)
+        self.has: frozenset[Partition] = frozenset()
+        self._following = asyncio.create_task(self._follow(topic))
+
+    async def leave(self) -> None:
+        """End, as a service that is stopped."""
+        await self.log.close()
+        await self._following
+
+    async def _follow(self, topic: str) -> None:
+        async for assigned in self.log.assignment(f"{topic}.readers", [topic]):
+            self.has = assigned
+
+
+@pytest.fixture
+async def topic() -> AsyncIterator[str]:
+    """A topic with eight partitions."""
+    name = f"t{uuid.uuid4().hex[:12]}.resources"
+    brokers = Brokers(SERVERS)
+    await create(brokers, [Wanted(name, 8, 3600)], replication=1)
+    yield name
+    admin = AIOKafkaAdminClient(bootstrap_servers=SERVERS)
+    await admin.start()
+    await admin.delete_topics([name])
+    await admin.close()
+    await brokers.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what the group will decide."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - the group is decided by the broker
+            await asyncio.sleep(0.02)
+
+
+async def test_two_members_share_and_the_one_that_stays_takes_over(topic: str) -> None:
+    everything = {Partition(topic, number) for number in range(8)}
+    first = Member(topic)
+    await until(lambda: first.has == everything)
+    second = Member(topic)
+    await until(lambda: len(first.has) == len(second.has) == 4)
+    assert first.has | second.has == everything
+    await second.leave()
+    await until(lambda: first.has == everything)
+    await first.leave()
+
+
+async def test_a_member_keeps_what_it_can_when_another_one_joins(topic: str) -> None:
+    """Every partition that moves is restored anew by its new owner."""
+    members = [Member(topic), Member(topic)]
+    await until(lambda: [len(member.has) for member in members] == [4, 4])
+    before = [member.has for member in members]
+    members.append(Member(topic))
+    await until(lambda: sorted(len(member.has) for member in members) == [2, 3, 3])
+    assert all(member.has <= had for member, had in zip(members, before, strict=False))
+    for member in members:
+        await member.leave()
