@@ -1,8 +1,9 @@
-"""Writes the generated files: `deploy/crds/*.yaml` and `docs/life-cycles.md`.
+"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, `docs/life-cycles.md`.
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
 when a file is not what the code says. What a definition contains is decided in
-`contracts/resources/crds.py`, what the page of life cycles contains in `life_cycles.py`.
+`contracts/resources/crds.py`, what a service is allowed in `rbac.py`, and what the page of life
+cycles contains in `life_cycles.py`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import life_cycles
+from deploy import life_cycles, rbac
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
+RBAC_FOLDER = Path("deploy/rbac")
 LIFE_CYCLES = Path("docs/life-cycles.md")
 CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
+RBAC_HEADER = (
+    "# Generated from services/*/adapters/permissions.py by `make generate`; edit those instead.\n"
+)
 
 
 def generated_files() -> Mapping[Path, str]:
@@ -30,13 +35,18 @@ def generated_files() -> Mapping[Path, str]:
         CRD_FOLDER / f"{crd['metadata']['name']}.yaml": CRD_HEADER + rendered(crd)
         for crd in custom_resource_definitions()
     }
-    return {**definitions, LIFE_CYCLES: life_cycles.page()}
+    accounts = {
+        RBAC_FOLDER / f"{service}.yaml": RBAC_HEADER
+        + "---\n".join(map(rendered, rbac.documents(service)))
+        for service in rbac.PERMISSIONS
+    }
+    return {**definitions, **accounts, LIFE_CYCLES: life_cycles.page()}
 
 
-def rendered(crd: Mapping[str, Any]) -> str:
-    """A definition as YAML, in the order in which it was made."""
+def rendered(document: Mapping[str, Any]) -> str:
+    """An object as YAML, in the order in which it was made."""
     text: str = yaml.safe_dump(
-        dict(crd), sort_keys=False, width=100, allow_unicode=True, default_flow_style=False
+        dict(document), sort_keys=False, width=100, allow_unicode=True, default_flow_style=False
     )
     return text
 
@@ -44,7 +54,11 @@ def rendered(crd: Mapping[str, Any]) -> str:
 def stale_files(root: Path = ROOT) -> list[Path]:
     """Files that are missing, outdated or no longer generated."""
     expected = generated_files()
-    written = {path.relative_to(root) for path in (root / CRD_FOLDER).glob("*.yaml")}
+    written = {
+        path.relative_to(root)
+        for folder in (CRD_FOLDER, RBAC_FOLDER)
+        for path in (root / folder).glob("*.yaml")
+    }
     return sorted(
         path
         for path in expected.keys() | written

@@ -106,7 +106,10 @@ class Writer:
         owner, wanted = _controller_of(existing), _controller_of(body)
         if (owner or {}).get("uid") == (wanted or {}).get("uid"):
             return
-        if owner is not None and await self._is_gone(owner, meta.get("namespace", "")):
+        # Only an owner of the kind that ours have can be a former one of ours; nobody gave us the
+        # right to look at others.
+        is_like_ours = bool(owner and wanted and owner["kind"] == wanted["kind"])
+        if owner and is_like_ours and await self._is_gone(owner, meta.get("namespace", "")):
             raise Transient(f"{name} waits for the garbage collector", outcome_unknown=False)
         holder = f"{owner['kind']} {owner['name']}" if owner else "nobody we know"
         raise NameTaken(409, "NameTaken", f"{name} belongs to {holder}", {})

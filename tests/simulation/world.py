@@ -2,8 +2,8 @@
 
 A test is a coroutine that gets a `World`; `simulate` runs it on a loop whose time jumps to the next
 timer, so minutes of back-off cost nothing. Services can be stopped, killed and started again;
-every request that they make is recorded, and may meet a fault. After every write the invariants of
-`invariants.py` are checked.
+every request that they make is recorded, held against their rights (`rights.py`), and may meet a
+fault. After every write the invariants of `invariants.py` are checked.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from contracts.topics import CLUSTER, RESOURCES
+from deploy.rbac import PERMISSIONS
 from sandbox.http.in_process import Fault
 from sandbox.store.resources import ResourceType
 from services.chassis.bus import Bus, NewRecord, Partition, Record
@@ -24,10 +26,12 @@ from services.chassis.clock import LoopClock
 from services.chassis.hosting import Main
 from services.chassis.kube import KubeClient, Response
 from services.chassis.memory_log import MemoryLog
+from services.chassis.permissions import Permission
 from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import LaunchesWatch
 from tests.simulation.mains import MAINS
+from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
 
 Obj = dict[str, Any]
@@ -57,10 +61,17 @@ class _Recording(SandboxTransport):
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> Response:
         self._world.requests.append(Request(self._service, method, path))
+        self._world.note_asked(self._service, method, path)
         answer = await super().request(method, path, body=body, headers=headers)
         if method in WRITES:
             self._world.check_invariants()
         return answer
+
+    def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        self._world.note_asked(self._service, "GET", path)
+        return super().stream(path, headers=headers, silence_s=silence_s)
 
 
 @dataclass
@@ -78,6 +89,7 @@ class World:
     nodes: int = 4
     clock: LoopClock = field(default_factory=LoopClock)
     requests: list[Request] = field(default_factory=list)
+    rights_used: set[tuple[str, Permission]] = field(default_factory=set)
     faults: Callable[[Request], Fault | None] | None = None
 
     def __post_init__(self) -> None:
@@ -134,6 +146,17 @@ class World:
         """Kill what runs."""
         for service in list(self._running):
             await self.kill(service)
+
+    def note_asked(self, service: str, method: str, path: str) -> None:
+        """Hold a request against what the service's account may do on a cluster."""
+        used = used_of(PERMISSIONS[service], method, path)
+        if used is None:
+            needed = needed_for(method, path)
+            self.failures.append(
+                AssertionError(f"{service} has no right for {method} {path}: {needed}")
+            )
+            return
+        self.rights_used.add((service, used))
 
     def check_invariants(self) -> None:
         """Note what is broken: the service under test would only retry an exception."""

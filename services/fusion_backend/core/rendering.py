@@ -13,6 +13,9 @@ from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.records import PeRecord
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 
+PATCHED_KINDS = ("ConfigMap", "Service", "ProcessingElement")
+"""Children that a newer generation changes; `patch_of` has a case for each."""
+
 
 def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
     """The body to POST."""

@@ -40,7 +40,7 @@ from services.watch_ingest.settings import WatchIngestSettings
 LEASE = "millrace-watch-ingest"
 SYSTEM_NAMESPACE = "kube-system"
 AWAY_RETRY_S = 1.0
-_NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 
 _log = log_of(SERVICE)
 T = TypeVar("T")
@@ -98,7 +98,7 @@ async def _cluster_uid(runtime: Runtime) -> str:
     """The uid of the namespace that every cluster has; waits while the API server is away."""
     while True:
         try:
-            system = await runtime.kube.get(_NAMESPACE, "", SYSTEM_NAMESPACE)
+            system = await runtime.kube.get(NAMESPACE, "", SYSTEM_NAMESPACE)
         except Transient as problem:
             _log.warning("api_server_away", problem=str(problem))
             await runtime.clock.sleep(AWAY_RETRY_S)

@@ -182,6 +182,17 @@ class TestCreate:
         with pytest.raises(Transient, match="garbage collector"):
             await scene.writer.create(CONFIG_MAP, NS, config_map(owner=later))
 
+    async def test_an_owner_of_a_kind_that_ours_never_has_is_not_even_looked_at(
+        self, scene: Scene
+    ) -> None:
+        """The least rights of a service do not hold a GET of just any kind."""
+        theirs = config_map(owner=await scene.owner("theirs"))
+        theirs["metadata"]["ownerReferences"][0] |= {"kind": "Node", "name": "nowhere"}
+        await scene.others.create(CONFIG_MAP, NS, theirs)
+        with pytest.raises(NameTaken, match="belongs to Node nowhere"):
+            await scene.writer.create(CONFIG_MAP, NS, config_map(owner=await scene.owner("job")))
+        assert not any("/nodes" in path for _, path in scene.transport.asked)
+
     async def test_an_object_that_is_being_deleted_is_waited_for(self, scene: Scene) -> None:
         body = config_map()
         body["metadata"]["finalizers"] = ["example.com/wait"]

@@ -32,7 +32,7 @@ def test_the_bundle_root_travels_in_the_kubeconfig(tmp_path: Path) -> None:
     layout = Layout(UpOptions(target, bundles=tmp_path / "b"), tmp_path / "state")
     layout.inner_kubeconfig.write_text(kubeconfig(layout.server))
     assert bundle_root_of(layout.inner_kubeconfig) is None
-    layout.write_kubeconfig()
+    layout.write_kubeconfig(layout.sandbox_ground())
     assert bundle_root_of(target) == (tmp_path / "b").resolve()
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 

@@ -1,0 +1,72 @@
+"""What this service may ask of the API server: for each effect, what carrying it out can send.
+
+Read beside the `match` of `carry_out.py`. `deploy/rbac.py` makes the ClusterRole of it, and every
+simulated request is held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from services.chassis.kube import Resource
+from services.chassis.permissions import (
+    Permissions,
+    to_block_deletion_of,
+    to_create,
+    to_delete,
+    to_delete_collection,
+    to_emit_events,
+    to_get,
+    to_patch,
+)
+from services.chassis.resources import resource_of
+from services.fusion_backend.adapters.carry_out import JOB
+from services.fusion_backend.core.effects import (
+    CreateChild,
+    DeleteChild,
+    DeleteChildren,
+    Effect,
+    PatchChild,
+    Plan,
+    ReadPlan,
+    RecordPlan,
+    SayWidth,
+    TakeJobId,
+    WriteJobStatus,
+)
+from services.fusion_backend.core.rendering import PATCHED_KINDS
+from services.fusion_backend.core.snapshot import CHILD_KINDS
+
+_JOB, _CONFIG_MAP, _REGION = map(resource_of, (JOB, "ConfigMap", "ParallelRegion"))
+_STAMPED = frozenset({"ConfigMap"})
+"""Kinds without a spec: a newer generation stamps one that exists anew."""
+
+
+def _each(kinds: Iterable[str], way: Callable[[Resource], Permissions]) -> Permissions:
+    return frozenset().union(*(way(resource_of(kind)) for kind in kinds))
+
+
+def _created(kind: str) -> Permissions:
+    return to_create(resource_of(kind), owner=_JOB, stamped=kind in _STAMPED)
+
+
+_SAY_STATUS = to_patch(_JOB, subresource="status") | to_emit_events()
+_OWN = to_block_deletion_of(_JOB)
+
+NEEDED: Mapping[type[Effect], Permissions] = {
+    TakeJobId: _SAY_STATUS
+    | to_create(_CONFIG_MAP)  # the counter
+    | to_patch(_CONFIG_MAP),
+    WriteJobStatus: _SAY_STATUS,
+    Plan: frozenset(),
+    ReadPlan: to_get(_CONFIG_MAP),
+    RecordPlan: _created("ConfigMap") | _OWN,
+    CreateChild: frozenset().union(*map(_created, CHILD_KINDS)) | _OWN,
+    PatchChild: _each(PATCHED_KINDS, to_patch),
+    DeleteChild: _each(CHILD_KINDS, to_delete) | to_get(_JOB),
+    DeleteChildren: _each(CHILD_KINDS, to_delete_collection)
+    | _each(CHILD_KINDS, to_get)  # one child is looked at: was it orphaned?
+    | to_get(_JOB),
+    SayWidth: to_patch(_REGION, subresource="status") | to_emit_events(),
+}
+PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

@@ -1,0 +1,40 @@
+"""What this service may ask of the API server: for each effect, what carrying it out can send.
+
+Read beside the `match` of `carry_out.py`. `deploy/rbac.py` makes the ClusterRole of it, and every
+simulated request is held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from services.chassis.permissions import (
+    Permissions,
+    to_block_deletion_of,
+    to_create,
+    to_delete,
+    to_delete_collection,
+    to_get,
+    to_patch,
+)
+from services.chassis.resources import resource_of
+from services.pod_state_machine.adapters.intake import JOB, PE, POD
+from services.pod_state_machine.core.effects import (
+    CreatePod,
+    DeletePod,
+    DeletePodsOfJob,
+    Effect,
+    PatchPeStatus,
+)
+
+_POD, _PE, _JOB = map(resource_of, (POD, PE, JOB))
+
+NEEDED: Mapping[type[Effect], Permissions] = {
+    CreatePod: to_create(_POD, owner=_PE)
+    | to_block_deletion_of(_PE)
+    | to_patch(_PE, subresource="status"),  # says why a pod was refused
+    DeletePod: to_delete(_POD) | to_get(_PE),
+    PatchPeStatus: to_patch(_PE, subresource="status"),
+    DeletePodsOfJob: to_delete_collection(_POD) | to_get(_JOB),
+}
+PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())
