@@ -1,0 +1,385 @@
+"""Lists: selectors, pages, versions, and the shapes Table and PartialObjectMetadata."""
+
+from __future__ import annotations
+
+from tests.real.differential.objects import config_map, node, pod, service, widget
+from tests.real.differential.steps import (
+    PARTIAL,
+    PARTIAL_LIST,
+    TABLE,
+    Exchange,
+    Step,
+    delete,
+    exchange,
+    get,
+    merge,
+    post,
+)
+
+_THREE = (
+    post("configmaps", config_map("a", labels={"app": "x", "tier": "front"}), compared=False),
+    post("configmaps", config_map("b", labels={"app": "x", "tier": "back"}), compared=False),
+    post("configmaps", config_map("c", labels={"app": "y"}), compared=False, keep="last"),
+)
+_WIDGETS = (
+    post("widgets", widget("a", {"size": 1, "mode": "slow"}), compared=False),
+    post(
+        "widgets",
+        widget("b", {"size": 2, "ratio": 1.5, "flag": True, "tags": ["t", "u"]}),
+        compared=False,
+    ),
+    post(
+        "widgets",
+        widget("c", {"size": 3, "parts": [{"name": "p"}, {"name": "q"}]}),
+        compared=False,
+        keep="last",
+    ),
+)
+_PODS = (
+    post("pods", pod("a", labels={"app": "x"}), compared=False),
+    post("pods", pod("b", spec={"restartPolicy": "Never"}), compared=False),
+)
+_LABELS = (
+    "app=x",
+    "app==x",
+    "app!=x",
+    "app in (x,y)",
+    "app notin (x)",
+    "app",
+    "!tier",
+    "app=x,tier=back",
+    "app in (x), tier",
+    "app=x,",
+    "app=,",
+    "app = x",
+    "app in ()",
+    "app in x",
+    "=x",
+    "app=a b",
+    "-app=x",
+    "app>1",
+    "app>x",
+    "app<5",
+    "a/b/c=x",
+    "app in (x,)",
+    "app=-x",
+    ",",
+)
+_FIELDS = (
+    "metadata.name=a",
+    "metadata.name!=a",
+    "metadata.namespace=$ns",
+    "metadata.name==a,metadata.namespace=$ns",
+    "metadata.uid=x",
+    "data.a=b",
+    "metadata.name",
+    "metadata.name=a,",
+    "=",
+    "metadata.name=",
+)
+_POD_FIELDS = (
+    "status.phase=Pending",
+    "spec.nodeName=",
+    "spec.restartPolicy=Never",
+    "spec.schedulerName=nobody",
+    "status.podIP=",
+    "spec.hostNetwork=false",
+    "spec.image=x",
+    "status.phase!=Running",
+)
+_WIDGET_FIELDS = (
+    "spec.mode=slow",
+    "spec.size=2",
+    "spec.ratio=1",
+    "metadata.name=a",
+    "spec.mode!=slow",
+)
+
+
+def _lists(title: str, plural: str, before: tuple[Step, ...], **query: object) -> Exchange:
+    return exchange(title, *before, get(plural, **query))
+
+
+EXCHANGES = (
+    *(_lists(f"labelSelector {s!r}", "configmaps", _THREE, labelSelector=s) for s in _LABELS),
+    *(_lists(f"fieldSelector {s!r}", "configmaps", _THREE, fieldSelector=s) for s in _FIELDS),
+    *(_lists(f"fieldSelector of Pods {s!r}", "pods", _PODS, fieldSelector=s) for s in _POD_FIELDS),
+    *(
+        _lists(f"fieldSelector of widgets {s!r}", "widgets", _WIDGETS, fieldSelector=s)
+        for s in _WIDGET_FIELDS
+    ),
+    exchange("an empty list", get("leases"), get("widgets"), get("services")),
+    exchange("a list of widgets", *_WIDGETS, get("widgets")),
+    exchange("a list of Pods", *_PODS, get("pods")),
+    exchange(
+        "what is not there",
+        get("configmaps", "absent"),
+        get("widgets", "absent"),
+        get("pods", "absent"),
+        get("nodes", "absent"),
+    ),
+    exchange(
+        "one page after the other",
+        *_THREE,
+        get("configmaps", limit=1, fieldSelector="metadata.name!=kube-root-ca.crt", keep="p"),
+        get(
+            "configmaps",
+            limit=1,
+            **{"continue": "${p.metadata.continue}"},
+            fieldSelector="metadata.name!=kube-root-ca.crt",
+            keep="q",
+        ),
+        get(
+            "configmaps",
+            limit=5,
+            **{"continue": "${q.metadata.continue}"},
+            fieldSelector="metadata.name!=kube-root-ca.crt",
+        ),
+    ),
+    exchange(
+        "pages of widgets",
+        *_WIDGETS,
+        get("widgets", limit=2, keep="p"),
+        get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}),
+    ),
+    exchange("a page that holds all", *_WIDGETS, get("widgets", limit=3)),
+    exchange("a page of all and one more", *_WIDGETS, get("widgets", limit=4)),
+    exchange("limit 0", *_WIDGETS, get("widgets", limit=0)),
+    exchange("a limit below 0", *_WIDGETS, get("widgets", limit=-1)),
+    exchange("a limit that is no number", get("widgets", limit="x")),
+    exchange(
+        "pages show the state of the first page",
+        *_WIDGETS,
+        get("widgets", limit=1, keep="p"),
+        delete("widgets", "b", compared=False),
+        post("widgets", widget("bb"), compared=False),
+        merge("widgets", "c", {"spec": {"size": 9}}, compared=False),
+        get("widgets", limit=5, **{"continue": "${p.metadata.continue}"}),
+    ),
+    exchange(
+        "pages with a label selector",
+        *_THREE,
+        get("configmaps", limit=1, labelSelector="app=x", keep="p"),
+        get("configmaps", limit=1, **{"continue": "${p.metadata.continue}"}, labelSelector="app=x"),
+    ),
+    exchange("a continue token that nobody made", get("widgets", **{"continue": "bad"})),
+    exchange(
+        "a continue token with a version",
+        *_WIDGETS,
+        get("widgets", limit=1, keep="p"),
+        get(
+            "widgets",
+            limit=1,
+            **{"continue": "${p.metadata.continue}"},
+            resourceVersion="${p.metadata.resourceVersion}",
+        ),
+    ),
+    exchange(
+        "a continue token with version 0",
+        *_WIDGETS,
+        get("widgets", limit=1, keep="p"),
+        get("widgets", limit=1, **{"continue": "${p.metadata.continue}"}, resourceVersion="0"),
+    ),
+    exchange(
+        "pages as a Table",
+        *_WIDGETS,
+        get("widgets", limit=2, accept=TABLE, keep="p"),
+        get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}, accept=TABLE),
+    ),
+    exchange(
+        "pages as partial objects",
+        *_WIDGETS,
+        get("widgets", limit=2, accept=PARTIAL_LIST, keep="p"),
+        get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}, accept=PARTIAL_LIST),
+    ),
+    exchange(
+        "a list from version 0",
+        *_WIDGETS,
+        Step(
+            "GET",
+            "/apis/diff.example.com/v1/namespaces/$ns/widgets?resourceVersion=${last.metadata.resourceVersion}",
+        ),
+    ),
+    exchange(
+        "an exact list",
+        *_WIDGETS,
+        delete("widgets", "a", compared=False),
+        get(
+            "widgets",
+            resourceVersion="${last.metadata.resourceVersion}",
+            resourceVersionMatch="Exact",
+        ),
+    ),
+    exchange(
+        "an exact list of an older state of ConfigMaps",
+        *_THREE,
+        merge("configmaps", "a", {"data": {"k": "v"}}, compared=False),
+        post("configmaps", config_map("d"), compared=False),
+        get(
+            "configmaps",
+            resourceVersion="${last.metadata.resourceVersion}",
+            resourceVersionMatch="Exact",
+            labelSelector="app",
+        ),
+    ),
+    exchange(
+        "a list not older than",
+        *_WIDGETS,
+        get(
+            "widgets",
+            resourceVersion="${last.metadata.resourceVersion}",
+            resourceVersionMatch="NotOlderThan",
+        ),
+    ),
+    exchange(
+        "an exact list with pages",
+        *_WIDGETS,
+        delete("widgets", "c", compared=False),
+        get(
+            "widgets",
+            resourceVersion="${last.metadata.resourceVersion}",
+            resourceVersionMatch="Exact",
+            limit=2,
+            keep="p",
+        ),
+        get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}),
+    ),
+    exchange(
+        "resourceVersionMatch without a version",
+        get("widgets", resourceVersionMatch="Exact"),
+        get("widgets", resourceVersionMatch="NotOlderThan"),
+    ),
+    exchange(
+        "resourceVersionMatch of another word",
+        get("widgets", resourceVersionMatch="Newest", resourceVersion="1"),
+    ),
+    exchange(
+        "resourceVersionMatch Exact of 0",
+        get("widgets", resourceVersionMatch="Exact", resourceVersion="0"),
+    ),
+    exchange(
+        "resourceVersionMatch with a continue token",
+        *_WIDGETS,
+        get("widgets", limit=1, keep="p"),
+        get("widgets", **{"continue": "${p.metadata.continue}"}, resourceVersionMatch="Exact"),
+    ),
+    exchange(
+        "a version that is no number",
+        get("widgets", resourceVersion="x"),
+        get("configmaps", "a", resourceVersion="x"),
+    ),
+    exchange(
+        "a version of the future",
+        get("widgets", resourceVersion="999999999"),
+        masked=("message", "retryAfterSeconds"),
+    ),
+    exchange(
+        "an exact version of the future",
+        get("widgets", resourceVersion="999999999", resourceVersionMatch="Exact"),
+        masked=("message", "retryAfterSeconds"),
+    ),
+    exchange(
+        "GET with a version",
+        *_THREE,
+        get("configmaps", "a", resourceVersion="0"),
+        get("configmaps", "a", resourceVersion="${last.metadata.resourceVersion}"),
+    ),
+    exchange("sendInitialEvents in a list", get("widgets", sendInitialEvents=True)),
+    exchange("a Table of widgets", *_WIDGETS, get("widgets", accept=TABLE)),
+    exchange("a Table of one widget", *_WIDGETS, get("widgets", "b", accept=TABLE)),
+    exchange(
+        "a Table with objects", *_WIDGETS, get("widgets", accept=TABLE, includeObject="Object")
+    ),
+    exchange(
+        "a Table without objects", *_WIDGETS, get("widgets", accept=TABLE, includeObject="None")
+    ),
+    exchange(
+        "a Table with another word", *_WIDGETS, get("widgets", accept=TABLE, includeObject="Some")
+    ),
+    exchange(
+        "a Table of ConfigMaps", *_THREE, get("configmaps", accept=TABLE, labelSelector="app")
+    ),
+    exchange("a Table of Pods", *_PODS, get("pods", accept=TABLE)),
+    exchange(
+        "a Table of Services",
+        post("services", service(), compared=False),
+        get("services", accept=TABLE),
+    ),
+    exchange(
+        "a Table of a Service with ports",
+        post(
+            "services",
+            service(
+                spec={
+                    "clusterIP": "None",
+                    "ports": [
+                        {"name": "a", "port": 80},
+                        {"name": "b", "port": 90, "protocol": "UDP"},
+                    ],
+                }
+            ),
+            compared=False,
+        ),
+        get("services", accept=TABLE),
+    ),
+    exchange("a Table of Leases", get("leases", accept=TABLE)),
+    exchange("a Table of no widgets", get("widgets", accept=TABLE)),
+    exchange(
+        "a Table of one node",
+        post("nodes", node("$ns"), compared=False),
+        get("nodes", "$ns", accept=TABLE),
+        delete("nodes", "$ns", compared=False),
+    ),
+    exchange("a Table of the namespace", get("namespaces", "$ns", accept=TABLE)),
+    exchange(
+        "a Table of one of our definitions",
+        get("customresourcedefinitions", "streamsjobs.streams.ibm.com", accept=TABLE),
+    ),
+    exchange("a Table of our Jobs", get("streamsjobs", accept=TABLE)),
+    exchange("a Table of our PEs", get("streamspes", accept=TABLE)),
+    exchange("a Table of Events", get("events", accept=TABLE)),
+    exchange("a Table of Secrets", get("secrets", accept=TABLE)),
+    exchange("a Table of what is not there", get("widgets", "absent", accept=TABLE)),
+    exchange(
+        "partial objects",
+        *_WIDGETS,
+        get("widgets", accept=PARTIAL_LIST),
+        get("widgets", "a", accept=PARTIAL),
+    ),
+    exchange(
+        "partial ConfigMaps",
+        *_THREE,
+        get("configmaps", accept=PARTIAL_LIST, labelSelector="app"),
+        get("configmaps", "a", accept=PARTIAL),
+    ),
+    exchange("a list asked for as one partial object", *_WIDGETS, get("widgets", accept=PARTIAL)),
+    exchange(
+        "one object asked for as a partial list",
+        *_WIDGETS,
+        get("widgets", "a", accept=PARTIAL_LIST),
+    ),
+    exchange(
+        "a Table in protobuf first",
+        *_WIDGETS,
+        get(
+            "widgets",
+            accept="application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json",
+        ),
+    ),
+    exchange(
+        "a Table of an older version",
+        *_WIDGETS,
+        get("widgets", accept="application/json;as=Table;v=v1beta1;g=meta.k8s.io"),
+    ),
+    exchange(
+        "Accept with quality",
+        *_WIDGETS,
+        get("widgets", "a", accept="application/json;q=0.9,*/*;q=0.8"),
+    ),
+    exchange(
+        "Accept yaml",
+        post("configmaps", config_map(data={"a": "b"})),
+        Step("GET", "/api/v1/namespaces/$ns/configmaps/one", accept="application/xml"),
+    ),
+    exchange("pretty", *_WIDGETS, get("widgets", "a", pretty=True)),
+)

@@ -1,0 +1,86 @@
+"""What two clusters cannot agree on, replaced by a word that says what stood there.
+
+Masked: uids, times, addresses, continue tokens, generated suffixes of `gen-…`, versions of lists.
+Not masked: whether a version changed. A resourceVersion of an object becomes its number in order
+of appearance, so that a write that changes nothing shows the same one again. Dropped:
+`managedFields` (the sandbox has no server-side apply), what the cluster itself puts into every
+namespace, and plain bookmarks (their time is up to the server).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_DROPPED = frozenset({"managedFields", "remainingItemCount"})
+_OF_THE_CLUSTER = frozenset({"kube-root-ca.crt"})
+_TEXTS = (
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"\b\d{1,3}(\.\d{1,3}){3}\b"), "<address>"),
+    (re.compile(r"\bgen-[a-z0-9]{5}\b"), "gen-<suffix>"),
+    (re.compile(r"resource version: \d+ \(\d+\)"), "resource version: <v> (<v>)"),
+    (re.compile(r"resource version: \d+, current: \d+"), "resource version: <v>, current: <v>"),
+    (re.compile(r"in (precondition|record) \(\d+\)"), r"in \1 (<v>)"),
+    (re.compile(r"\b\d+(ms|s)\b"), "<age>"),
+)
+
+
+class Mask:
+    """The mask of one exchange on one side."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self._fields = frozenset(fields)
+        self._versions: dict[str, str] = {}
+
+    def masked(self, value: Any, *, of_list: bool = False) -> Any:
+        """The value with everything replaced that cannot be compared."""
+        if isinstance(value, dict):
+            return self._masked_object(value, of_list=of_list)
+        if isinstance(value, list):
+            return [self.masked(item) for item in value if not _is_noise(item)]
+        if isinstance(value, str):
+            for pattern, word in _TEXTS:
+                value = pattern.sub(word, value)
+        return value
+
+    def _masked_object(self, value: dict[str, Any], *, of_list: bool) -> dict[str, Any]:
+        passes_on = _passes_on(value, of_list=of_list)
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            if key in _DROPPED:
+                continue
+            if key in self._fields:
+                result[key] = "<masked>"
+            elif key == "resourceVersion" and isinstance(item, str) and item:
+                result[key] = "<list>" if of_list else self._version(item)
+            elif key == "continue" and item:
+                result[key] = "<token>"
+            else:
+                result[key] = self.masked(item, of_list=key == passes_on)
+        return result
+
+    def _version(self, version: str) -> str:
+        return self._versions.setdefault(version, f"v{len(self._versions) + 1}")
+
+
+def _passes_on(value: dict[str, Any], *, of_list: bool) -> str:
+    """The field that holds, below it, the version of a list and not of an object."""
+    if value.get("type") == "BOOKMARK":
+        return "object"
+    kind = str(value.get("kind", ""))
+    return "metadata" if of_list or kind.endswith("List") or kind == "Table" else ""
+
+
+def _is_noise(item: Any) -> bool:
+    """What nobody asked for: objects of the cluster itself, and plain bookmarks."""
+    if not isinstance(item, dict):
+        return False
+    if item.get("type") == "BOOKMARK":
+        obj = item.get("object") or {}
+        return "annotations" not in obj.get("metadata", {})
+    obj = item.get("object") if isinstance(item.get("object"), dict) else item
+    assert isinstance(obj, dict)
+    meta = obj.get("metadata")
+    return isinstance(meta, dict) and meta.get("name") in _OF_THE_CLUSTER
