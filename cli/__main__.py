@@ -66,7 +66,9 @@ PairFolder = Annotated[
 ]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
-console = Console()
+PIPED_COLUMNS = 200
+# Without a terminal nobody can widen the window: lines are long enough for a sentence.
+console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
 WAIT_S = 300.0
 
 
