@@ -1,8 +1,8 @@
 """What services stand on: a Kubernetes API, a log, and who they are there.
 
 `running.py` makes the ground of the sandbox, which is a child of it. Here is the real pair: brought
-up where it does not run, furnished with topics, ended where it was brought up for us. How a pair is
-built and started is `real/pair.py`'s business.
+up where it does not run, furnished with topics and accounts, ended where it was brought up for us.
+How a pair is built and started is `real/pair.py`'s business.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
+from cli.accounts import service_accounts
 from cli.real.pair import Pair, PairOptions, pair_down, pair_status, pair_up
 from cli.real.progress import Progress
 from cli.topics import TopicsWish, apply_topics
@@ -23,6 +24,7 @@ from contracts.topics import DEFAULT_PREFIX
 from services.chassis.settings import KAFKA_SCHEME
 
 PREFIX_SETTING = "MILLRACE_TOPIC_PREFIX"
+LEASE_NAMESPACE_SETTING = "MILLRACE_LEASE_NAMESPACE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,24 @@ class Ground:
 async def real_ground(
     folder: Path | None, state: Path, *, nodes: int, say: Callable[[str], None]
 ) -> AsyncIterator[Ground]:
-    """The pair with its topics; one that ran before stays up at the end."""
+    """The pair with its topics and an account for each service.
+
+    One that ran before stays up at the end.
+    """
     options = PairOptions(folder, nodes=nodes)
     say("starting Apache Kafka and Kubernetes")
     async with _pair(options) as pair:
         wish = TopicsWish(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
         await apply_topics(wish, Console(quiet=True))
-        yield Ground(
-            server=server_of(pair.kubeconfig),
-            kubeconfig=pair.kubeconfig,
-            bus=f"{KAFKA_SCHEME}{pair.bootstrap_servers}",
-        )
+        async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
+            (home,) = {account.namespace for account in accounts}
+            yield Ground(
+                server=server_of(pair.kubeconfig),
+                kubeconfig=pair.kubeconfig,
+                bus=f"{KAFKA_SCHEME}{pair.bootstrap_servers}",
+                accounts={account.service: account.kubeconfig for account in accounts},
+                settings={LEASE_NAMESPACE_SETTING: home},
+            )
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ async def cluster_version(kubeconfig: Path) -> str:
     """The version of an API server, such as v1.36.3; raises Transient where none answers."""
     async with aclosing_transport(kubeconfig) as transport:
         response = await transport.request("GET", "/version", body=None, headers={})
-        return str(orjson.loads(_checked(response, "/version").body)["gitVersion"])
+        return str(orjson.loads(checked(response, "/version").body)["gitVersion"])
 
 
 def node_object(number: int) -> Json:
@@ -101,7 +101,7 @@ async def _apply_definitions(transport: HttpTransport) -> None:
     for file in sorted(CRDS.glob("*.yaml")):
         definition: Json = yaml.safe_load(file.read_text())
         names.append(definition["metadata"]["name"])
-        await _apply(transport, f"{_DEFINITIONS}/{names[-1]}", definition)
+        await apply_object(transport, f"{_DEFINITIONS}/{names[-1]}", definition)
     for name in names:
         await until(lambda name=name: _unserved(transport, name), name, FURNISH_TIMEOUT_S)  # type: ignore[misc]
 
@@ -121,7 +121,7 @@ async def _create_node(transport: HttpTransport, number: int) -> None:
     headers = {"content-type": "application/json"}
     response = await transport.request("POST", "/api/v1/nodes", body=body, headers=headers)
     if response.status != 409:
-        _checked(response, f"node-{number}")
+        checked(response, f"node-{number}")
 
 
 async def _node_problem(transport: HttpTransport, wanted: int) -> str:
@@ -137,18 +137,20 @@ async def _missing(transport: HttpTransport, path: str) -> str:
 
 
 async def _get(transport: HttpTransport, path: str) -> Response:
-    return _checked(await transport.request("GET", path, body=None, headers={}), path)
+    return checked(await transport.request("GET", path, body=None, headers={}), path)
 
 
-async def _apply(transport: HttpTransport, path: str, body: Json) -> None:
+async def apply_object(transport: HttpTransport, path: str, body: Json) -> None:
+    """Make an object as it should be, or create it; raises Failure."""
     query = f"?fieldManager={FIELD_MANAGER}&force=true"
     headers = {"content-type": "application/apply-patch+yaml"}
     encoded = orjson.dumps(body)
     response = await transport.request("PATCH", path + query, body=encoded, headers=headers)
-    _checked(response, path)
+    checked(response, path)
 
 
-def _checked(response: Response, what: str) -> Response:
+def checked(response: Response, what: str) -> Response:
+    """The response; raises Failure where it is a refusal."""
     if response.status >= 400:
         raise Failure(f"{what}: {response.status} {response.body.decode(errors='replace')[:500]}")
     return response

@@ -6,22 +6,30 @@ and authentication; bytes go in and out unparsed, `kube.py` gives them meaning.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import aiohttp
+import yaml
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
 from services.chassis.errors import Transient
 from services.chassis.kube import Response, refusal
+from services.chassis.log_lines import log_of
 
 CONNECTIONS_MAX = 128
 REQUEST_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
 KEEP_ALIVE_S = 60.0
 READ_BUFFER_BYTES = 2**21
+TOKEN_REREAD_S = 60.0
+
+_BEARER = "BearerToken"
 
 
 async def load_configuration(kubeconfig: str) -> Configuration:
@@ -29,9 +37,43 @@ async def load_configuration(kubeconfig: str) -> Configuration:
     configuration = Configuration()
     if kubeconfig:
         await config.load_kube_config(kubeconfig, client_configuration=configuration)
+        token_file = _token_file(Path(kubeconfig))
+        if token_file is not None:
+            configuration.refresh_api_key_hook = TokenFile(token_file).refresh
     else:
         config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
     return configuration
+
+
+class TokenFile:
+    """A bearer token in a file that somebody renews: it is read again every minute."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read_again_at = 0.0
+
+    def refresh(self, configuration: Configuration) -> None:
+        """Put the newest token into the configuration; the last one stays where none is there."""
+        now = asyncio.get_running_loop().time()
+        if now < self._read_again_at:
+            return
+        self._read_again_at = now + TOKEN_REREAD_S
+        try:
+            token = self._path.read_text(encoding="utf-8").strip()
+        except OSError as problem:
+            log_of("kube").warning("token_unread", file=str(self._path), problem=str(problem))
+            return
+        configuration.api_key[_BEARER] = f"Bearer {token}"
+
+
+def _token_file(kubeconfig: Path) -> Path | None:
+    """The `tokenFile` of the current context's user; the client's own loader reads it only once."""
+    content: dict[str, Any] = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    contexts = {each["name"]: each["context"] for each in content.get("contexts") or ()}
+    users = {each["name"]: each["user"] or {} for each in content.get("users") or ()}
+    name = contexts.get(content.get("current-context"), {}).get("user")
+    named = users.get(name, {}).get("tokenFile")
+    return kubeconfig.parent / named if named else None
 
 
 class HttpTransport:
@@ -98,7 +140,7 @@ class HttpTransport:
     async def _authenticated(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Tokens of a service account change while we run, so each request asks for its own."""
         complete = dict(headers)
-        token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        token = await self._configuration.get_api_key_with_prefix(_BEARER)
         if token:
             complete["authorization"] = token
         elif self._configuration.username:
