@@ -1,0 +1,175 @@
+"""The roles hold what the services do, and nothing that they never do.
+
+That nothing is missing, every simulation shows: a request without a right fails it. Here is the
+other half, over lives of a job in which everything that can be written is written, and the first
+attempt of each way to write fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from contracts import labels
+from deploy.rbac import PERMISSIONS, rules
+from sandbox.http.in_process import Fault, When
+from sandbox.store.deleting import DeleteOptions
+from services.chassis.permissions import Permission
+from services.fusion_backend.adapters import permissions as fusion_backend
+from services.fusion_backend.core import effects as fusion_effects
+from services.pod_state_machine.adapters import permissions as pod_state_machine
+from services.pod_state_machine.core import effects as pod_effects
+from tests.sandboxed import MERGE
+from tests.simulation.applications import OUTSIDE, with_example
+from tests.simulation.rights import needed_for, used_of
+from tests.simulation.world import Request, World, simulate
+
+NEVER_SENT: Mapping[tuple[str, str, str], str] = {
+    ("fusion-backend", "streamsjobs/finalizers", "update"): "asked for by an admission plug-in",
+    ("pod-state-machine", "streamspes/finalizers", "update"): "asked for by an admission plug-in",
+}
+"""(service, resource, verb) → why it is granted all the same."""
+CHILDREN = ("configmaps", "services", "streamsprs", "streamshostpools", "streamspes")
+
+
+def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
+    """A right that nobody uses helps only those who should not have it."""
+    used: set[tuple[str, Permission]] = set()
+    for name, life in (("whole", _whole_life), ("orphaned", _life_with_an_orphan)):
+        folder = tmp_path / name
+        folder.mkdir()
+        used |= simulate(folder, life).rights_used
+    unused = {
+        (service, each.resource, each.verb)
+        for service, permissions in PERMISSIONS.items()
+        for each in permissions
+        if (service, each) not in used
+    }
+    assert unused == NEVER_SENT.keys()
+
+
+async def _whole_life(world: World) -> None:
+    """Submitted, resized both ways, refused, resized by a fusion-backend that remembers nothing."""
+    world.faults = first_attempts_fail()
+    await with_example(world, "j", width=3)
+    world.resize("j", "Counted", 5)
+    await world.until("wider", lambda: _runs(world, 5))
+    world.resize("j", "Counted", 1_000_000)
+    await world.settle()
+    await world.kill("fusion-backend")
+    world.start("fusion-backend")
+    world.resize("j", "Counted", 2)
+    await world.until("narrower", lambda: _runs(world, 2))
+    await world.settle()
+    _change_by_hand(world)
+    await world.settle()
+    _delete(world)
+    await world.until("gone", lambda: not any(world.objects(each, "j") for each in CHILDREN))
+
+
+async def _life_with_an_orphan(world: World) -> None:
+    """One child of each kind names no owner: the others are deleted one by one."""
+    await with_example(world, "j", width=3)
+    for plural in CHILDREN:
+        _orphan(world, plural)
+    await world.settle()
+    world.faults = first_attempts_fail()
+    _delete(world)
+    orphans = {f"orphan-{plural}" for plural in CHILDREN}
+    await world.until(
+        "cleared", lambda: {n for each in CHILDREN for n in world.objects(each, "j")} == orphans
+    )
+
+
+def _runs(world: World, width: int) -> bool:
+    return world.is_running("j") and len(world.live_pods("j")) == width + OUTSIDE
+
+
+def _change_by_hand(world: World) -> None:
+    """Somebody edits a Service; it is brought back to what the plan says."""
+    name = next(iter(world.objects("services", "j")))
+    patch = {"metadata": {"annotations": {labels.INPUT_PORTS: "77"}}}
+    world.store.patch(world.kind("services"), "default", name, patch, MERGE)
+
+
+def _delete(world: World) -> None:
+    """Delete the Job; a finalizer keeps the garbage collector from being faster than we are."""
+    jobs, patch = world.kind("streamsjobs"), {"metadata": {"finalizers": ["example.com/hold"]}}
+    world.store.patch(jobs, "default", "j", patch, MERGE)
+    world.store.delete(jobs, "default", "j", DeleteOptions())
+
+
+def _orphan(world: World, plural: str) -> None:
+    """A copy of a child that names no owner."""
+    body = dict(next(iter(world.objects(plural, "j").values())))
+    meta = body["metadata"]
+    body["metadata"] = {"name": f"orphan-{plural}", "labels": meta["labels"]}
+    body.pop("status", None)
+    world.store.create(world.kind(plural), "default", body)
+
+
+def first_attempts_fail() -> Callable[[Request], Fault | None]:
+    """The first write of each kind is answered by a conflict; a creation loses its answer."""
+    seen: set[tuple[str, str, str]] = set()
+
+    def fault(request: Request) -> Fault | None:
+        right = needed_for(request.method, request.path)
+        written = (request.service, right.resource, right.verb)
+        if right.plural == "leases" or written in seen:
+            return None
+        seen.add(written)
+        if right.verb in ("patch", "delete"):
+            return Fault(status=409)
+        return Fault(lost=When.AFTER) if right.verb == "create" else None
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("effects", "permissions"),
+    [(fusion_effects, fusion_backend), (pod_effects, pod_state_machine)],
+    ids=["fusion-backend", "pod-state-machine"],
+)
+def test_every_effect_says_what_it_needs(effects: object, permissions: object) -> None:
+    """A new effect is thought through before it meets a refusal on a cluster."""
+    assert set(permissions.NEEDED) == set(get_args(effects.Effect))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("service", sorted(PERMISSIONS))
+def test_no_role_holds_a_wildcard_or_a_secret(service: str) -> None:
+    """Whoever reads Secrets or writes roles can become everybody else."""
+    for rule in rules(PERMISSIONS[service]):
+        named = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        assert not named & {"*", "secrets", "serviceaccounts", "rbac.authorization.k8s.io"}
+        assert not named & {"escalate", "bind", "impersonate"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/v1/namespaces/kube-system", True),
+        ("GET", "/api/v1/namespaces/default", False),
+        ("GET", "/api/v1/pods?limit=500", True),
+        ("GET", "/api/v1/namespaces/a/pods/p", False),
+        ("GET", "/api/v1/namespaces/a/pods?watch=1", True),
+        ("DELETE", "/api/v1/namespaces/a/pods?labelSelector=x", False),
+        ("GET", "/api/v1/secrets", False),
+        ("PATCH", "/apis/streams.ibm.com/v1/namespaces/a/streamsjobs/j/status", False),
+    ],
+)
+def test_a_request_without_a_right_is_noticed(method: str, path: str, allowed: bool) -> None:
+    """The simulations would show nothing if everything were allowed there."""
+    assert (used_of(PERMISSIONS["watch-ingest"], method, path) is not None) is allowed
+
+
+def test_a_simulated_request_without_a_right_fails_the_simulation(tmp_path: Path) -> None:
+    """It would be refused on a cluster."""
+
+    async def test(world: World) -> None:
+        world.note_asked("watch-ingest", "GET", "/api/v1/secrets")
+
+    with pytest.raises(AssertionError, match="watch-ingest has no right for GET /api/v1/secrets"):
+        simulate(tmp_path, test)
