@@ -27,8 +27,10 @@ from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.log_lines import configure, log_of
 from services.chassis.memory_log import MemoryLog
+from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
 from services.chassis.reconciling import StageRunner
+from services.chassis.request_metrics import MeasuredTransport
 from services.chassis.settings import KAFKA_SCHEME, ServiceSettings
 from services.chassis.sqlite_log import SqliteLog
 from services.chassis.wiring import MakeStage, Probes, Runtime
@@ -109,18 +111,21 @@ async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> Non
 async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator[Runtime]:
     """The runtime of a process: log, API server and clock as the settings say."""
     clock = SystemClock()
+    metrics = Metrics()
     transport = HttpTransport(await load_configuration(settings.kubeconfig))
+    measured = MeasuredTransport(transport, metrics, clock.monotonic)
     bus = open_bus(settings.bus, clock, client_id=service)
     try:
         yield Runtime(
             service=service,
             bus=bus,
-            kube=KubeClient(transport, user_agent=service),
+            kube=KubeClient(measured, user_agent=service),
             clock=clock,
             random=random.SystemRandom(),
             new_id=lambda: str(uuid.uuid4()),
             prefix=settings.topic_prefix,
             namespaces=settings.namespaces,
+            metrics=metrics,
         )
     finally:
         await transport.close()

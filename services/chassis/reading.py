@@ -26,11 +26,12 @@ BATCH_RECORDS_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One decoded record."""
+    """One decoded record; `appended_s` is when it was handed to the log (unix seconds)."""
 
     fact: Fact | SyncCompleted
     envelope: Envelope
     partition: Partition
+    appended_s: float = 0.0
 
 
 def decode(record: Record) -> Said:
@@ -40,7 +41,7 @@ def decode(record: Record) -> Said:
         fact = fact_from_json(FactType(envelope.type), orjson.loads(record.value))
     except (KeyError, TypeError, ValueError) as problem:
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
-    return Said(fact, envelope, record.partition)
+    return Said(fact, envelope, record.partition, record.timestamp_s)
 
 
 class FactReader:

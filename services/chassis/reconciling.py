@@ -33,6 +33,7 @@ from services.chassis.reading import FactReader, Said
 from services.chassis.restoring import Restore
 from services.chassis.sharing import Part, Sharing, Told
 from services.chassis.stage import Decision
+from services.chassis.stage_times import StageTimes
 from services.chassis.table import Change, Entry, Table
 from services.chassis.tracing import Cause, caused_by
 from services.chassis.wiring import MakeStage, Runtime, Wiring
@@ -67,7 +68,8 @@ class StageRunner:
         self._told = self._sharing.told(frozenset())
         self.table.declare_indexes(self.stage.indexes)
         self.table.expect(self._told)
-        self.table.on_observation = self._mark_changed
+        self._times = StageTimes(runtime.metrics, runtime.clock)
+        self.table.on_observation = self._note_written
         self._restore = Restore(self._sharing)
         self._failing: Backoffs[Hashable] = Backoffs(runtime.random)
         self._carrying_out = CarryingOut(
@@ -123,6 +125,8 @@ class StageRunner:
         for said in batch:
             cause = Cause(said.envelope.id, said.envelope.trace_id)
             changes = self.table.apply(said.fact, said.partition)
+            if self.is_live:  # facts of a restore are old
+                self._times.note_read(said)
             # Before any key is marked: an emptied table must not look like a deleted cluster.
             self._restore.follow_cluster(self.table.cluster_uid)
             for change in changes:
@@ -150,6 +154,11 @@ class StageRunner:
         keys = self.stage.all_keys(self.table)
         self._mark_all((key for key in keys if self._part_of(key) in completed), cause)
 
+    def _note_written(self, change: Change) -> None:
+        """The answer to a write of ours is an observation like any other."""
+        self._times.note_write(change)
+        self._mark_changed(change)
+
     def _mark_changed(self, change: Change, cause: Cause | None = None) -> None:
         """Mark the keys of the entry before and after; nobody is woken during the restore."""
         if not self._restore.is_any_live:
@@ -171,6 +180,7 @@ class StageRunner:
                 continue
             if cause is not None:
                 _remember(self._causes, key, cause)
+                self._times.note_marked(key)
             self._work.mark(key)
 
     def _wake(self, key: Hashable) -> None:
@@ -224,12 +234,13 @@ class StageRunner:
         return carried_out
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:
-        clock, metrics = self._runtime.clock, self._runtime.metrics
-        began_s = clock.monotonic()
+        began_s = self._times.note_begun(key)
         snapshot = self.stage.snapshot(self.table, key)
-        decision = self.stage.decide(snapshot, clock.now())
-        metrics.observe("millrace_decide_seconds", clock.monotonic() - began_s)
+        decision = self.stage.decide(snapshot, self._runtime.clock.now())
+        decided_s = self._times.note_decided(began_s)
         carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
+        if carried_out.outcomes:
+            self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
             self._work.mark(key)
         self._record(key, decision, carried_out)
