@@ -2,7 +2,7 @@
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
 when a file is not what the code says. What a definition contains is decided in
-`contracts/resources/crds.py`, what a service is allowed in `rbac.py`, and what the page of life
+`contracts/resources/crds.py`, what a service is allowed in `roles.py`, and what the page of life
 cycles contains in `life_cycles.py`.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import life_cycles, rbac
+from deploy import life_cycles, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
@@ -37,8 +37,8 @@ def generated_files() -> Mapping[Path, str]:
     }
     accounts = {
         RBAC_FOLDER / f"{service}.yaml": RBAC_HEADER
-        + "---\n".join(map(rendered, rbac.documents(service)))
-        for service in rbac.PERMISSIONS
+        + "---\n".join(map(rendered, roles.documents(service)))
+        for service in roles.PERMISSIONS
     }
     return {**definitions, **accounts, LIFE_CYCLES: life_cycles.page()}
 

@@ -2,7 +2,7 @@
 
 One function for each way to write or look (`writing.py`, `listing.py`, `leases.py`), with every
 request that this way can make, those after a conflict or a lost answer as well. A service says in
-its `adapters/permissions.py` which ways its effects take; `deploy/rbac.py` makes roles of it, and
+its `adapters/permissions.py` which ways its effects take; `deploy/roles.py` makes roles of it, and
 simulation refuses every request that is not among them.
 """
 

@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 
 from contracts import labels
-from deploy.rbac import PERMISSIONS, rules
+from deploy.roles import PERMISSIONS, rules
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.permissions import Permission

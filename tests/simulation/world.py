@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from contracts.topics import CLUSTER, RESOURCES
-from deploy.rbac import PERMISSIONS
+from deploy.roles import PERMISSIONS
 from sandbox.http.in_process import Fault
 from sandbox.store.resources import ResourceType
 from services.chassis.bus import Bus, NewRecord, Partition, Record

@@ -1,6 +1,6 @@
 """What this service may ask of the API server: for each effect, what carrying it out can send.
 
-Read beside the `match` of `carry_out.py`. `deploy/rbac.py` makes the ClusterRole of it, and every
+Read beside the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it, and every
 simulated request is held against it.
 """
 
