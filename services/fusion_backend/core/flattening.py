@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from contracts.reasons import Reason
@@ -19,21 +19,22 @@ from services.fusion_backend.core.intrinsics import Membership, substituted
 from services.fusion_backend.core.naming import chain, levels_of, names_of, stream_name
 from services.fusion_backend.core.records import OperatorKey, PoolRecord
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.submission import RegionWidths
 from services.fusion_backend.core.topology import Operator, Topology
 from services.fusion_backend.core.walking import Walk
 
 
 def build_topology(
     application: model.Application,
-    widths: Mapping[int, int],
+    widths: RegionWidths,
     identities: Identities,
     *,
     operators_max: int,
     connections_max: int,
 ) -> Topology:
-    """The topology for these widths (by region index). Refuses PLAN_TOO_LARGE."""
+    """The topology for these widths . Refuses PLAN_TOO_LARGE."""
     _check_size(application, widths, operators_max)
-    main = expand(application, widths)
+    main = expand(application, widths.by_region)
     members = list(primitives(main))
     vertices = [vertex for vertex in members if vertex.kind == "primitive"]
     vertices.sort(key=lambda vertex: vertex.physical)
@@ -45,7 +46,7 @@ def build_topology(
         numbers[vertex]: _operator(vertex, keys[vertex], numbers[vertex], application, pools)
         for vertex in vertices
     }
-    walk = Walk(numbers, identities, connections_max)
+    walk = Walk(numbers, identities, connections_max, widths)
     for vertex in vertices:
         walk.follow_operator(vertex)
     for vertex in members:
@@ -61,11 +62,9 @@ def build_topology(
     )
 
 
-def _check_size(
-    application: model.Application, widths: Mapping[int, int], operators_max: int
-) -> None:
+def _check_size(application: model.Application, widths: RegionWidths, operators_max: int) -> None:
     """Counts before anything is copied: widths multiply, and they come from outside."""
-    by_root = {region.root: widths[region.index] for region in application.regions}
+    by_root = {region.root: widths.by_region[region.index] for region in application.regions}
 
     def count(composite: model.Composite) -> int:
         inside = sum(by_root.get(member.index, 1) for member in composite.members)
@@ -74,13 +73,12 @@ def _check_size(
 
     operators = count(application.main)
     if operators > operators_max:
-        shown = ", ".join(f"{region.name}={widths[region.index]}" for region in application.regions)
         raise PlanRefused(
             Reason.PLAN_TOO_LARGE,
-            field="width",
-            value=shown,
+            field=widths.widest_field,
+            value=operators,
             message=(
-                f"the widths {shown} make {operators} operators; at most {operators_max} "
+                f"the widths ({widths.told}) make {operators} operators; at most {operators_max} "
                 "are allowed"
             ),
         )

@@ -4,7 +4,7 @@
 2. expand regions and flatten them into operators and connections, numbered for life (topology.py);
 3. fuse operators into PEs: as the original for a fresh plan (fusing.py), keeping every operator
    where it runs at a resize (refitting.py);
-4. number PE ports;
+4. number PE ports, and refuse PEs that cannot fit (sizing.py);
 5. describe each PE (its meaning); where the meaning is that of the previous record keep its content
    id, else render the AADL and hash it.
 
@@ -36,6 +36,7 @@ from services.fusion_backend.core.ports import exports_by_port, number_ports, po
 from services.fusion_backend.core.records import Fusion, PeRecord, PlanRecord, RegionRecord
 from services.fusion_backend.core.refitting import refit
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.sizing import Sizes
 from services.fusion_backend.core.submission import (
     SubmissionValues,
     resolve_values,
@@ -132,6 +133,8 @@ def plan(request: PlanRequest) -> PlanResult:
     pe_of = {index: pe for pe, operators in placed.items() for index in operators}
     exported = exports_by_port(topology)
     number_ports(topology, pe_of, exported, identities)
+    sizes = Sizes(topology, pe_of, identities, widths.told)
+    sizes.refuse_too_large(request.job_name, request.limits.aadl_bytes_max)
     describer = Describer(
         application,
         topology,
@@ -142,8 +145,8 @@ def plan(request: PlanRequest) -> PlanResult:
         exported=exported,
         pe_of=pe_of,
     )
-    pes, aadls = _contents(describer, placed, topology, identities, request)
-    record = _record(request, fusion, widths, topology, identities, pe_of, pes)
+    pes, aadls = _contents(describer, placed, topology, identities, request, sizes)
+    record = _record(request, fusion, widths.by_region, topology, identities, pe_of, pes)
     labels = port_labels(topology, identities, request.job_id)
     return PlanResult(record, aadls, labels, _warnings(values, fusion, len(placed)))
 
@@ -270,6 +273,7 @@ def _contents(
     topology: Topology,
     identities: Identities,
     request: PlanRequest,
+    sizes: Sizes,
 ) -> tuple[tuple[PeRecord, ...], dict[int, str]]:
     """The PEs of the record, and the texts of those whose meaning is new."""
     before = {pe.id: pe for pe in request.previous.pes} if request.previous else {}
@@ -286,7 +290,7 @@ def _contents(
         if known is not None and known.meaning == digest:
             content_id = known.content_id
         else:
-            aadls[pe] = _rendered(meaning, request)
+            aadls[pe] = _rendered(meaning, request, sizes)
             content_id = hashlib.sha256(aadls[pe].encode()).hexdigest()
         place = place_of(topology, placed[pe])
         records.append(
@@ -315,29 +319,12 @@ def _regions(meaning: PeMeaning) -> tuple[int, ...]:
     return tuple(sorted({level[4] for operator in meaning.operators for level in operator.levels}))
 
 
-def _rendered(meaning: PeMeaning, request: PlanRequest) -> str:
-    text = render(meaning)
+def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
+    text, bytes_max = render(meaning), request.limits.aadl_bytes_max
     size = len(text.encode())
-    if size <= request.limits.aadl_bytes_max:
-        return text
-    widest, count = max(
-        (
-            (operator.name, sum(1 for port in meaning.outputs if port.operator == operator.index))
-            for operator in meaning.operators
-        ),
-        key=lambda item: item[1],
-    )
-    raise PlanRefused(
-        Reason.PE_TOO_LARGE,
-        field=f"PE {meaning.id}",
-        value=size,
-        message=(
-            f"the AADL of PE {pe_name(request.job_name, meaning.id)} has {size} bytes; at most "
-            f"{request.limits.aadl_bytes_max} are allowed; it holds {len(meaning.operators)} "
-            f"operators, the widest connection is that of {widest} with {count} output ports: "
-            "make the parallel regions narrower or ask for more PEs"
-        ),
-    )
+    if size > bytes_max:
+        raise sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)
+    return text
 
 
 def _warnings(values: SubmissionValues, fusion: Fusion, pes: int) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ DISPLAY_PARAMETER = "streams::pe.display"
 VALUES_FIELD = "spec.submissionTimeValues"
 OVERRIDES_FIELD = "spec.parallelRegions"
 WIDTH_MAX = 100_000
+WIDTHS_NAMED_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,30 @@ class SubmissionValues:
     def _replaced(self, index: int | None, otherwise: str) -> str:
         literal = None if index is None else self.literals.get(index)
         return otherwise if literal is None else literal
+
+
+@dataclass(frozen=True, slots=True)
+class RegionWidths:
+    """The width of each region by region index, and (region, field, width) for people."""
+
+    by_region: Mapping[int, int]
+    asked: tuple[tuple[str, str, int], ...]
+
+    @property
+    def widest_field(self) -> str:
+        """The field that brought the widest region: what a person changes first."""
+        return max(self.asked, key=lambda each: each[2])[1] if self.asked else "bundle"
+
+    @property
+    def told(self) -> str:
+        """The widths and the fields that brought them, widest first."""
+        ordered = sorted(self.asked, key=lambda each: (-each[2], each[0]))
+        told = [
+            f"{shown(region)}={width} by {field}"
+            for region, field, width in ordered[:WIDTHS_NAMED_MAX]
+        ]
+        more = len(ordered) - len(told)
+        return ", ".join(told) + (f" and {more} more" if more > 0 else "")
 
 
 def resolve_values(
@@ -148,8 +173,8 @@ def resolve_widths(
     *,
     overrides: Iterable[tuple[str, int]],
     exact: Mapping[str, int],
-) -> dict[int, int]:
-    """The width of each region by region index. Refuses WIDTH_INVALID and UNKNOWN_REGION.
+) -> RegionWidths:
+    """The width of each region. Refuses WIDTH_INVALID and UNKNOWN_REGION.
 
     As in the original the patterns are taken in alphabetical order and the last match wins, so an
     exact name wins over one that starts with a star, however the list was ordered.
@@ -157,17 +182,21 @@ def resolve_widths(
     patterns = sorted(dict(overrides).items())
     _check_names(regions, patterns, exact)
     widths: dict[int, int] = {}
+    asked: list[tuple[str, str, int]] = []
     for region in regions:
+        field: str
+        width: object
         matching = [(alias, width) for alias, width in patterns if matches(alias, region.name)]
         if region.name in exact:
-            field = f"ParallelRegion {shown(region.name)} spec.width"
-            widths[region.index] = _checked(region, field, exact[region.name])
+            field, width = f"ParallelRegion {shown(region.name)} spec.width", exact[region.name]
         elif matching:
             field = f"{OVERRIDES_FIELD}[{shown(matching[-1][0])}].width"
-            widths[region.index] = _checked(region, field, matching[-1][1])
+            width = matching[-1][1]
         else:
-            widths[region.index] = _checked(region, *_declared(region, values))
-    return widths
+            field, width = _declared(region, values)
+        widths[region.index] = _checked(region, field, width)
+        asked.append((region.name, field, widths[region.index]))
+    return RegionWidths(widths, tuple(asked))
 
 
 def _declared(region: model.Region, values: SubmissionValues) -> tuple[str, object]:

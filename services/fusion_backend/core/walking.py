@@ -18,6 +18,7 @@ from services.fusion_backend.core.intrinsics import substituted
 from services.fusion_backend.core.naming import levels_of, names_of
 from services.fusion_backend.core.records import PathStep, SplitterKey
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.submission import RegionWidths
 from services.fusion_backend.core.topology import (
     Channel,
     Edge,
@@ -48,12 +49,17 @@ class Walk:
     """Follows every output port through composites, mergers and splitters to operators."""
 
     def __init__(
-        self, numbers: Mapping[Vertex, int], identities: Identities, connections_max: int
+        self,
+        numbers: Mapping[Vertex, int],
+        identities: Identities,
+        connections_max: int,
+        widths: RegionWidths,
     ) -> None:
         """Nothing followed yet."""
         self._numbers = numbers
         self._identities = identities
         self._connections_max = connections_max
+        self._widths = widths
         self._steps_left = connections_max * STEPS_PER_CONNECTION_MAX
         self.edges: list[Edge] = []
         self.outlets: dict[tuple[int, int], Outlet] = {}
@@ -97,7 +103,7 @@ class Walk:
             self.exports.setdefault(key, []).append(_export(target.vertex))
             return
         if len(self.edges) >= self._connections_max:
-            raise _too_many(self._connections_max)
+            raise self._too_many()
         number = self._numbers[target.vertex]
         edge = Edge(source, output, number, target.index, context.splitter, context.channel)
         self.edges.append(edge)
@@ -130,7 +136,7 @@ class Walk:
     def _step(self, depth: int) -> None:
         self._steps_left -= 1
         if self._steps_left < 0:
-            raise _too_many(self._connections_max)
+            raise self._too_many()
         if depth > DEPTH_MAX:
             raise PlanRefused(
                 Reason.ADL_INVALID,
@@ -173,14 +179,17 @@ class Walk:
             for index, channel in enumerate(splitter.channels)
         ]
 
-
-def _too_many(connections_max: int) -> PlanRefused:
-    return PlanRefused(
-        Reason.PLAN_TOO_LARGE,
-        field="connections",
-        value=connections_max,
-        message=f"the widths make more than {connections_max} connections between operators",
-    )
+    def _too_many(self) -> PlanRefused:
+        widths = f" ({self._widths.told})" if self._widths.asked else ""
+        return PlanRefused(
+            Reason.PLAN_TOO_LARGE,
+            field=self._widths.widest_field,
+            value=f"more than {self._connections_max} connections",
+            message=(
+                f"the widths{widths} make more than {self._connections_max} connections between "
+                "operators"
+            ),
+        )
 
 
 def _export(vertex: Vertex) -> StreamExport:

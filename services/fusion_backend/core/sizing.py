@@ -1,0 +1,82 @@
+"""What is too large, said before it is made: PEs by the least that their AADL can have.
+
+Describing and rendering a PE of ten thousand operators takes seconds and ends in a refusal; how
+many operators, ports and connections it has is known before. The bytes of an element are those of
+its fixed text, rounded down, so that a PE which fits is never refused here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from contracts.labels import pe_name
+from contracts.reasons import Reason
+from services.fusion_backend.core.identity import Identities
+from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.topology import Topology
+
+ROOT_BYTES_MIN = 1000
+OPERATOR_BYTES_MIN = 450
+"""Without its two names."""
+CONNECTION_BYTES_MIN = 50
+"""At each of its ends."""
+PE_PORT_BYTES_MIN = 200
+
+
+class Sizes:
+    """How large the PEs of one plan are, as far as known before they are described."""
+
+    def __init__(
+        self, topology: Topology, pe_of: Mapping[int, int], identities: Identities, widths: str
+    ) -> None:
+        """One pass over operators, ports and connections; `widths` says who asked for them."""
+        self._topology = topology
+        self._widths = widths
+        self._operators = Counter(pe_of.values())
+        self._outputs = Counter(
+            (pe, key.operator) for pe, key in identities.ports if key.direction == "out"
+        )
+        self._bytes_min = Counter(dict.fromkeys(self._operators, ROOT_BYTES_MIN))
+        for index, operator in topology.operators.items():
+            names = len(operator.name) + len(operator.logical_name)
+            self._bytes_min[pe_of[index]] += OPERATOR_BYTES_MIN + names
+        for pe, _ in identities.ports:
+            self._bytes_min[pe] += PE_PORT_BYTES_MIN
+        for edge in topology.edges:
+            self._bytes_min[pe_of[edge.source]] += CONNECTION_BYTES_MIN
+            self._bytes_min[pe_of[edge.target]] += CONNECTION_BYTES_MIN
+
+    def bytes_min(self, pe: int) -> int:
+        """The least that the AADL of a PE has."""
+        return self._bytes_min[pe]
+
+    def refuse_too_large(self, job: str, bytes_max: int) -> None:
+        """Refuse PE_TOO_LARGE where a PE cannot fit, whatever it says."""
+        for pe in sorted(self._operators):
+            if self._bytes_min[pe] > bytes_max:
+                raise self.too_large(job, pe, f"at least {self._bytes_min[pe]}", bytes_max)
+
+    def too_large(self, job: str, pe: int, size: str, bytes_max: int) -> PlanRefused:
+        """The refusal of a PE whose AADL has `size` bytes."""
+        outputs = {
+            operator: count for (owner, operator), count in self._outputs.items() if owner == pe
+        }
+        widest = max(outputs, key=lambda operator: (outputs[operator], -operator), default=None)
+        connection = (
+            "it has no connection to others"
+            if widest is None
+            else f"the widest connection is that of {shown(self._topology.operators[widest].name)}"
+            f" with {outputs[widest]} output ports"
+        )
+        regions = f" ({self._widths})" if self._widths else ""
+        return PlanRefused(
+            Reason.PE_TOO_LARGE,
+            field=f"PE {pe}",
+            value=size,
+            message=(
+                f"the AADL of PE {pe_name(job, pe)} has {size} bytes; at most {bytes_max} are "
+                f"allowed; it holds {self._operators[pe]} operators, {connection}: make the "
+                f"parallel regions narrower{regions} or ask for more PEs"
+            ),
+        )

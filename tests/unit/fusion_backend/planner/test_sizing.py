@@ -1,0 +1,88 @@
+"""What cannot fit is refused before it is described, and by nobody's estimate that is too high."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.bundle_format import pack
+from contracts.reasons import Reason
+from services.fusion_backend.core import fusing, planning
+from services.fusion_backend.core.bundles import open_bundle
+from services.fusion_backend.core.constraints import Unit
+from services.fusion_backend.core.planning import PlanLimits, PlanRequest, plan, read_application
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.sizing import Sizes
+from tests.places import ROOT
+
+
+def wordcount(width: int, fusion: Fusion, limits: PlanLimits | None = None) -> PlanRequest:
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    return PlanRequest(
+        application=read_application(open_bundle(pack(adl.read_bytes()))),
+        bundle_digest="digest",
+        job_name="shop",
+        job_id=7,
+        fusion=fusion,
+        submission_time_values={"width": str(width)},
+        limits=limits or PlanLimits(),
+    )
+
+
+def test_a_pe_that_cannot_fit_is_refused_before_it_is_described(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def described(*_: object, **__: object) -> None:
+        raise AssertionError("described although it cannot fit")
+
+    monkeypatch.setattr(planning, "Describer", described)
+    with pytest.raises(PlanRefused) as caught:
+        plan(wordcount(3_000, Fusion.manual(2)))
+    error = caught.value
+    assert error.reason is Reason.PE_TOO_LARGE
+    assert "AADL of PE shop-0 has at least" in error.message
+    assert "widest connection is that of Words with" in error.message
+    assert "Counted=3000 by spec.submissionTimeValues.width" in error.message
+
+
+@pytest.mark.parametrize("fusion", [Fusion.legacy(), Fusion.manual(2), Fusion.manual(7)], ids=str)
+@pytest.mark.parametrize("width", [1, 3, 90])
+def test_the_least_size_of_a_pe_is_at_most_its_size_and_not_far_below(
+    monkeypatch: pytest.MonkeyPatch, width: int, fusion: Fusion
+) -> None:
+    estimated: dict[int, int] = {}
+    refuse = Sizes.refuse_too_large
+
+    def noted(sizes: Sizes, job: str, bytes_max: int) -> None:
+        estimated.update({pe: sizes.bytes_min(pe) for pe in sizes._operators})
+        refuse(sizes, job, bytes_max)
+
+    monkeypatch.setattr(Sizes, "refuse_too_large", noted)
+    aadls = plan(wordcount(width, fusion)).aadls
+    for pe, text in aadls.items():
+        assert estimated[pe] <= len(text.encode())
+        assert estimated[pe] >= len(text.encode()) // 4
+
+
+def test_fusing_a_wide_region_does_not_sort_everything_for_every_operator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged = 0
+    key = fusing._head_key
+
+    def counted(unit: Unit) -> tuple[bool, bool, int]:
+        nonlocal judged
+        judged += 1
+        return key(unit)
+
+    monkeypatch.setattr(fusing, "_head_key", counted)
+    plan(wordcount(400, Fusion.manual(2)))
+    assert judged < 10 * 400
+
+
+def test_too_many_operators_are_refused_by_the_field_that_brought_the_width() -> None:
+    with pytest.raises(PlanRefused) as caught:
+        plan(wordcount(30_000, Fusion.legacy()))
+    assert caught.value.reason is Reason.PLAN_TOO_LARGE
+    assert caught.value.field == "spec.submissionTimeValues.width"
+    assert "Counted=30000 by spec.submissionTimeValues.width" in caught.value.message
