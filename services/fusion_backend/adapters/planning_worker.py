@@ -4,6 +4,10 @@ A bundle is untrusted and a plan can be large, so planning happens where memory 
 limits, and where a crash takes down one task. A worker that dies, or does not answer in time, is
 replaced; its task is Transient trouble and tried again later, other tasks go on.
 
+Every task is first tried with little CPU time. One that needs more goes on among the slow ones,
+which never have all workers: however many large jobs there are, small ones wait for short tasks
+only.
+
 Messages are a length (8 bytes, big-endian) and that many bytes of JSON. CPU time is limited by
 task: RLIMIT_CPU counts a whole life, so it is set to what was used so far plus the budget.
 """
@@ -14,10 +18,12 @@ import asyncio
 import contextlib
 import os
 import resource
+import signal
 import struct
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -36,13 +42,18 @@ from services.fusion_backend.core.refusals import PlanRefused
 _LENGTH = struct.Struct(">Q")
 ANSWER_BYTES_MAX = 1024 * 1024 * 1024
 STOP_GRACE_S = 2.0
+SLOW_TASKS_KEPT_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one worker may use; CPU seconds and wall seconds count for one task."""
+    """What one worker may use; CPU seconds and wall seconds count for one task.
+
+    `first_cpu_s_max` is the first try's; what exceeds it is slow and has `cpu_s_max`.
+    """
 
     memory_bytes_max: int = 4 * 1024 * 1024 * 1024
+    first_cpu_s_max: int = 5
     cpu_s_max: int = 120
     answer_s_max: float = 240.0
 
@@ -64,7 +75,6 @@ class _Worker:
             "-m",
             "services.fusion_backend.adapters.planning_worker",
             str(limits.memory_bytes_max),
-            str(limits.cpu_s_max),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
@@ -109,6 +119,11 @@ class _Worker:
         await self._process.wait()
 
     @property
+    def is_out_of_cpu(self) -> bool:
+        """Whether it ended because its task used up its CPU time."""
+        return self._process.returncode == -signal.SIGXCPU
+
+    @property
     def epitaph(self) -> str:
         """How it ended, for people."""
         code = self._process.returncode
@@ -121,12 +136,14 @@ class WorkerPlanner:
     async with WorkerPlanner(workers=2) as planner: …
 
     One worker is warm from the start; others are started when tasks meet, so that a bundle that
-    takes long to plan holds up nobody else.
+    takes long to plan holds up nobody else. Of two or more, one is never given to a slow task.
     """
 
     def __init__(self, *, workers: int = 2, limits: WorkerLimits | None = None) -> None:
         self._limits = limits or WorkerLimits()
         self._slots = asyncio.Semaphore(workers)
+        self._slow_slots = asyncio.Semaphore(max(1, workers - 1))
+        self._slow: OrderedDict[str, None] = OrderedDict()
         self._idle: list[_Worker] = []
 
     async def __aenter__(self) -> WorkerPlanner:
@@ -139,11 +156,27 @@ class WorkerPlanner:
 
     async def plan(self, task: PlanTask) -> PlanResult:
         """The plan. Raises PlanRefused, and Transient where a worker died or did not answer."""
+        digest = task.inputs.digest
+        if digest not in self._slow:
+            try:
+                return await self._planned(task, self._limits.first_cpu_s_max)
+            except _OutOfCpu:
+                self._slow[digest] = None
+                if len(self._slow) > SLOW_TASKS_KEPT_MAX:
+                    self._slow.popitem(last=False)
+        async with self._slow_slots:
+            try:
+                return await self._planned(task, self._limits.cpu_s_max)
+            except _OutOfCpu as problem:
+                told = f"the planner needed more than {self._limits.cpu_s_max} s of CPU time"
+                raise _trouble(told) from problem
+
+    async def _planned(self, task: PlanTask, cpu_s_max: int) -> PlanResult:
         async with self._slots:
             worker = await self._take()
             is_reusable = False
             try:
-                answer = await self._ask(worker, task)
+                answer = await self._ask(worker, task, cpu_s_max)
                 is_reusable = True
             finally:
                 # Also when cancelled: a worker in the middle of a task would answer the next.
@@ -160,16 +193,23 @@ class WorkerPlanner:
                 return worker
         return await _Worker.start(self._limits)
 
-    async def _ask(self, worker: _Worker, task: PlanTask) -> bytes:
+    async def _ask(self, worker: _Worker, task: PlanTask, cpu_s_max: int) -> bytes:
+        message = orjson.dumps({"cpuSecondsMax": cpu_s_max, "task": task.to_json()})
         try:
             async with asyncio.timeout(self._limits.answer_s_max):
-                return await worker.ask(orjson.dumps(task.to_json()))
+                return await worker.ask(message)
         except TimeoutError as problem:
             told = f"the planner did not answer within {self._limits.answer_s_max:g} s"
             raise _trouble(told) from problem
         except (EOFError, ConnectionError) as problem:
             await worker.kill()
+            if worker.is_out_of_cpu:
+                raise _OutOfCpu from problem
             raise _trouble(f"the planner died with {worker.epitaph}") from problem
+
+
+class _OutOfCpu(Exception):
+    """A task used up the CPU time of its try."""
 
 
 def _trouble(what: str) -> Transient:
@@ -179,23 +219,24 @@ def _trouble(what: str) -> Transient:
 # --------------------------------------------------------------------------- the worker's side
 
 
-def _work(memory_bytes_max: int, cpu_s_max: int) -> None:
+def _work(memory_bytes_max: int) -> None:
     """Answer tasks until the input ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not look like an answer
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
     applications = Applications()
     while (message := _read_message(sys.stdin.buffer)) is not None:
-        _allow_cpu(cpu_s_max)
-        answer = orjson.dumps(_answer(message, applications))
+        asked = orjson.loads(message)
+        _allow_cpu(asked["cpuSecondsMax"])
+        answer = orjson.dumps(_answer(asked["task"], applications))
         answers.write(_LENGTH.pack(len(answer)))
         answers.write(answer)
         answers.flush()
 
 
-def _answer(message: bytes, applications: Applications) -> dict[str, object]:
+def _answer(task: dict[str, Any], applications: Applications) -> dict[str, object]:
     try:
-        return answer_to_json(run_task(PlanTask.from_json(orjson.loads(message)), applications))
+        return answer_to_json(run_task(PlanTask.from_json(task), applications))
     except PlanRefused as refusal:
         return answer_to_json(refusal)
 
@@ -215,4 +256,4 @@ def _allow_cpu(budget_s: int) -> None:
 
 
 if __name__ == "__main__":
-    _work(int(sys.argv[1]), int(sys.argv[2]))
+    _work(int(sys.argv[1]))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from contracts.bundle_format import pack
 from services.chassis.errors import Transient
+from services.fusion_backend.adapters import planning_worker
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
 from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
 from services.fusion_backend.core.inputs import BundleSource, PlanInputs
@@ -69,3 +72,61 @@ async def test_a_planner_that_needs_too_much_memory_dies_alone(task: PlanTask) -
     async with WorkerPlanner(limits=limits) as planner:
         with pytest.raises(Transient, match="died"):
             await planner.plan(task)
+
+
+def exhaust(monkeypatch: pytest.MonkeyPatch, *, tries: int) -> list[int]:
+    """The kernel ends the worker in the first tries; the budgets that were asked with."""
+    ask, budgets = planning_worker._Worker.ask, []
+
+    async def exhausted(worker: planning_worker._Worker, message: bytes) -> bytes:
+        budgets.append(orjson.loads(message)["cpuSecondsMax"])
+        if len(budgets) <= tries:
+            os.kill(worker.pid, signal.SIGXCPU)
+        return await ask(worker, message)
+
+    monkeypatch.setattr(planning_worker._Worker, "ask", exhausted)
+    return budgets
+
+
+async def test_a_task_that_needs_more_time_goes_on_among_the_slow_ones(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets = exhaust(monkeypatch, tries=1)
+    async with WorkerPlanner(limits=WorkerLimits(first_cpu_s_max=3, cpu_s_max=70)) as planner:
+        assert (await planner.plan(task)).record.job_name == "shop"
+        assert (await planner.plan(task)).record.job_name == "shop"
+    assert budgets == [3, 70, 70], "what was slow once is not tried as a quick one again"
+
+
+async def test_a_task_that_exceeds_every_budget_is_trouble_of_its_own(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exhaust(monkeypatch, tries=2)
+    async with WorkerPlanner() as planner:
+        with pytest.raises(Transient, match="more than 120 s of CPU time"):
+            await planner.plan(task)
+
+
+async def test_slow_tasks_never_have_all_workers(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many large jobs wait, a small one is planned at once."""
+    asked = planning_worker.WorkerPlanner._ask
+    ends = asyncio.Event()
+
+    async def held(
+        planner: WorkerPlanner, worker: planning_worker._Worker, each: PlanTask, cpu_s_max: int
+    ) -> bytes:
+        if each.inputs.digest in planner._slow:
+            await ends.wait()
+        return await asked(planner, worker, each, cpu_s_max)
+
+    monkeypatch.setattr(planning_worker.WorkerPlanner, "_ask", held)
+    large = [replace(task, inputs=replace(INPUTS, job_id=number)) for number in (1, 2, 3)]
+    async with WorkerPlanner(workers=2) as planner:
+        planner._slow.update(dict.fromkeys(each.inputs.digest for each in large))
+        waiting = [asyncio.create_task(planner.plan(each)) for each in large]
+        async with asyncio.timeout(60):
+            assert (await planner.plan(task)).record.job_name == "shop"
+        ends.set()
+        assert len(await asyncio.gather(*waiting)) == 3
