@@ -159,8 +159,14 @@ def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
         java=build.java,
         brokers=options.brokers,
         ports=dict(zip(names, ports, strict=True)),
-        cluster_id=urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
+        cluster_id=kafka_cluster_id(uuid.uuid4().bytes),
     )
+
+
+def kafka_cluster_id(octets: bytes) -> str:
+    """The id of a Kafka cluster; a leading dash would be taken for an option of its tools."""
+    text = urlsafe_b64encode(octets).decode().rstrip("=")
+    return "A" + text[1:] if text.startswith("-") else text
 
 
 async def pair_down(options: PairOptions, progress: Progress) -> bool:

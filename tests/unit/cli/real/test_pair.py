@@ -14,7 +14,7 @@ from cli.real.building import build_of, checked_java, linker_flags
 from cli.real.commands import status_table
 from cli.real.furnishing import node_object, node_problem
 from cli.real.launching import PORTS, free_ports
-from cli.real.pair import Pair, PartStatus, existing_pair
+from cli.real.pair import Pair, PartStatus, existing_pair, kafka_cluster_id
 from cli.real.pins import Pins
 from cli.real.probing import broker_count, kafka_problem, metadata_request, until
 from cli.real.progress import Progress
@@ -228,3 +228,10 @@ def test_a_part_that_is_not_healthy_says_why_in_the_table() -> None:
     columns = {str(column.header): list(column.cells) for column in table.columns}
     assert columns["health"] == ["healthy", "x"]
     assert columns["memory"] == ["50 MB", ""]
+
+
+def test_no_cluster_id_of_kafka_looks_like_an_option() -> None:
+    """One in 64 would, and its formatting tool refused it."""
+    ids = {kafka_cluster_id(bytes([first]) + bytes(15)) for first in range(256)}
+    assert not any(each.startswith("-") for each in ids)
+    assert {len(each) for each in ids} == {22}
