@@ -20,8 +20,8 @@ K = TypeVar("K", bound=Hashable)
 KEYS_IN_FLIGHT_MAX = 64
 WAKE_DELAY_MIN_S = 0.01
 """A wish that is over already must not become a circle."""
-WAKE_DELAY_MAX_S = 3600.0
-"""Clocks of machines jump: nobody sleeps longer than this without looking again."""
+WAKE_DELAY_MAX_S = 60.0
+"""A wish is in wall time and a sleep is not: a wall clock that jumps costs at most this."""
 
 
 class KeyedWork(Generic[K]):

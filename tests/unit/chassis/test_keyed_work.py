@@ -11,7 +11,7 @@ import pytest
 
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import LoopClock
-from services.chassis.keyed_work import KeyedWork
+from services.chassis.keyed_work import WAKE_DELAY_MAX_S, KeyedWork
 from tests.virtual_time import virtually
 
 
@@ -191,3 +191,23 @@ class TestBackoffs:
         backoffs: Backoffs[str] = Backoffs(random.Random(1), base_s=1, cap_s=10)
         assert backoffs.mark_superseded("a", 5.0) == 5.0
         assert backoffs.mark_superseded("a", 5.0) > 5.0
+
+
+@virtually
+async def test_a_wall_clock_that_steps_back_for_a_moment_costs_a_minute_at_most() -> None:
+    """A wish made while the clock is an hour slow is looked at again before the hour is over."""
+    clock, ran = LoopClock(), list[float]()
+    wish = clock.now() + 5.0
+
+    async def wait_for_wish(_key: str) -> float | None:
+        ran.append(clock.monotonic())
+        return wish if clock.now() < wish else None
+
+    work: KeyedWork[str] = KeyedWork(wait_for_wish, clock=clock)
+    async with running(work):
+        clock.skew_s = -3600.0
+        work.mark("a")
+        await asyncio.sleep(1)
+        clock.skew_s = 0.0
+        await asyncio.sleep(WAKE_DELAY_MAX_S)
+        assert len(ran) == 2
