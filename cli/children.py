@@ -19,6 +19,8 @@ from typing import Any
 STOP_GRACE_S = 8.0
 RESTART_DELAY_S = 0.5
 RESTART_DELAY_MAX_S = 15.0
+RESTART_RESETS_AFTER_S = 60.0
+"""A child that ran for longer is well: its next end is the first of a row."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -61,6 +63,7 @@ class Child:
         """Run the child, again and again; raises ChildEnded when an essential one ends."""
         delay_s = RESTART_DELAY_S
         while not self._is_stopping():
+            began_s = asyncio.get_running_loop().time()
             code = await self._run_once()
             if self._is_stopping():
                 return
@@ -69,6 +72,8 @@ class Child:
                     f"{self.spec.name} ended with code {code}; the end of its log "
                     f"({self.log}):\n{self.last_lines()}"
                 )
+            if asyncio.get_running_loop().time() - began_s > RESTART_RESETS_AFTER_S:
+                delay_s = RESTART_DELAY_S
             print(
                 f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s",
                 file=sys.stderr,

@@ -1,0 +1,39 @@
+"""Children are started again, later each time, and soon again once they were well."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from cli.children import RESTART_DELAY_S, RESTART_RESETS_AFTER_S, Child, ChildSpec
+from tests.virtual_time import virtually
+
+
+class _Ending(Child):
+    """A child whose runs last as told, and that stops after the last."""
+
+    def __init__(self, lives_s: list[float]) -> None:
+        super().__init__(ChildSpec("c", ("true",)), Path("c.log"))
+        self._lives_s = lives_s
+        self.began_s: list[float] = []
+
+    async def _run_once(self) -> int:
+        self.began_s.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self._lives_s.pop(0))
+        self._stopping = not self._lives_s
+        return 1
+
+
+@virtually
+async def test_the_delay_doubles_and_starts_anew_after_a_long_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lives_s = [0.0, 0.0, 0.0, RESTART_RESETS_AFTER_S + 1.0, 0.0, 0.0]
+    child = _Ending(list(lives_s))
+    await child.keep_running()
+    ended_s = [began + lived for began, lived in zip(child.began_s, lives_s, strict=True)]
+    delays = [b - e for b, e in zip(child.began_s[1:], ended_s, strict=False)]
+    assert delays == pytest.approx([RESTART_DELAY_S * n for n in (1, 2, 4, 1, 2)])
+    assert "starting it again in" in capsys.readouterr().err
