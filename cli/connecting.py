@@ -28,6 +28,8 @@ JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
+FURNITURE = (resource_of("Service"), resource_of("ConfigMap"))
+"""What a job has beside these; nothing that people follow."""
 
 
 @dataclass(frozen=True, slots=True)

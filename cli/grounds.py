@@ -52,7 +52,7 @@ async def real_ground(
     """
     options = PairOptions(folder, nodes=nodes)
     say("starting Apache Kafka and Kubernetes")
-    async with _pair(options) as pair:
+    async with usable_pair(options) as pair:
         wish = TopicsWish(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
         await apply_topics(wish, Console(quiet=True))
         async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
@@ -67,7 +67,8 @@ async def real_ground(
 
 
 @asynccontextmanager
-async def _pair(options: PairOptions) -> AsyncIterator[Pair]:
+async def usable_pair(options: PairOptions) -> AsyncIterator[Pair]:
+    """A pair that is up inside of the block; one that was up before stays up."""
     found, parts = await pair_status(options)
     was_up = found is not None and not any(part.problem for part in parts)
     with Progress() as progress:

@@ -6,6 +6,7 @@ true or was refused.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import time
@@ -16,16 +17,17 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.connecting import JOBS, PES, PODS, REGIONS, Cluster
-from cli.failing import Failure, Misused
+from cli.connecting import FURNITURE, JOBS, PES, PODS, REGIONS, Cluster
+from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
 from contracts import labels
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
-from services.chassis.kube import Json, KubeClient
+from services.chassis.kube import Json, KubeClient, Resource
 from services.chassis.listing import Watched, list_all
 
 CONFLICTS_MAX = 10
+LEFT_POLL_S = 0.2
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 
 
@@ -283,7 +285,26 @@ def _view(job: Json, children: dict[str, list[Json]]) -> JobView:
 async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | None) -> None:
     """Delete a Job and wait until nothing of it is left (None: do not wait)."""
     found = await job_object(cluster.kube, namespace, job)
+    uid = str(found["metadata"]["uid"])
+    end_s = time.monotonic() + (wait_s or 0)
     async with following(cluster.kube, namespace, job) as follower:
-        await cluster.kube.delete(JOBS, namespace, job, uid=found["metadata"]["uid"])
-        if wait_s is not None:
-            await follower.until("its end", lambda: follower.is_gone, wait_s)
+        await cluster.kube.delete(JOBS, namespace, job, uid=uid)
+        if wait_s is None:
+            return
+        await follower.until("its end", lambda: follower.is_gone, wait_s)
+    for resource in FURNITURE:
+        while await _is_left(cluster.kube, resource, namespace, uid):
+            if time.monotonic() > end_s:
+                raise TimedOut(f"{resource.plural} of job {job} are left after {wait_s:g} s")
+            await asyncio.sleep(LEFT_POLL_S)
+
+
+async def _is_left(kube: KubeClient, resource: Resource, namespace: str, job_uid: str) -> bool:
+    """Whether a job has objects of a kind that nobody follows."""
+    selector = f"{labels.JOB_UID}={job_uid}"
+    pages = kube.list_pages(
+        resource, namespace, label_selector=selector, limit=1, metadata_only=True
+    )
+    async for page in pages:
+        return bool(page.items)
+    return False
