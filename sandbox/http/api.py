@@ -15,10 +15,11 @@ from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, succ
 from sandbox.http.discovery import Discovery
 from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of
-from sandbox.http.requests import Call, check_list, check_size, check_watch
-from sandbox.http.routing import Query, Target, no_such_path, split_path, target_of
+from sandbox.http.paging import Page, page_of, wanted
+from sandbox.http.requests import Call, check_size, check_watch
+from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
 from sandbox.store.deleting import DeleteOptions
-from sandbox.store.errors import ApiError, bad_request, method_not_allowed
+from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
 from sandbox.store.store import Store
 from sandbox.store.watching import StoredObject
@@ -28,6 +29,13 @@ _OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
 # Kinds of which a DELETE shows the object itself, where others show a Status.
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
 _TEXT = {"content-type": "text/plain"}
+
+_PLAIN = {"content-type": "text/plain; charset=utf-8"}
+
+
+class NoSuchGroup(Exception):
+    """A path below a group or version that is not served; the answer is not even a Status."""
+
 
 AnyAnswer = Answer | WatchAnswer
 
@@ -63,6 +71,8 @@ class Api:
         try:
             check_size(body)
             answer = self._answer(verb, Call(self._type_of(target), target, query, headers, body))
+        except NoSuchGroup:
+            answer = Answer(404, b"404 page not found\n", _PLAIN)
         except ApiError as error:
             answer = refusal(error)
         agent = headers.get("user-agent", "")
@@ -83,6 +93,8 @@ class Api:
     def _type_of(self, target: Target) -> ResourceType:
         """The resource that a path names; 404 if nothing like it is served."""
         rt = self.store.registry.find(target.group, target.version, target.plural)
+        if rt is None and not self.store.registry.serves(target.group, target.version):
+            raise NoSuchGroup
         if rt is None or (target.namespace is not None and not rt.namespaced):
             raise no_such_path()
         if rt.namespaced and target.namespace is None and target.name:
@@ -94,7 +106,9 @@ class Api:
         target = call.target
         elsewhere = call.rt.namespaced and target.namespace is None
         if answer_verb is None or (elsewhere and verb not in {"LIST", "WATCH"}):
-            raise method_not_allowed(call.rt, verb.lower())
+            raise no_such_method()
+        if verb in {"PUT", "PATCH"} and not target.name:
+            raise no_such_method()
         if target.subresource in _OBJECT_SUBRESOURCES:
             _require_subresource(call)
             return answer_verb(call)
@@ -128,14 +142,16 @@ class Api:
 
     def _list(self, call: Call) -> Answer:
         shape = shape_of(call.headers.get("accept", ""))
-        check_list(call, self.store.version)
+        asked = wanted(call, self.store.version)
         found = self.store.list(
             call.rt,
             call.target.namespace,
             labels=call.query.text("labelSelector"),
             fields=call.query.text("fieldSelector"),
+            as_of=asked.as_of,
         )
-        return rendering.listing(call, found.items, found.resource_version, shape, self._now)
+        page = page_of(found.items, found.resource_version, asked)
+        return rendering.listing(call, page, found.resource_version, shape, self._now)
 
     def _watch(self, call: Call) -> WatchAnswer:
         line = rendering.line_of(call, shape_of(call.headers.get("accept", "")), self._now)
@@ -159,7 +175,7 @@ class Api:
 
     def _create(self, call: Call) -> Answer:
         if call.target.name:
-            raise method_not_allowed(call.rt, "post")
+            raise no_such_method()
         created = self.store.create(
             call.rt,
             call.target.namespace,
@@ -213,7 +229,7 @@ class Api:
             labels=call.query.text("labelSelector"),
             fields=call.query.text("fieldSelector"),
         )
-        return rendering.listing(call, removed, self.store.version, shape, self._now)
+        return rendering.listing(call, Page(removed), self.store.version, shape, self._now)
 
     def _bind(self, call: Call) -> Answer:
         target = call.sent_part("target")
@@ -261,7 +277,7 @@ def _verb_of(method: str, target: Target, query: Query) -> str:
 def _require_subresource(call: Call) -> None:
     subresource = call.target.subresource
     if subresource and subresource not in call.rt.subresources:
-        raise no_such_path()
+        raise not_found(call.rt, call.target.name) if call.rt.custom else no_such_path()
 
 
 def _watched_fields(call: Call) -> str:

@@ -19,7 +19,10 @@ TABLE = "Table"
 META_API_VERSION = "meta.k8s.io/v1"
 _ANY_JSON = frozenset({"application/json", "application/*", "*/*", ""})
 _META_VERSIONS = frozenset({"v1", "v1beta1"})
-SERVED_TYPES = "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"
+_AVAILABLE = (
+    "Available representations: application/json, application/yaml, "
+    "application/vnd.kubernetes.protobuf"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def shape_of(accept: str) -> str:
         of_meta = media.group == "meta.k8s.io" and media.version in _META_VERSIONS
         if of_meta and media.shape in {TABLE, PARTIAL, PARTIAL_LIST}:
             return media.shape
-    raise not_acceptable(f"only the following media types are accepted: {SERVED_TYPES}")
+    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\n{_AVAILABLE}", {})
 
 
 def not_acceptable(message: str) -> ApiError:

@@ -21,6 +21,7 @@ from sandbox.http.negotiation import (
     as_partial,
     not_acceptable,
 )
+from sandbox.http.paging import Page
 from sandbox.http.requests import Call
 from sandbox.store.resources import ResourceType
 from sandbox.store.watching import StoredObject, WatchEvent
@@ -41,11 +42,10 @@ def one(call: Call, status: int, obj: Mapping[str, Any], shape: str, now: Now) -
     raise not_acceptable(f"you requested {shape}, but the requested object is not a list")
 
 
-def listing(
-    call: Call, objects: Sequence[StoredObject], version: int, shape: str, now: Now
-) -> Answer:
-    """An answer with a list."""
-    metadata = {"resourceVersion": str(version)}
+def listing(call: Call, page: Page, version: int, shape: str, now: Now) -> Answer:
+    """An answer with a list, or with one page of it."""
+    metadata = _metadata_of(call, page, version, shape)
+    objects = page.items
     if not shape:
         return Answer(200, _list_of(call.rt, metadata, objects))
     if shape == PARTIAL_LIST:
@@ -57,6 +57,18 @@ def listing(
         body = tables.table(call.rt, objects, metadata, now(), include=include)
         return Answer(200, orjson.dumps(body))
     raise not_acceptable(f"you requested {shape}, but the requested object is a list")
+
+
+def _metadata_of(call: Call, page: Page, version: int, shape: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"resourceVersion": str(version)}
+    if page.token:
+        metadata["continue"] = page.token
+        selected = call.query.text("labelSelector") or call.query.text("fieldSelector")
+        if not selected:
+            metadata["remainingItemCount"] = page.remaining
+    elif call.rt.custom and not shape:
+        metadata["continue"] = ""
+    return metadata
 
 
 def line_of(call: Call, shape: str, now: Now) -> Line:

@@ -19,23 +19,23 @@ from sandbox.store.errors import (
     ApiError,
     Cause,
     bad_request,
-    expired,
     forbidden_field,
     invalid,
     not_supported,
     too_large,
     unsupported_media_type,
 )
-from sandbox.store.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from sandbox.store.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patch_types
 from sandbox.store.resources import ResourceType
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
 _NESTING_OF_ANSWERS = 32  # levels that lists, tables and events put around an object
-FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
+FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 NOT_OLDER_THAN = "NotOlderThan"
 EXACT = "Exact"
-_BODY_TYPES = ("application/json", "application/yaml")
+_SHOWN_BYTES_MAX = 24
+_BODY_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 _PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH})
 
@@ -58,7 +58,7 @@ class Call:
         """Whether `dryRun=All` was asked for; 422 for any other value."""
         value = self.query.text("dryRun")
         if value not in {"", "All"}:
-            raise _invalid_options("CreateOptions", not_supported("dryRun", value, ("All",)))
+            raise _invalid_options("CreateOptions", not_supported("dryRun", [value], ("All",)))
         return bool(value)
 
     def field_validation(self) -> str:
@@ -75,7 +75,7 @@ class Call:
             return _yaml(self.body)
         if kind in {"application/json", ""}:
             return _json(self.body, f"must be of type {self.rt.kind}")
-        raise unsupported_media_type(kind, _BODY_TYPES)
+        raise unsupported_media_type(_BODY_TYPES)
 
     def sent_part(self, name: str) -> dict[str, Any]:
         """An object inside the body of an action; empty if it is absent, 400 if it is not one."""
@@ -88,13 +88,9 @@ class Call:
     def sent_patch(self) -> tuple[Any, str]:
         """The decoded patch and its kind; 415 for kinds that are not served."""
         kind = self.content_type
-        if kind not in _PATCH_TYPES:
-            served = [JSON_PATCH, MERGE_PATCH]
-            if not self.rt.custom:
-                served.append(STRATEGIC_MERGE_PATCH)
-            said = f"{kind}; server-side apply is not served here" if kind == APPLY_PATCH else kind
-            raise unsupported_media_type(said, served)
-        return _json(self.body, "must be a patch"), kind
+        if kind not in _PATCH_TYPES or (self.rt.custom and kind == STRATEGIC_MERGE_PATCH):
+            raise unsupported_media_type(patch_types(self.rt))
+        return _patch(self.body, kind), kind
 
     def delete_options(self) -> DeleteOptions:
         """DeleteOptions of the body or, when there is none, of the query parameters."""
@@ -121,9 +117,8 @@ class Call:
         value = self.query.text("resourceVersion")
         if not value:
             return None
-        if not value.isdecimal():
-            cause = Cause("resourceVersion", f'Invalid value: "{value}": invalid resource version')
-            raise _invalid_options("ListOptions", cause)
+        if not value.isdecimal() or not value.isascii():
+            raise unreadable_version(value, of_list=not self.query.flag("watch"))
         return int(value)
 
 
@@ -135,55 +130,57 @@ def check_size(body: bytes) -> None:
         )
 
 
-def check_list(call: Call, current_version: int) -> None:
-    """Refuse lists that cannot be answered from the one state there is.
-
-    410 for old exact versions and for continue tokens (every list comes in one page, so none was
-    ever handed out), 504 for versions that do not exist yet.
-    """
-    if call.query.text("continue"):
-        raise expired(
-            "The provided continue parameter is not from this server: lists come in one page. "
-            "Start a new list without the continue parameter."
-        )
-    match, wanted = call.query.text("resourceVersionMatch"), call.version()
+def check_list(call: Call) -> None:
+    """422 for list options that contradict themselves."""
+    match, version = call.query.text("resourceVersionMatch"), call.query.text("resourceVersion")
+    causes = []
     if match:
-        _check_match(
-            match,
-            wanted,
-            "resourceVersionMatch is forbidden for list unless resourceVersion is provided",
-        )
-    if wanted is None or wanted == 0:
-        return
-    if wanted > current_version:
-        raise too_large_version(wanted, current_version)
-    if match == EXACT and wanted < current_version:
-        raise expired(f"The provided resource version is too old: {wanted} ({current_version})")
+        if not version:
+            causes.append(_forbidden_match("is forbidden unless resourceVersion is provided"))
+        if call.query.text("continue"):
+            causes.append(_forbidden_match("is forbidden when continue is provided"))
+        if match not in {EXACT, NOT_OLDER_THAN}:
+            allowed = (EXACT, NOT_OLDER_THAN, "")
+            causes.append(not_supported("resourceVersionMatch", match, allowed))
+        if match == EXACT and version == "0":
+            causes.append(_forbidden_match('"exact" is forbidden for resourceVersion "0"'))
+    if call.query.text("sendInitialEvents"):
+        detail = "sendInitialEvents is forbidden for list"
+        causes.append(forbidden_field("sendInitialEvents", detail))
+    if causes:
+        raise _invalid_options("ListOptions", *causes)
 
 
 def check_watch(call: Call) -> bool:
     """Whether the watch begins as a streaming list; 422 for what contradicts itself."""
-    match = call.query.text("resourceVersionMatch")
-    if not call.query.text("sendInitialEvents"):
-        if match:
-            raise _invalid_options(
-                "ListOptions",
-                forbidden_field(
-                    "resourceVersionMatch",
-                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-                    "provided",
-                ),
-            )
-        return False
-    if match != NOT_OLDER_THAN:
-        raise _invalid_options(
-            "ListOptions",
-            forbidden_field(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            ),
+    match, streaming = call.query.text("resourceVersionMatch"), "sendInitialEvents"
+    causes = []
+    if call.query.text(streaming):
+        if match != NOT_OLDER_THAN:
+            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            causes.append(forbidden_field("resourceVersionMatch", detail))
+    elif match:
+        causes.append(
+            _forbidden_match("is forbidden for watch unless sendInitialEvents is provided")
         )
-    return call.query.flag("sendInitialEvents")
+    if match and match != NOT_OLDER_THAN:
+        causes.append(not_supported("resourceVersionMatch", match, (NOT_OLDER_THAN,)))
+    if call.query.text("continue"):
+        causes.append(_forbidden_match("is forbidden when continue is provided"))
+    if causes:
+        raise _invalid_options("ListOptions", *causes)
+    return call.query.flag(streaming)
+
+
+def unreadable_version(value: str, *, of_list: bool) -> ApiError:
+    """400 for a list; kube-apiserver takes it for a mistake of its own elsewhere."""
+    text = (
+        f'resourceVersion: Invalid value: "{value}": strconv.ParseUint: parsing "{value}": '
+        "invalid syntax"
+    )
+    if of_list:
+        return bad_request(f"invalid resource version: {text}")
+    return ApiError(500, "", text)
 
 
 def too_large_version(wanted: int, current: int) -> ApiError:
@@ -196,15 +193,8 @@ def too_large_version(wanted: int, current: int) -> ApiError:
     return ApiError(504, "Timeout", text, details)
 
 
-def _check_match(match: str, wanted: int | None, unless_given: str) -> None:
-    if match not in {EXACT, NOT_OLDER_THAN}:
-        supported = not_supported("resourceVersionMatch", match, (EXACT, NOT_OLDER_THAN))
-        raise _invalid_options("ListOptions", supported)
-    if wanted is None:
-        raise _invalid_options("ListOptions", forbidden_field("resourceVersionMatch", unless_given))
-    if match == EXACT and wanted == 0:
-        detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        raise _invalid_options("ListOptions", forbidden_field("resourceVersionMatch", detail))
+def _forbidden_match(detail: str) -> Cause:
+    return forbidden_field("resourceVersionMatch", f"resourceVersionMatch {detail}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +204,28 @@ class _Options:
     plural: str = ""
 
 
-def _invalid_options(kind: str, cause: Cause) -> ApiError:
-    return invalid(_Options(kind, plural=kind), "", [cause])
+def _invalid_options(kind: str, *causes: Cause) -> ApiError:
+    return invalid(_Options(kind, plural=kind), "", causes)
+
+
+def _patch(body: bytes, kind: str) -> Any:
+    try:
+        sent = orjson.loads(body)
+    except orjson.JSONDecodeError as problem:
+        prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        raise bad_request(prefix + _json_problem(body, str(problem))) from problem
+    if body.count(b"{") + body.count(b"[") > NESTING_MAX:
+        _refuse_deep_nesting(sent)
+    return sent
+
+
+def _json_problem(body: bytes, problem: str) -> str:
+    """The sentences of Go's decoder for the two most frequent mistakes."""
+    if not body or problem.startswith("unexpected end of data"):
+        return "unexpected end of JSON input"
+    if problem.startswith("unexpected character, expected a JSON value: line 1 column 1"):
+        return f"invalid character '{body[:1].decode('latin-1')}' looking for beginning of value"
+    return problem
 
 
 def _json(body: bytes, wanted: str) -> Any:
@@ -227,7 +237,8 @@ def _json(body: bytes, wanted: str) -> Any:
     except orjson.JSONDecodeError as problem:
         raise bad_request(
             f"the object provided is unrecognized ({wanted}): couldn't get version/kind; "
-            f"json parse error: {problem}"
+            f"json parse error: {_json_problem(body, str(problem))} "
+            f"({body[:_SHOWN_BYTES_MAX].decode(errors='replace') or '<empty>'})"
         ) from problem
 
 

@@ -50,7 +50,7 @@ class Query:
         if not value:
             return None
         if not value.lstrip("-").isdigit():
-            raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax ({name})')
+            raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
         return int(value)
 
 
@@ -88,6 +88,12 @@ def _resource_target(group: str, version: str, parts: list[str]) -> Target | Non
     name = parts[1] if len(parts) > 1 else ""
     subresource = parts[2] if len(parts) > 2 else ""
     return Target(group, version, namespace, parts[0], name, subresource)
+
+
+def no_such_method() -> ApiError:
+    """405 of kube-apiserver where a path exists, but not for this verb."""
+    text = "the server does not allow this method on the requested resource"
+    return ApiError(405, "MethodNotAllowed", text, {})
 
 
 def no_such_path() -> ApiError:

@@ -45,13 +45,16 @@ def table(
 ) -> dict[str, Any]:
     """A Table of objects; `include` says how much of each object comes along."""
     if include not in INCLUDE_OBJECT:
-        raise bad_request(f"unrecognized includeObject value: {include!r}")
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
     columns = columns_of(rt)
     return {
         "kind": "Table",
         "apiVersion": META_API_VERSION,
         "metadata": metadata,
-        "columnDefinitions": [_definition(column) for column in columns] if definitions else [],
+        "columnDefinitions": [_definition(column) for column in columns] if definitions else None,
         "rows": [_row(columns, obj, now, include) for obj in objects],
     }
 
@@ -97,10 +100,9 @@ def _row(
     columns: tuple[Column, ...], obj: Mapping[str, Any], now: float, include: str
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"cells": [column.cell(obj, now) for column in columns]}
-    if include == "Object":
-        row["object"] = obj
-    elif include != "None":
-        row["object"] = as_partial(obj)
+    row["object"] = None
+    if include != "None":
+        row["object"] = obj if include == "Object" else as_partial(obj)
     return row
 
 
@@ -121,7 +123,7 @@ def _custom_cell(path: str, kind: str) -> Cell:
         if not found or found[0] is None:
             return None
         if kind == "string":
-            return " ".join(_as_text(value) for value in found)
+            return _as_text(found[0])
         return _typed(found[0], kind, now)
 
     return cell

@@ -33,12 +33,15 @@ class BuiltinStrategy:
             "nodes": nodes.with_defaults,
             "secrets": _secret_with_defaults,
             "persistentvolumeclaims": _claim_with_defaults,
+            "configmaps": config_maps.without_empty,
         }.get(rt.key, _unchanged)
         self._causes: Check = {
             "pods": pods.causes,
             "services": services.causes,
             "configmaps": config_maps.causes,
             "events": _event_causes,
+            "leases.coordination.k8s.io": _lease_causes,
+            "nodes": nodes.causes,
         }.get(rt.key, _no_causes)
         self._change_causes: ChangeCheck = {
             "pods": pods.change_causes,
@@ -67,6 +70,10 @@ class BuiltinStrategy:
             return _restored(obj, old, ("spec",))
         if self._rt.key == "secrets":
             return _secret_with_defaults(obj)
+        if self._rt.key == "pods":
+            return pods.with_kept_defaults(obj, old)
+        if self._rt.key == "configmaps":
+            return config_maps.without_empty(obj)
         if self._rt.key == "services":
             return services.with_kept_address(obj, old)
         return obj
@@ -76,7 +83,10 @@ class BuiltinStrategy:
     ) -> list[Cause]:
         if subresource:
             return []
-        return [*self._change_causes(obj, old), *self._causes(obj)]
+        found = self._causes(obj)
+        if self._rt.key == "nodes":
+            found += found  # kube-apiserver looks at the taints of a changed Node twice
+        return [*self._change_causes(obj, old), *found]
 
 
 def _restored(obj: Body, old: Mapping[str, Any], fields: tuple[str, ...]) -> Body:
@@ -126,6 +136,18 @@ def _secret_with_defaults(obj: Body) -> Body:
 def _claim_with_defaults(obj: Body) -> Body:
     spec = {"volumeMode": "Filesystem", **(obj.get("spec") or {})}
     return {**obj, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _lease_causes(obj: Body) -> list[Cause]:
+    spec = obj.get("spec") or {}
+    found = []
+    duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if duration is not None and duration <= 0:
+        found.append(invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0"))
+    if transitions is not None and transitions < 0:
+        detail = "must be greater than or equal to 0"
+        found.append(invalid_value("spec.leaseTransitions", transitions, detail))
+    return found
 
 
 def _event_causes(obj: Body) -> list[Cause]:

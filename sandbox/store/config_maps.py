@@ -18,17 +18,30 @@ _KEY_TEXT = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
     "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+_FIELDS = frozenset({"data", "binaryData"})
 _IMMUTABLE = "field is immutable when `immutable` is set"
+
+
+def without_empty(obj: Body) -> Body:
+    """Fields that hold nothing are not stored."""
+    return {key: value for key, value in obj.items() if value or key not in _FIELDS}
 
 
 def causes(obj: Body) -> list[Cause]:
     """What is wrong with keys, values and size."""
     found: list[Cause] = []
     size = 0
+    found.extend(
+        invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData")
+        for key in obj.get("data") or {}
+        if key in (obj.get("binaryData") or {})
+    )
     for field in ("data", "binaryData"):
         values = obj.get(field) or {}
         for key, value in values.items():
-            if not _KEY.fullmatch(key) or len(key) > KEY_CHARS_MAX or key in {".", ".."}:
+            if key in {".", ".."}:
+                found.append(invalid_value(f"{field}[{key}]", key, f"must not be '{key}'"))
+            elif not _KEY.fullmatch(key) or len(key) > KEY_CHARS_MAX:
                 found.append(invalid_value(f"{field}[{key}]", key, _KEY_TEXT))
             size += _decoded_bytes(value) if field == "binaryData" else len(value.encode())
     if size > DATA_BYTES_MAX:

@@ -17,7 +17,13 @@ from sandbox.store.schemas import Schema
 from sandbox.store.strategies import Body
 
 _BLOCKING = frozenset(
-    {"FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
 )
 _NOT_CHECKED = Cause(
     ROOT,

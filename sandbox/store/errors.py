@@ -64,6 +64,8 @@ class ApiError(Exception):
             "reason": self.reason,
             "code": self.code,
         }
+        if not self.reason:
+            del body["reason"]
         if self.details is not None:
             body["details"] = self.details
         return body
@@ -74,7 +76,7 @@ def shown(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str | bool | dict | list):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return str(value)
 
 
@@ -153,7 +155,12 @@ def unknown_fields(rt: Named, version: str, paths: Sequence[str]) -> ApiError:
 
 def patch_with_unknown_fields(patch: str, paths: Sequence[str]) -> ApiError:
     """422: the same for what a patch would lead to."""
-    cause = invalid_value("patch", patch, _strict_error(paths))
+    return patch_leads_astray(patch, _strict_error(paths))
+
+
+def patch_leads_astray(result: str, why: str) -> ApiError:
+    """422: what a patch led to is not an object of its kind."""
+    cause = invalid_value("patch", result, why)
     details = {"causes": [{"reason": cause.reason, "message": cause.message, "field": "patch"}]}
     return ApiError(422, "Invalid", f' "" is invalid: {cause}', details)
 
@@ -162,11 +169,10 @@ def _strict_error(paths: Sequence[str]) -> str:
     return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in paths)
 
 
-def patch_rejected(why: str) -> ApiError:
+def patch_rejected() -> ApiError:
     """422: a JSON patch that does not fit the object, for instance a failing test."""
     text = "the server rejected our request due to an error in our request"
-    details = {"causes": [{"reason": "UnexpectedServerResponse", "message": why}]}
-    return ApiError(422, "Invalid", text, details)
+    return ApiError(422, "Invalid", text, {})
 
 
 def bad_request(message: str) -> ApiError:
@@ -188,16 +194,21 @@ def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 
 
+def future_version(version: int) -> ApiError:
+    """500: an exact list of a version that there is not yet, as etcd puts it."""
+    return ApiError(500, "", f"etcdserver: mvcc: required revision is a future revision: {version}")
+
+
 def internal_error(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}")
 
 
-def unsupported_media_type(sent: str, supported: Sequence[str]) -> ApiError:
+def unsupported_media_type(supported: Sequence[str]) -> ApiError:
     text = (
         "the body of the request was in an unknown format - accepted media types include: "
-        f"{', '.join(supported)} (sent: {sent})"
+        f"{', '.join(supported)}"
     )
-    return ApiError(415, "UnsupportedMediaType", text, {})
+    return ApiError(415, "UnsupportedMediaType", text)
 
 
 def too_large(message: str) -> ApiError:

@@ -7,22 +7,26 @@ Spec and status are the business of the strategies (builtin.py, custom_resources
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 import orjson
 
 from sandbox.store.errors import (
+    ApiError,
     Cause,
     bad_request,
     conflict,
     forbidden_field,
-    internal_error,
     invalid,
     invalid_value,
+    patch_leads_astray,
     required,
 )
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import ResourceType
+from sandbox.store.schema_causes import go_type
 from sandbox.store.shapes import check_shape
 from sandbox.store.timestamps import rfc3339
 
@@ -66,13 +70,30 @@ _UNCONDITIONAL = frozenset(
 WITH_GENERATION = frozenset({"pods", "customresourcedefinitions.apiextensions.k8s.io"})
 
 
+_SHOWN_CHARS_MAX = 30
+
+
 def typed(rt: ResourceType, body: Any) -> Body:
     """A copy of what was sent whose kind and metadata can be relied on; 400 otherwise."""
+    if body is None and not rt.custom:
+        body = {}
     if not isinstance(body, dict):
-        raise bad_request("the object provided is unrecognized (must be a JSON object)")
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
+            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
+            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
+            f'string "json:\\"kind,omitempty\\"" }} ({orjson.dumps(body).hex()})'
+        )
     if rt.custom and not body.get("kind"):
-        raise bad_request(f"Object 'Kind' is missing in '{orjson.dumps(body).decode()[:200]}'")
+        text = orjson.dumps(body).decode()
+        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            f"Object 'Kind' is missing in '{text}' ({cut})"
+        )
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
+    if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
+        raise _another_kind(rt, body, sent_version, sent_kind)
     if sent_version != rt.api_version:
         raise bad_request(
             f"the API version in the data ({sent_version}) does not match the expected API "
@@ -84,6 +105,29 @@ def typed(rt: ResourceType, body: Any) -> Body:
     obj = {**body, "apiVersion": rt.api_version, "kind": rt.kind}
     obj["metadata"] = _readable(body.get("metadata") or {})
     return obj
+
+
+def typed_by_patch(rt: ResourceType, body: Any) -> Body:
+    """As `typed`, for what a patch led to: 422 that quotes the whole of it."""
+    try:
+        return typed(rt, body)
+    except ApiError as problem:
+        if problem.code != HTTPStatus.BAD_REQUEST:
+            raise
+        why = problem.message.partition(f"cannot be handled as a {rt.kind}: ")[2]
+        raise patch_leads_astray(orjson.dumps(body).decode(), why or problem.message) from problem
+
+
+def _another_kind(rt: ResourceType, body: Body, version: str, kind: str) -> ApiError:
+    """422 that names what was sent; 400 where its group is not even that of the resource."""
+    causes = []
+    if version != rt.api_version:
+        causes.append(invalid_value("apiVersion", version, f"must be {rt.api_version}"))
+    if kind != rt.kind:
+        causes.append(invalid_value("kind", kind, f"must be {rt.kind}"))
+    meta = body.get("metadata")
+    name = meta.get("name") if isinstance(meta, dict) else ""
+    return invalid(replace(rt, kind=kind), str(name or ""), causes)
 
 
 def _readable(meta: Body) -> Body:
@@ -100,6 +144,15 @@ def unknown_fields(body: Any) -> list[str]:
     meta = body.get("metadata") if isinstance(body, dict) else None
     names = meta if isinstance(meta, dict) else {}
     return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+
+
+def require_name(body: Any) -> None:
+    """400 for a patch that takes away the name."""
+    meta = body.get("metadata") if isinstance(body, dict) else None
+    if not isinstance(meta, dict) or not meta.get("name"):
+        raise bad_request(
+            "the name of the object (one based on URL) was undeterminable: name must be provided"
+        )
 
 
 def place(rt: ResourceType, namespace: str | None, obj: Body) -> None:
@@ -138,7 +191,7 @@ def begin(rt: ResourceType, obj: Body, *, uid: str, now: float) -> None:
 def refuse_version_on_create(obj: Body) -> None:
     """500, as kube-apiserver answers: its storage refuses, after validation."""
     if obj["metadata"].get("resourceVersion"):
-        raise internal_error("resourceVersion should not be set on objects to be created")
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def check_same_object(obj: Body, old: Mapping[str, Any]) -> None:
@@ -169,7 +222,7 @@ def check_version(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
             )
             raise invalid(rt, name, [cause], by_resource=True)
     elif not sent.isdecimal():
-        raise bad_request(f"invalid resource version {sent!r}: it has to be a number")
+        raise ApiError(500, "", f'strconv.ParseUint: parsing "{sent}": invalid syntax')
     elif sent != stored:
         raise conflict(rt, name)
     meta["resourceVersion"] = stored
@@ -199,11 +252,16 @@ def change_causes(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> list[C
     meta, old_meta = obj["metadata"], old["metadata"]
     causes = metadata_causes(rt, meta) if meta != old_meta else []
     immutable = "field is immutable"
-    if meta.get("uid") != old_meta.get("uid"):
-        causes.append(invalid_value("metadata.uid", meta.get("uid"), immutable))
-    if meta.get("deletionTimestamp") != old_meta.get("deletionTimestamp"):
-        sent = meta.get("deletionTimestamp")
-        causes.append(invalid_value("metadata.deletionTimestamp", sent, immutable))
+    fixed = [
+        invalid_value(f"metadata.{field}", meta.get(field), immutable)
+        for field in ("uid", "deletionTimestamp")
+        if meta.get(field) != old_meta.get(field)
+    ]
+    causes += fixed
+    if not rt.custom:
+        causes += causes  # kube-apiserver looks twice and says so
+    else:
+        causes += fixed
     if old_meta.get("deletionTimestamp"):
         known = old_meta.get("finalizers") or ()
         if added := [item for item in meta.get("finalizers") or () if item not in known]:

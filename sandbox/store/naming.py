@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sandbox.store.errors import Cause, invalid_value, required, too_long
+from sandbox.store.errors import Cause, invalid_value, too_long
 from sandbox.store.resources import ResourceType
 
 SUBDOMAIN_CHARS_MAX = 253
@@ -23,7 +23,6 @@ _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_DNS_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -35,11 +34,6 @@ _LABEL_TEXT = (
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
     f"for validation is '{_LABEL}')"
 )
-_DNS_1035_TEXT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    f"regex used for validation is '{_DNS_1035}')"
-)
 _QUALIFIED_TEXT = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
@@ -50,8 +44,16 @@ _VALUE_TEXT = (
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
     f"or '12345', regex used for validation is '({_QUALIFIED})?')"
 )
-_DNS_1035_RESOURCES = frozenset({"services"})
-_LABEL_RESOURCES = frozenset({"namespaces"})
+_LABEL_RESOURCES = frozenset({"namespaces", "services"})
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_DOTS_TEXT = "must not contain dots"
+_FINALIZER_TEXT = "name is neither a standard finalizer name nor is it fully qualified"
+_KEY_TEXT = (
+    "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start "
+    "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
+    f"used for validation is '{_QUALIFIED}') with an optional DNS subdomain prefix and '/' (e.g. "
+    "'example.com/MyName')"
+)
 
 
 def generated_name(base: str, uid: str) -> str:
@@ -65,6 +67,12 @@ def generated_name(base: str, uid: str) -> str:
 def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
     """Everything that is wrong with the metadata of an object."""
     causes = [
+        invalid_value("metadata.generateName", base, text)
+        for base in (meta.get("generateName"),)
+        if base
+        for text in name_problems(rt.key, base.removesuffix("-") + "a")
+    ]
+    causes += [
         invalid_value("metadata.name", meta["name"], text)
         for text in name_problems(rt.key, meta["name"])
     ]
@@ -78,6 +86,12 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
             for finalizer in finalizers
             for text in qualified_name_problems(finalizer)
         )
+        if not rt.custom and not rt.group.startswith("apiextensions"):
+            causes.extend(
+                invalid_value(f"metadata.finalizers[{index}]", finalizer, _FINALIZER_TEXT)
+                for index, finalizer in enumerate(finalizers)
+                if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+            )
     if owners := meta.get("ownerReferences"):
         causes.extend(_owner_causes(owners))
     return causes
@@ -86,11 +100,11 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
 @lru_cache(maxsize=8192)
 def name_problems(key: str, name: str) -> tuple[str, ...]:
     """What is wrong with `name` for an object of the resource stored under `key`."""
-    if key in _DNS_1035_RESOURCES:
-        return _problems(name, _DNS_1035, _DNS_1035_TEXT, LABEL_CHARS_MAX)
     if key in _LABEL_RESOURCES:
-        return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX)
-    return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX)
+        if "." in name:
+            return (_DOTS_TEXT,)
+        return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX, "characters")
+    return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX, "characters")
 
 
 @lru_cache(maxsize=8192)
@@ -98,9 +112,11 @@ def qualified_name_problems(name: str) -> tuple[str, ...]:
     """What is wrong with the key of a label, annotation or finalizer."""
     prefix, slash, local = name.rpartition("/")
     problems: list[str] = []
-    if slash:
-        if not prefix:
-            problems.append("prefix part must be non-empty")
+    if "/" in prefix:
+        return (_KEY_TEXT,)
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    elif slash:
         problems.extend(
             f"prefix part {text}"
             for text in _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX)
@@ -124,10 +140,12 @@ def label_value_problems(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def _problems(name: str, pattern: str, text: str, chars_max: int) -> tuple[str, ...]:
+def _problems(
+    name: str, pattern: str, text: str, chars_max: int, unit: str = "bytes"
+) -> tuple[str, ...]:
     problems = []
     if len(name) > chars_max:
-        problems.append(f"must be no more than {chars_max} bytes")
+        problems.append(f"must be no more than {chars_max} {unit}")
     if not re.fullmatch(pattern, name):
         problems.append(text)
     return tuple(problems)
@@ -154,9 +172,16 @@ def _annotation_causes(annotations: Mapping[str, str]) -> Iterator[Cause]:
 def _owner_causes(owners: list[dict[str, Any]]) -> Iterator[Cause]:
     path = "metadata.ownerReferences"
     for owner in owners:
-        for field in ("apiVersion", "kind", "name", "uid"):
+        version = owner.get("apiVersion") or ""
+        if not version or version.count("/") > 1:
+            yield invalid_value(f"{path}.apiVersion", version, "version must not be empty")
+        for field in ("kind", "name", "uid"):
             if not owner.get(field):
-                yield required(f"{path}.{field}", "must not be empty")
+                yield invalid_value(f"{path}.{field}", "", "must not be empty")
+        if version in {"v1", "events.k8s.io/v1"} and owner.get("kind") == "Event":
+            group, _, number = version.rpartition("/")
+            text = f"{group}/{number}, Kind=Event is disallowed from being an owner"
+            yield invalid_value(path, owner, text)
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         yield invalid_value(

@@ -2,8 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sandbox.store.errors import Cause, not_supported
 from sandbox.store.strategies import Body
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_INFO = (
+    "machineID",
+    "systemUUID",
+    "bootID",
+    "kernelVersion",
+    "osImage",
+    "containerRuntimeVersion",
+    "kubeletVersion",
+    "kubeProxyVersion",
+    "operatingSystem",
+    "architecture",
+)
 
 
 def with_defaults(obj: Body) -> Body:
-    return {**obj, "spec": dict(obj.get("spec") or {}), "status": dict(obj.get("status") or {})}
+    """A new Node; what its kubelet would say of itself is empty."""
+    status: dict[str, Any] = {
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+        "nodeInfo": dict.fromkeys(_INFO, ""),
+        **(obj.get("status") or {}),
+    }
+    return {**obj, "spec": dict(obj.get("spec") or {}), "status": status}
+
+
+def causes(obj: Body) -> list[Cause]:
+    """What is wrong with the taints."""
+    taints = (obj.get("spec") or {}).get("taints") or ()
+    return [
+        not_supported(f"metadata.taints[{index}].effect", taint.get("effect"), _EFFECTS)
+        for index, taint in enumerate(taints)
+        if taint.get("effect") not in _EFFECTS
+    ]

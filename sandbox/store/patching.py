@@ -12,13 +12,13 @@ import jsonpatch
 import jsonpointer
 
 from sandbox.store.errors import (
-    ApiError,
     bad_request,
     patch_rejected,
     too_large,
     unsupported_media_type,
 )
 from sandbox.store.resources import ResourceType
+from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -39,9 +39,10 @@ def patched(rt: ResourceType, current: dict[str, Any], patch: Any, content_type:
         return _json_patched(current, patch)
     if kind == MERGE_PATCH or (kind == STRATEGIC_MERGE_PATCH and not rt.custom):
         if not isinstance(patch, dict):
-            raise bad_request("the patch has to be a JSON object")
+            prefix = "error decoding patch: " if kind == MERGE_PATCH else ""
+            raise bad_request(f"{prefix}{_not_a_map(patch)}")
         return merged(current, patch) if kind == MERGE_PATCH else strategic_merge(current, patch)
-    raise _unsupported(rt, kind)
+    raise unsupported_media_type(patch_types(rt))
 
 
 def merged(target: Any, patch: Any) -> Any:
@@ -61,24 +62,53 @@ def merged(target: Any, patch: Any) -> Any:
 
 def _json_patched(current: dict[str, Any], operations: Any) -> Any:
     if not isinstance(operations, list):
-        raise bad_request("a JSON patch has to be a list of operations")
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {go_type(operations)} into Go value "
+            "of type []handlers.jsonPatchOp"
+        )
     if len(operations) > JSON_PATCH_OPERATIONS_MAX:
         raise too_large(
             "The allowed maximum operations in a JSON patch is "
             f"{JSON_PATCH_OPERATIONS_MAX}, got {len(operations)}"
         )
+    for operation in operations:
+        if not isinstance(operation, dict):
+            raise bad_request(
+                f"error decoding patch: json: cannot unmarshal {go_type(operation)} into Go "
+                "value of type handlers.jsonPatchOp"
+            )
+    changed: Any = dict(current)
     try:
-        return jsonpatch.JsonPatch(operations).apply(dict(current))
-    except (jsonpatch.InvalidJsonPatch, TypeError) as problem:
-        raise bad_request(f"the JSON patch cannot be read: {problem}") from problem
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as problem:
-        raise patch_rejected(str(problem)) from problem
+        for operation in operations:
+            changed = _after(changed, operation)
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError) as problem:
+        raise patch_rejected() from problem
+    return changed
 
 
-def _unsupported(rt: ResourceType, kind: str) -> ApiError:
-    supported = [JSON_PATCH, MERGE_PATCH]
-    if not rt.custom:
-        supported.append(STRATEGIC_MERGE_PATCH)
-    if kind.startswith("application/apply-patch"):
-        kind += "; server-side apply is not served here"
-    return unsupported_media_type(kind, supported)
+def _after(target: Any, operation: dict[str, Any]) -> Any:
+    """The object after one operation.
+
+    As in Kubernetes, a member that is absent may be replaced, and is null to a test.
+    """
+    kind, path = operation.get("op"), operation.get("path")
+    if kind in {"replace", "test"} and isinstance(path, str) and path:
+        parent, last = jsonpointer.JsonPointer(path).to_last(target)
+        if isinstance(parent, dict) and last not in parent:
+            if kind == "replace":
+                operation = {**operation, "op": "add"}
+            elif operation.get("value") is None:
+                return target
+    return jsonpatch.JsonPatch([operation]).apply(target)
+
+
+def patch_types(rt: ResourceType) -> tuple[str, ...]:
+    """What kube-apiserver would take; server-side apply is named, and not served here."""
+    if rt.custom:
+        return JSON_PATCH, MERGE_PATCH, APPLY_PATCH
+    return JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH
+
+
+def _not_a_map(patch: Any) -> str:
+    kind = go_type(patch)
+    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"

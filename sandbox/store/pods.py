@@ -28,7 +28,7 @@ _CONTAINER_DEFAULTS: dict[str, Any] = {
 }
 _EVICTION_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _VOLUMES_WITH_MODE = ("configMap", "secret", "projected", "downwardAPI")
-_MUTABLE = ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations")
+_MUTABLE = ("activeDeadlineSeconds", "tolerations")
 _CHANGE_TEXT = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -50,6 +50,12 @@ def with_defaults(obj: Body) -> Body:
     spec["tolerations"] = _with_eviction_tolerations(spec.get("tolerations") or [])
     status = {"phase": "Pending", "qosClass": qos_class(spec)}
     return {**obj, "spec": spec, "status": status}
+
+
+def with_kept_defaults(obj: Body, old: Mapping[str, Any]) -> Body:
+    """A changed Pod with its defaults again, as far as the change took them away."""
+    made = with_defaults(obj)
+    return {**made, "status": old["status"]} if "status" in old else made
 
 
 def causes(obj: Body) -> list[Cause]:
@@ -78,6 +84,8 @@ def causes(obj: Body) -> list[Cause]:
 
 def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
     """The spec of a Pod is fixed, apart from images, tolerations and deadlines."""
+    if len(obj["spec"].get("containers") or ()) != len(old["spec"]["containers"]):
+        return [forbidden_field("spec.containers", "pod updates may not add or remove containers")]
     if same(_fixed(obj["spec"]), _fixed(old["spec"])):
         return []
     return [forbidden_field("spec", _CHANGE_TEXT)]

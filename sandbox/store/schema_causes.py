@@ -60,6 +60,14 @@ def _names(types: Any) -> list[str]:
     return [types] if isinstance(types, str) else [str(item) for item in types or ()]
 
 
+def go_type(value: Any) -> str:
+    """The word of Go's decoder for a type of JSON."""
+    kind = json_type(value)
+    if kind in {"integer", "number"}:
+        return "number"
+    return {"boolean": "bool"}.get(kind, kind)
+
+
 def json_type(value: Any) -> str:
     if value is None:
         return "null"

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from sandbox.store.errors import bad_request
+from sandbox.store.naming import qualified_name_problems
 from sandbox.store.resources import ResourceType
 
 Predicate = Callable[[Mapping[str, Any]], bool]
@@ -19,6 +20,7 @@ _KEY = r"[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
 _IN = re.compile(rf"^\s*(?P<key>{_KEY})\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)\s*$")
 _COMPARE = re.compile(rf"^\s*(?P<key>{_KEY})\s*(?P<op>==|=|!=)\s*(?P<value>{_VALUE})\s*$")
+_COUNT = re.compile(rf"^\s*(?P<key>{_KEY})\s*(?P<op>[<>])\s*(?P<value>[^<>=!,\s]+)\s*$")
 _EXISTS = re.compile(rf"^\s*(?P<not>!?)\s*(?P<key>{_KEY})\s*$")
 _FIELD = re.compile(r"^(?P<path>[^=!]+)(?P<op>==|=|!=)(?P<value>.*)$")
 
@@ -76,12 +78,14 @@ class Selector:
 def selector_of(rt: ResourceType, labels: str, fields: str) -> Selector:
     """Parse both selectors of a request; 400 if they cannot be understood."""
     known = (*_EVERYWHERE, *_BY_RESOURCE.get(rt.key, ()), *rt.selectable_fields)
-    return _selector_of(known, labels, fields)
+    return _selector_of(known, _plain(rt), labels, fields)
 
 
 @lru_cache(maxsize=4096)
-def _selector_of(known: tuple[str, ...], labels: str, fields: str) -> Selector:
-    requirements = [_field_requirement(part, known) for part in fields.split(",") if part.strip()]
+def _selector_of(known: tuple[str, ...], plain: bool, labels: str, fields: str) -> Selector:
+    requirements = [
+        _field_requirement(part, known, plain) for part in fields.split(",") if part.strip()
+    ]
     selector = Selector(label_requirements(labels), tuple(holds for _, _, holds in requirements))
     for path, wanted, _ in requirements:
         if path == "metadata.name" and wanted is not None:
@@ -110,12 +114,14 @@ def _split(text: str) -> list[str]:
 def _label_requirement(part: str, text: str) -> Predicate:
     if found := _IN.match(part):
         values = frozenset(value.strip() for value in found["values"].split(","))
-        return _member(found["key"], values, wanted=found["op"] == "in")
+        return _member(_checked(found["key"]), values, wanted=found["op"] == "in")
     if found := _COMPARE.match(part):
         value = found["value"] or ""
-        return _member(found["key"], frozenset({value}), wanted=found["op"] != "!=")
+        return _member(_checked(found["key"]), frozenset({value}), wanted=found["op"] != "!=")
+    if found := _COUNT.match(part):
+        return _compared(_checked(found["key"]), found["op"], found["value"])
     if found := _EXISTS.match(part):
-        return _exists(found["key"], wanted=not found["not"])
+        return _exists(_checked(found["key"]), wanted=not found["not"])
     raise bad_request(
         f'unable to parse requirement: found {part.strip()!r} in label selector "{text}", '
         "expected: a key, followed by in, notin, =, ==, != or nothing"
@@ -128,16 +134,51 @@ def _member(key: str, values: frozenset[str], *, wanted: bool) -> Predicate:
     return lambda labels: labels.get(key) not in values
 
 
+def _checked(key: str) -> str:
+    """400 for a key that no label can have."""
+    for problem in qualified_name_problems(key):
+        raise bad_request(f'unable to parse requirement: <nil>: Invalid value: "{key}": {problem}')
+    return key
+
+
+def _compared(key: str, operator: str, value: str) -> Predicate:
+    """`key>1`: holds for labels that are whole numbers."""
+    if not value.lstrip("-").isdecimal():
+        detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+        raise bad_request(
+            f'unable to parse requirement: values[0]: Invalid value: "{value}": {detail}'
+        )
+    bound, above = int(value), operator == ">"
+
+    def holds(labels: Mapping[str, Any]) -> bool:
+        label = str(labels.get(key, ""))
+        if not label.lstrip("-").isdecimal():
+            return False
+        return int(label) > bound if above else int(label) < bound
+
+    return holds
+
+
 def _exists(key: str, *, wanted: bool) -> Predicate:
     return lambda labels: (key in labels) is wanted
 
 
-def _field_requirement(part: str, known: tuple[str, ...]) -> tuple[str, str | None, Predicate]:
+def _plain(rt: ResourceType) -> bool:
+    """Whether only name and namespace select, and the refusal is in other words."""
+    return not rt.custom and rt.key not in _BY_RESOURCE
+
+
+def _field_requirement(
+    part: str, known: tuple[str, ...], plain: bool
+) -> tuple[str, str | None, Predicate]:
     found = _FIELD.match(part.strip())
     if found is None:
         raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
     path, value, wanted = found["path"], found["value"], found["op"] != "!="
     if path not in known:
+        if plain:
+            allowed = '"metadata.name", "metadata.namespace"'
+            raise bad_request(f'"{path}" is not a known field selector: only {allowed}')
         raise bad_request(f"field label not supported: {path}")
     steps = ("source", "component") if path == "source" else tuple(path.split("."))
 

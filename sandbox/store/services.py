@@ -76,6 +76,8 @@ def with_kept_address(obj: Body, old: Mapping[str, Any]) -> Body:
             spec[field] = old_spec[field]
     if spec.get("ports"):
         spec["ports"] = [_port_with_defaults(port) for port in spec["ports"]]
+    if spec.get("sessionAffinity") == "ClientIP":
+        spec.setdefault("sessionAffinityConfig", {"clientIP": {"timeoutSeconds": 10800}})
     return {**obj, "spec": spec}
 
 
@@ -83,6 +85,9 @@ def causes(obj: Body) -> list[Cause]:
     spec = obj["spec"]
     ports = spec.get("ports") or []
     found = []
+    if spec.get("clusterIP") == HEADLESS and spec.get("type") in {"NodePort", "LoadBalancer"}:
+        detail = f"may not be set to 'None' for {spec['type']} services"
+        found.append(invalid_value("spec.clusterIPs[0]", HEADLESS, detail))
     if not ports and spec.get("clusterIP") != HEADLESS and spec["type"] != "ExternalName":
         found.append(required("spec.ports"))
     for index, port in enumerate(ports):

@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from sandbox.store.errors import ApiError, bad_request
 from sandbox.store.resources import ResourceType
-from sandbox.store.schema_causes import json_type, path_text
+from sandbox.store.schema_causes import go_type, path_text
 
 Shape = dict[str, Any]
 
@@ -178,8 +178,7 @@ def _misshapen(
 ) -> ApiError:
     error = next(iter(shape.iter_errors(body)))
     path = path_text(error.instance_path)
-    what = f"cannot unmarshal {json_type(error.instance)} into field {rt.kind}.{path}"
+    what = f"json: cannot unmarshal {go_type(error.instance)} into Go struct field {rt.kind}.{path}"
     return bad_request(
-        f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {what}: '
-        f"{error.message}"
+        f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {what}'
     )

@@ -31,6 +31,7 @@ Objects = list[StoredObject]  # an alias because Store.list hides the builtin in
 Dependents = list[tuple[ResourceType, StoredObject]]
 FIRST_NAMESPACES = ("default", "kube-system")
 STRICT = "Strict"
+OLD_VERSION = "The resourceVersion for the provided list is too old."
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,28 @@ class Store:
         return self._scale(rt, obj) if subresource == "scale" else obj
 
     def list(
-        self, rt: ResourceType, namespace: str | None, *, labels: str = "", fields: str = ""
+        self,
+        rt: ResourceType,
+        namespace: str | None,
+        *,
+        labels: str = "",
+        fields: str = "",
+        as_of: int | None = None,
     ) -> Listing:
-        """What matches in one namespace, or in all (None), ordered by namespace and name."""
+        """What matches in one namespace, or in all (None), ordered by namespace and name.
+
+        With `as_of`: what matched at that version; 410 if the changes since are forgotten.
+        """
         selector = selector_of(rt, labels, fields)
-        return Listing(self._state.table(rt).select(namespace, selector), self.version)
+        table = self._state.table(rt)
+        if as_of is None:
+            return Listing(table.select(namespace, selector), self.version)
+        if as_of > self.version:
+            raise errors.future_version(as_of)
+        found = table.select_as_of(as_of, namespace, selector)
+        if found is None:
+            raise errors.expired(OLD_VERSION)
+        return Listing(found, as_of)
 
     def dependents(self, uid: str) -> Dependents:
         """Everything that names `uid` among its owners."""
@@ -215,7 +233,8 @@ class Store:
             scale = patched(rt, self._scale(rt, old), patch, content_type)
             return self.replace(rt, namespace, name, scale, subresource="scale", dry_run=dry_run)
         body = patched(rt, old, patch, content_type)
-        obj = metadata.typed(rt, body)
+        metadata.require_name(body)
+        obj = metadata.typed_by_patch(rt, body)
         metadata.place(rt, namespace, obj)
         if field_validation == STRICT and (unknown := self._unknown(rt, body, obj)):
             raise errors.patch_with_unknown_fields(orjson.dumps(patch).decode(), unknown)
@@ -294,7 +313,7 @@ class Store:
 
     def _unknown(self, rt: ResourceType, body: Any, obj: Body) -> tuple[str, ...]:
         known_to = self._state.strategy(rt)
-        return (*metadata.unknown_fields(body), *known_to.unknown_fields(obj))
+        return tuple(sorted((*metadata.unknown_fields(body), *known_to.unknown_fields(obj))))
 
     def _name(self, rt: ResourceType, obj: Body) -> None:
         """Give a new object its identity; a generated name is tried again while it is taken."""

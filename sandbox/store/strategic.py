@@ -2,7 +2,7 @@
 
 Covers what kubectl sends for label, annotate, taint, patch and apply: merge keys of Pod, Node and
 Service, `$patch: delete|replace`, `$retainKeys` and `$deleteFromPrimitiveList`. Explicit orders
-(`$setElementOrder`) are honoured only in that elements keep theirs and new ones come last.
+(`$setElementOrder`) are honoured as far as they agree with the order of the patch itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _merge_field(current: dict[str, Any], key: str, value: Any) -> None:
 
 def _merge_list(field: str, current: list[Any], patch: list[Any]) -> list[Any]:
     if field in PRIMITIVE_SETS:
-        return list(dict.fromkeys([*current, *patch]))
+        return _in_order({item: item for item in [*current, *patch]}, current, patch)
     merge_key = _merge_key(field, [*current, *patch])
     if merge_key is None:
         return [item for item in patch if not _is_directive(item)]
@@ -75,7 +75,24 @@ def _merge_list(field: str, current: list[Any], patch: list[Any]) -> list[Any]:
             result.pop(identity, None)
         else:
             result[identity] = strategic_merge(result.get(identity), item)
-    return list(result.values())
+    before = [item.get(merge_key) for item in current]
+    return _in_order(result, before, [item.get(merge_key) for item in patch])
+
+
+def _in_order(merged: dict[Any, Any], before: list[Any], patched: list[Any]) -> list[Any]:
+    """The merged items in Kubernetes' order.
+
+    Items of the patch keep its order, the others that of the server, and a new item of the patch
+    goes in front of the next item that only the server has.
+    """
+    mine = [key for key in dict.fromkeys(patched) if key in merged]
+    theirs = [key for key in merged if key not in mine]
+    place = {key: index for index, key in enumerate(before)}
+    ordered: list[Any] = []
+    while mine and theirs:
+        is_behind = mine[0] in place and place[mine[0]] > place[theirs[0]]
+        ordered.append((theirs if is_behind else mine).pop(0))
+    return [merged[key] for key in [*ordered, *mine, *theirs]]
 
 
 def _merge_key(field: str, items: list[Any]) -> str | None:

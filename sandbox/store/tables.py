@@ -46,6 +46,30 @@ class Table:
             return [objects[name] for name in sorted(objects)]
         return [obj for _, obj in sorted(objects.items()) if selector.matches(obj)]
 
+    def select_as_of(
+        self, version: int, namespace: str | None, selector: Selector
+    ) -> list[StoredObject] | None:
+        """What matched at an older version, or None when the changes since are forgotten."""
+        changes = self.history.since(version)
+        if changes is None:
+            return None
+        objects = {
+            (space, name): obj
+            for space, held in self._namespaces.items()
+            if namespace is None or space == namespace
+            for name, obj in held.items()
+        }
+        for change in reversed(changes):
+            meta = change.event.object["metadata"]
+            if namespace is not None and change.namespace != namespace:
+                continue
+            if change.previous is None:
+                objects.pop((change.namespace, meta["name"]), None)
+            else:
+                objects[change.namespace, meta["name"]] = change.previous
+        keys = sorted(objects, key="/".join)
+        return [objects[key] for key in keys if selector.matches(objects[key])]
+
     def dependents(self, uid: str) -> list[StoredObject]:
         """The objects that name `uid` as an owner."""
         found = (self.get(*location) for location in self._dependents.get(uid, ()))

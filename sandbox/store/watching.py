@@ -207,7 +207,7 @@ class Watch:
 
     def _bookmark(self, annotations: dict[str, str], version: int | None = None) -> WatchEvent:
         version = self._current_version() if version is None else version
-        meta: dict[str, Any] = {"resourceVersion": str(version), "creationTimestamp": None}
+        meta: dict[str, Any] = {"resourceVersion": str(version)}
         if annotations:
             meta["annotations"] = annotations
         body = {"kind": self.rt.kind, "apiVersion": self.rt.api_version, "metadata": meta}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Coroutine, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.real.differential.furnishing import Arena, arena
 from tests.real.differential.playing import Outcomes
 from tests.real.differential.steps import Exchange
 
+T = TypeVar("T")
 SETTING = "MILLRACE_KUBECONFIG"
 
 
@@ -29,7 +30,7 @@ class Bout:
         """The outcomes of the sandbox and of the real server."""
         return self.run(self.both.play(exchange))
 
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the loop of the arena."""
         return self._loop.run_until_complete(work)
 

@@ -2,8 +2,10 @@
 
 Masked: uids, times, addresses, continue tokens, generated suffixes of `gen-…`, versions of lists.
 Not masked: whether a version changed. A resourceVersion of an object becomes its number in order
-of appearance, so that a write that changes nothing shows the same one again. Dropped:
-`managedFields` (the sandbox has no server-side apply), what the cluster itself puts into every
+of appearance, so that a write that changes nothing shows the same one again. So are
+the descriptions of columns (the sandbox has no documentation of fields), and the whole object that
+kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs.
+Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into every
 namespace, and plain bookmarks (their time is up to the server).
 """
 
@@ -24,6 +26,9 @@ _TEXTS = (
     (re.compile(r"resource version: \d+, current: \d+"), "resource version: <v>, current: <v>"),
     (re.compile(r"in (precondition|record) \(\d+\)"), r"in \1 (<v>)"),
     (re.compile(r"\b\d+(ms|s)\b"), "<age>"),
+    (re.compile(r"Go struct field \S+( of type \S+)?"), "Go struct field <field>"),
+    (re.compile(r"\n@@.*", re.DOTALL), ""),
+    (re.compile(r'Invalid value: "\{.*\}": '), "Invalid value: <object>: "),
 )
 
 
@@ -51,7 +56,7 @@ class Mask:
         for key, item in value.items():
             if key in _DROPPED:
                 continue
-            if key in self._fields:
+            if key in self._fields or (key == "description" and "jsonPath" not in value):
                 result[key] = "<masked>"
             elif key == "resourceVersion" and isinstance(item, str) and item:
                 result[key] = "<list>" if of_list else self._version(item)

@@ -90,7 +90,7 @@ async def play(side: Side, exchange: Exchange, namespace: str) -> Outcomes:
     outcomes = []
     for step in exchange.steps:
         raw = await _played(side, step, namespace, kept)
-        body = _parsed(raw.body)
+        body = _events(raw.body) if _is_stream(step, raw) else _parsed(raw.body)
         if step.keep:
             kept[step.keep] = body
         if step.compared:
@@ -136,9 +136,17 @@ def _filled(value: Any, namespace: str, kept: Mapping[str, Any]) -> Any:
     if not isinstance(value, str):
         return value
     if whole := _REFERENCE.fullmatch(value):
-        return _at(kept, whole[1])
-    value = _REFERENCE.sub(lambda found: str(_at(kept, found[1])), value)
+        return _kept(kept, whole[1])
+    value = _REFERENCE.sub(lambda found: str(_kept(kept, found[1])), value)
     return value.replace("$ns", namespace)
+
+
+def _kept(kept: Mapping[str, Any], where: str) -> Any:
+    """What a reference stands for; a side that never said it shows so in what follows."""
+    try:
+        return _at(kept, where)
+    except (KeyError, IndexError, TypeError):
+        return "never-said"
 
 
 def _at(value: Any, where: str) -> Any:
@@ -147,13 +155,18 @@ def _at(value: Any, where: str) -> Any:
     return value
 
 
+def _is_stream(step: Step, raw: Raw) -> bool:
+    return raw.status == 200 and ("watch=1" in step.path or "/watch/" in step.path)
+
+
+def _events(body: bytes) -> Any:
+    return {"events": [orjson.loads(line) for line in body.splitlines() if line]}
+
+
 def _parsed(body: bytes) -> Any:
-    """JSON, the lines of a watch, or text."""
+    """JSON or text."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         pass
-    try:
-        return {"events": [orjson.loads(line) for line in body.splitlines() if line]}
-    except orjson.JSONDecodeError:
-        return body.decode(errors="replace")
+    return body.decode(errors="replace")

@@ -118,7 +118,7 @@ def delete(plural: str, name: str = "", body: Any = None, /, **options: Any) -> 
 
 def watch(plural: str, since: str = "", /, **options: Any) -> Step:
     """A watch that is read until its time-out."""
-    query = {"watch": 1, "timeoutSeconds": WATCH_S}
+    query: dict[str, Any] = {"watch": 1, "timeoutSeconds": WATCH_S}
     if since:
         query["resourceVersion"] = since
     return _step("GET", plural, "", "", None, {**query, **options})

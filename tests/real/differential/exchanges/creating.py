@@ -71,16 +71,16 @@ EXCHANGES = (
         for n in ("a.b", "A_", "a" * 254)
     ),
     *(
-        exchange(f"labels {i}", post("configmaps", config_map(labels=l)))
-        for i, l in enumerate(_LABELS)
+        exchange(f"labels {i}", post("configmaps", config_map(labels=each)))
+        for i, each in enumerate(_LABELS)
     ),
     *(
-        exchange(f"annotations {i}", post("configmaps", config_map(annotations=l)))
-        for i, l in enumerate(_LABELS[:7])
+        exchange(f"annotations {i}", post("configmaps", config_map(annotations=each)))
+        for i, each in enumerate(_LABELS[:7])
     ),
     *(
-        exchange(f"labels of a widget {i}", post("widgets", widget(labels=l)))
-        for i, l in enumerate(_LABELS[:4])
+        exchange(f"labels of a widget {i}", post("widgets", widget(labels=each)))
+        for i, each in enumerate(_LABELS[:4])
     ),
     exchange(
         "annotations over 256 KiB", post("configmaps", config_map(annotations={"a": "x" * 262144}))

@@ -41,7 +41,6 @@ def test_a_missing_object_is_a_status_with_kind_and_name(asker: Asker) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/apis/example.org/v1/namespaces/default/unheard",
         "/api/v1/namespaces/default/nodes",
         "/api/v1/pods/a",
         "/api/v1/namespaces/default/configmaps/a/status",
@@ -96,17 +95,38 @@ def test_lists_are_selected_by_labels_and_fields_across_namespaces(asker: Asker)
     assert [item["metadata"]["name"] for item in by_field["items"]] == ["b"]
 
 
-def test_a_limit_is_accepted_and_everything_comes_in_one_page(asker: Asker) -> None:
+def test_below_a_group_that_is_not_served_there_is_no_status(asker: Asker) -> None:
+    answer = asker.ask("GET", "/apis/example.org/v1/namespaces/default/unheard")
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+def test_pages_show_the_state_that_the_first_one_showed(asker: Asker) -> None:
+    for name in ("a", "b", "c"):
+        asker.ask("POST", CONFIG_MAPS, config_map(name))
+    first = asker.json("GET", f"{CONFIG_MAPS}?limit=1")
+    assert [item["metadata"]["name"] for item in first["items"]] == ["a"]
+    assert first["metadata"]["remainingItemCount"] == 2
+    asker.ask("DELETE", f"{CONFIG_MAPS}/b")
+    asker.ask("POST", CONFIG_MAPS, config_map("bb"))
+    rest = asker.json("GET", f"{CONFIG_MAPS}?continue={first['metadata']['continue']}")
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c"]
+    assert rest["metadata"] == {"resourceVersion": first["metadata"]["resourceVersion"]}
+
+
+def test_a_page_whose_version_is_forgotten_is_410(asker: Asker) -> None:
     for name in ("a", "b"):
         asker.ask("POST", CONFIG_MAPS, config_map(name))
-    answer = asker.json("GET", f"{CONFIG_MAPS}?limit=1")
-    assert len(answer["items"]) == 2
-    assert "continue" not in answer["metadata"]
-
-
-def test_a_continue_token_is_expired_because_none_was_handed_out(asker: Asker) -> None:
-    answer = asker.json("GET", f"{CONFIG_MAPS}?continue=abc")
+    token = asker.json("GET", f"{CONFIG_MAPS}?limit=1")["metadata"]["continue"]
+    asker.ask("POST", CONFIG_MAPS, config_map("c"))
+    asker.api.store.forget_history()
+    answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
     assert (answer["code"], answer["reason"]) == (410, "Expired")
+
+
+def test_a_continue_token_that_nobody_made_is_400(asker: Asker) -> None:
+    for token in ("abc", "a", "e30", "bnVsbA"):
+        answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
+        assert (answer["code"], answer["reason"]) == (400, "BadRequest")
 
 
 def test_a_list_of_a_version_that_does_not_exist_yet_is_504(asker: Asker) -> None:
@@ -115,8 +135,11 @@ def test_a_list_of_a_version_that_does_not_exist_yet_is_504(asker: Asker) -> Non
     assert answer["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
-def test_an_exact_list_of_an_old_version_is_410(asker: Asker) -> None:
+def test_an_exact_list_shows_an_old_state_until_it_is_forgotten(asker: Asker) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    exact = f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch=Exact"
+    assert asker.json("GET", exact)["items"] == []
+    asker.api.store.forget_history()
     old = f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch"
     assert asker.ask("GET", f"{old}=Exact").status == 410
     assert asker.ask("GET", f"{old}=NotOlderThan").status == 200

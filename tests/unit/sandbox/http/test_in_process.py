@@ -103,7 +103,7 @@ async def test_a_stream_gives_one_line_at_a_time_and_ends_the_watch_when_left(
 
 async def test_a_stream_that_is_refused_raises_what_the_client_wants(api: Api) -> None:
     with pytest.raises(ApiError) as raised:
-        async with InProcess(api).stream("/apis/x/v1/y?watch=1", headers={}, silence_s=60):
+        async with InProcess(api).stream("/api/v1/unheard?watch=1", headers={}, silence_s=60):
             pass
     assert raised.value.code == 404
 

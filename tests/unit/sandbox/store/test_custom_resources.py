@@ -142,7 +142,7 @@ def test_strict_validation_refuses_unknown_fields_by_name(store: Store) -> None:
          "Too many: 3: must have at most 2 items"),
         ({"tags": ["a", "a"]}, "spec.tags[1]", "FieldValueDuplicate", 'Duplicate value: "a"'),
         ({"items": [{"id": "a"}, {"id": "a"}]}, "spec.items[1]", "FieldValueDuplicate",
-         'Duplicate value: {"id": "a"}'),
+         'Duplicate value: {"id":"a"}'),
         ({"labels": {"a": 1}}, "spec.labels.a", "FieldValueTypeInvalid",
          'Invalid value: "integer": spec.labels.a in body must be of type string: "integer"'),
         ({"one": {}}, "spec.one", "FieldValueInvalid",

@@ -83,11 +83,25 @@ def test_a_json_patch_that_does_not_fit_is_unprocessable(
     assert store.get(CONFIG_MAP, "default", "settings") is stored
 
 
-@pytest.mark.parametrize("patch", [{}, [{"op": "what", "path": "/a"}], [{"path": "/a"}], ["x"]])
-def test_a_json_patch_that_cannot_be_read_is_a_bad_request(store: Store, patch: Any) -> None:
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [({}, 400), (["x"], 400), ([{"op": "what", "path": "/a"}], 422), ([{"path": "/a"}], 422)],
+)
+def test_a_json_patch_that_cannot_be_read_is_refused(store: Store, patch: Any, code: int) -> None:
+    """What is no list of objects is 400; an operation that is none is 422."""
     store.create(CONFIG_MAP, "default", config_map())
     error = refusal(lambda: store.patch(CONFIG_MAP, "default", "settings", patch, JSON_PATCH))
-    assert error.code == 400
+    assert error.code == code
+
+
+def test_a_json_patch_may_replace_what_is_absent_and_test_it_for_null(store: Store) -> None:
+    store.create(CONFIG_MAP, "default", config_map(data={"a": "1"}))
+    operations = [
+        {"op": "test", "path": "/data/b", "value": None},
+        {"op": "replace", "path": "/data/b", "value": "2"},
+    ]
+    changed = store.patch(CONFIG_MAP, "default", "settings", operations, JSON_PATCH)
+    assert changed["data"] == {"a": "1", "b": "2"}
 
 
 def test_a_json_patch_has_a_limit(store: Store) -> None:
@@ -130,7 +144,7 @@ def test_kubectl_label_works_on_nodes(store: Store) -> None:
         (
             {"containers": [{"name": "a", "image": "1"}, {"name": "b"}]},
             {"containers": [{"name": "a", "image": "2"}, {"name": "c"}]},
-            {"containers": [{"name": "a", "image": "2"}, {"name": "b"}, {"name": "c"}]},
+            {"containers": [{"name": "a", "image": "2"}, {"name": "c"}, {"name": "b"}]},
         ),
         (
             {"containers": [{"name": "a"}, {"name": "b"}]},
@@ -148,7 +162,7 @@ def test_kubectl_label_works_on_nodes(store: Store) -> None:
             {"conditions": [{"type": "Ready", "status": "True"}]},
         ),
         ({"taints": [{"key": "a"}]}, {"taints": [{"key": "b"}]}, {"taints": [{"key": "b"}]}),
-        ({"finalizers": ["a"]}, {"finalizers": ["b"]}, {"finalizers": ["a", "b"]}),
+        ({"finalizers": ["a"]}, {"finalizers": ["b"]}, {"finalizers": ["b", "a"]}),
         (
             {"finalizers": ["a", "b"]},
             {"$deleteFromPrimitiveList/finalizers": ["a"]},
