@@ -1,80 +1,118 @@
-"""`make bench`: submit, resize and delete on the sandbox for several sizes, against the floor.
+"""`make bench` and `make bench-real`: submit, resize, delete for several sizes, against the floor.
 
-Two systems of child processes run side by side: the whole of millrace, and an API server alone for
-the floor. Exit code 1 when the write ratio exceeds its threshold.
+On the sandbox, or with `--real` on Apache Kafka and a real control plane. Exit code 1 when the
+write ratio exceeds its threshold, or the services' count of writes is not the API server's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
-from cli.running import UpOptions, running_system
 from contracts.bundle_format import pack
-from loadtest.api import Api
-from loadtest.floor import delete_floor, resize_floor, submit_floor
-from loadtest.measuring import Measured, measure
-from loadtest.profiles import DEFAULT_SIZES, Profile
-from loadtest.reporting import Row, exceeded, render
+from loadtest.floor import Floor, delete_floor
+from loadtest.grounds import Ground, pair_ground, sandbox_ground
+from loadtest.hops import Hops, measure_hops
+from loadtest.measuring import measure
+from loadtest.profiles import DEFAULT_SIZES, PARALLEL, REAL_SIZES, WORDCOUNT, Application, Profile
+from loadtest.reporting import DELETE, Row, exceeded, miscounted, render, to_json
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
-BUNDLE = "wordcount.sab"
-NODES = 4
+CORPUS_SETTING = "MILLRACE_CORPUS"
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _example_bundle() -> bytes:
+def _application() -> tuple[Application, Path | None]:
+    """That of the corpus where the setting names one, else our example."""
+    corpus = os.environ.get(CORPUS_SETTING, "")
+    if not corpus:
+        return WORDCOUNT, None
+    return PARALLEL, Path(corpus) / PARALLEL.bundle
+
+
+def _put_bundle(bundles: Path, application: Application, real: Path | None) -> None:
+    if real is not None:
+        shutil.copy(real, bundles / application.bundle)
+        return
     (adl,) = sorted(EXAMPLE.glob("*.adl"))
-    return pack(adl.read_bytes())
+    (bundles / application.bundle).write_bytes(pack(adl.read_bytes()))
 
 
-async def _floor_of(
-    api: Api, profile: Profile, run: int, resized: Measured
-) -> tuple[float, float, float]:
-    name = f"floor-{profile.pes}-{run}"
-    submit_s = await submit_floor(api, name, profile.pes)
-    resize_s = await resize_floor(
-        api, name, pes=profile.pes, added=resized.added, changed=resized.changed
-    )
-    return submit_s, resize_s, await delete_floor(api)
+async def _run(ground: Ground, profile: Profile, number: int) -> list[Row]:
+    """One run: the services' steps, then the floor of the same steps."""
+    steps, deleted_s = await measure(ground.bench, profile)
+    rows, pes = [], 0
+    floor = Floor(ground.floor, ground.floor_namespace, f"floor-{profile.pes}-{number}")
+    for name, step in steps.items():
+        if name == "submit":
+            floor_s = await floor.submit(profile.pes)
+        else:
+            floor_s = await floor.resize(pes=pes, added=step.added, changed=step.changed)
+        pes += step.added
+        rows.append(Row(name, profile, step.pods_created_s, floor_s, step))
+    gone_s = await delete_floor(ground.floor, ground.floor_namespace)
+    return [*rows, Row(DELETE, profile, deleted_s, gone_s)]
 
 
-async def _bench(profiles: list[Profile], runs: int, state: Path) -> list[Row]:
+async def _bench(
+    ground: Ground, profiles: list[Profile], runs: int
+) -> tuple[list[Row], Hops | None]:
+    hops = None
+    if ground.bootstrap_servers is not None:
+        _say("event hops")
+        hops = await measure_hops(ground.bench.api, ground.bootstrap_servers)
     rows: list[Row] = []
-    ours = UpOptions(state / "ours.kubeconfig", nodes=NODES, state=state / "ours")
-    bare = UpOptions(state / "bare.kubeconfig", nodes=NODES, state=state / "bare", services=())
-    async with running_system(ours, _say) as system, running_system(bare, _say) as alone:
-        (system.bundles / BUNDLE).write_bytes(_example_bundle())
-        async with Api(system.server) as api, Api(alone.server) as floor_api:
-            for profile in profiles:
-                for run in range(runs):
-                    _say(f"{profile.pes} PEs, run {run + 1} of {runs}")
-                    submitted, resized, deleted_s = await measure(api, profile, BUNDLE)
-                    floor = await _floor_of(floor_api, profile, run, resized)
-                    rows.append(Row(profile, submitted, resized, deleted_s, *floor))
-    return rows
+    for profile in profiles:
+        for number in range(runs):
+            _say(f"{profile.pes} PEs, run {number + 1} of {runs}")
+            rows += await _run(ground, profile, number)
+    return rows, hops
+
+
+async def _measured(
+    sizes: list[int], runs: int, *, real: bool, pair: Path | None, doubles: bool
+) -> tuple[list[Row], Hops | None]:
+    application, bundle = _application()
+    profiles = [Profile(size, application, doubles=doubles and size > 1) for size in sizes]
+    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
+        state = Path(folder)
+        opened = pair_ground(state, pair, _say) if real else sandbox_ground(state, _say)
+        async with opened as ground:
+            _put_bundle(ground.bundles, application, bundle)
+            return await _bench(ground, profiles, runs)
 
 
 def main(
     sizes: Annotated[
         str, typer.Option(help="PEs of the jobs to measure, separated by commas.")
-    ] = ",".join(map(str, DEFAULT_SIZES)),
+    ] = "",
     runs: Annotated[int, typer.Option(help="Runs of each size; medians are printed.")] = 3,
+    real: Annotated[bool, typer.Option("--real", help="On the real pair.")] = False,
+    state: Annotated[Path | None, typer.Option(help="Folder of the real pair.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write every run there as JSON.")] = None,
+    double: Annotated[bool, typer.Option("--double", help="Resize to the double as well.")] = False,
 ) -> None:
-    """Measure submit, resize (until all pods are created) and delete on the sandbox."""
-    profiles = [Profile(int(size)) for size in sizes.split(",")]
-    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
-        rows = asyncio.run(_bench(profiles, runs, Path(folder)))
-    print(render(rows))
-    if exceeded(rows):
+    """Measure submit, resize (until all pods are created) and delete against the floor."""
+    usual = REAL_SIZES if real else DEFAULT_SIZES
+    chosen = [int(size) for size in sizes.split(",")] if sizes else list(usual)
+    rows, hops = asyncio.run(_measured(chosen, runs, real=real, pair=state, doubles=double or real))
+    if json is not None:
+        json.write_bytes(orjson.dumps(to_json(rows, hops), option=orjson.OPT_INDENT_2))
+    print(render(rows, hops))
+    for row in miscounted(rows):
+        _say(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
+    if exceeded(rows) or miscounted(rows):
         raise typer.Exit(1)
 
 

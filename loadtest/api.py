@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
+import time
+from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
 import orjson
+import yaml
 
 from contracts.resources import API_VERSION
 from contracts.topics import SERVICES
@@ -33,16 +38,31 @@ class Refused(Exception):
 
 
 class Api:
-    """One connection pool to one API server."""
+    """One connection pool to one API server; `token` and `authority` (PEM) where it wants TLS."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, token: str = "", authority: str = "") -> None:
         self.server = server
+        self._token = token
+        self._authority = authority
         self._session: aiohttp.ClientSession | None = None
 
+    @classmethod
+    def of(cls, kubeconfig: Path) -> Self:
+        """The API server and the user of a kubeconfig that we wrote, which has one of each."""
+        config: Obj = yaml.safe_load(kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
+        return cls(cluster["server"], token=user.get("token", ""), authority=authority)
+
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(limit=128)
+        trust = ssl.create_default_context(cadata=self._authority) if self._authority else True
+        headers = {"User-Agent": CLIENT}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
         self._session = aiohttp.ClientSession(
-            connector=connector, headers={"User-Agent": CLIENT}, timeout=aiohttp.ClientTimeout()
+            connector=aiohttp.TCPConnector(limit=128, ssl=trust),
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(),
         )
         return self
 
@@ -111,22 +131,37 @@ class Follower:
         self.api = api
         self.path = path
         self.objects: dict[str, Obj] = {}
+        self.came_s: dict[str, float] = {}
+        """When each object was first seen (monotonic)."""
         self._changed = changed
 
     async def run(self) -> None:
-        """Follow for ever."""
-        listing = await self.api.call("GET", self.path)
-        for obj in listing["items"]:
-            self.objects[obj["metadata"]["name"]] = obj
-        async for event in self.api.watch(self.path, listing["metadata"]["resourceVersion"]):
-            self._take(event)
+        """Follow for ever; a server under load ends the watch of whoever falls behind."""
+        while True:
+            listing = await self.api.call("GET", self.path)
+            listed = {obj["metadata"]["name"]: obj for obj in listing["items"]}
+            for name in self.objects.keys() - listed.keys():
+                self._drop(name)
+            for name, obj in listed.items():
+                self._keep(name, obj)
             async with self._changed:
                 self._changed.notify_all()
-        raise Refused(f"the watch of {self.path} ended")
+            async for event in self.api.watch(self.path, listing["metadata"]["resourceVersion"]):
+                self._take(event)
+                async with self._changed:
+                    self._changed.notify_all()
 
     def _take(self, event: Obj) -> None:
         name = event["object"]["metadata"].get("name", "")
         if event["type"] == "DELETED":
-            self.objects.pop(name, None)
+            self._drop(name)
         elif event["type"] in ("ADDED", "MODIFIED"):
-            self.objects[name] = event["object"]
+            self._keep(name, event["object"])
+
+    def _keep(self, name: str, obj: Obj) -> None:
+        self.objects[name] = obj
+        self.came_s.setdefault(name, time.monotonic())
+
+    def _drop(self, name: str) -> None:
+        self.objects.pop(name, None)
+        self.came_s.pop(name, None)

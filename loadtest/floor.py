@@ -1,23 +1,25 @@
-"""The floor: the design's necessary writes, issued by the bare client against an API server alone.
+"""The floor: the design's necessary writes, issued by the bare client.
 
-No service runs beside it; scheduler, kubelet and garbage collector follow the pods that it makes,
-as they do for the services. The bodies have the size of real ones.
+Scheduler, kubelet and garbage collector follow the pods that it makes, as they do for the services;
+our services do not: in the sandbox there is an API server of its own for it, on the real pair a
+namespace that they do not watch. The bodies have the size of real ones.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from contracts import labels
 from contracts.resources import API_VERSION
-from loadtest.api import CORE, MERGE, STREAMS, Api
+from loadtest.api import MERGE, Api
 from loadtest.profiles import FLOOR_IN_FLIGHT, WRITES_PER_JOB
 
 AADL_BYTES = 6_000
-Work = Callable[[], Coroutine[Any, Any, None]]
+JSON = "application/json"
+Work = Coroutine[Any, Any, None]
 
 
 def _meta(name: str) -> dict[str, Any]:
@@ -53,81 +55,103 @@ def _pe(name: str) -> dict[str, Any]:
     }
 
 
-async def _new_pe(api: Api, name: str) -> None:
-    await asyncio.gather(
-        api.call("POST", f"{CORE}/configmaps", _config_map(f"{name}-a")),
-        api.call("POST", f"{CORE}/services", _service(name)),
-        api.call("POST", f"{STREAMS}/streamspes", _pe(name)),
-    )
-    await api.call("POST", f"{CORE}/pods", _pod(f"{name}-1"))
-    status = {"status": {"launchCount": 1, "phase": "Starting"}}
-    await api.call("PATCH", f"{STREAMS}/streamspes/{name}/status", status, MERGE)
+def paths_of(namespace: str) -> tuple[str, str]:
+    """Where the core's objects and ours are in a namespace."""
+    return f"/api/v1/namespaces/{namespace}", f"/apis/{API_VERSION}/namespaces/{namespace}"
 
 
-async def _changed_pe(api: Api, name: str) -> None:
-    await api.call("POST", f"{CORE}/configmaps", _config_map(f"{name}-b"))
-    await api.call(
-        "PATCH", f"{STREAMS}/streamspes/{name}", {"spec": {"contentId": "1" * 64}}, MERGE
-    )
-    status = {"status": {"launchCount": 2, "phase": "Starting"}}
-    await api.call("PATCH", f"{STREAMS}/streamspes/{name}/status", status, MERGE)
-    await api.call("DELETE", f"{CORE}/pods/{name}-1")
-    await api.call("POST", f"{CORE}/pods", _pod(f"{name}-2"))
-    await api.call("DELETE", f"{CORE}/configmaps/{name}-a")
+class Floor:
+    """The floor's writes in one namespace, FLOOR_IN_FLIGHT requests at a time.
+
+    They keep the order of dependency that any writer has to keep: the plan of a job before the
+    rest, a PE and what it is made of before its pod, the old pod's end before the new pod.
+    """
+
+    def __init__(self, api: Api, namespace: str, run: str) -> None:
+        self._api = api
+        self._core, self._streams = paths_of(namespace)
+        self._run = run
+        self._gate = asyncio.Semaphore(FLOOR_IN_FLIGHT)
+        self._last_pod_s = 0.0
+        self._steps = 0
+        self._launches: dict[str, int] = {}
+
+    async def submit(self, pes: int) -> float:
+        """Seconds until the last pod of a submission of `pes` PEs exists."""
+        return await self._timed([self._new_pe(f"{self._run}-{number}") for number in range(pes)])
+
+    async def resize(self, *, pes: int, added: int, changed: int) -> float:
+        """Seconds until the last pod of a resize exists, of `pes` that were made before."""
+        new = [self._new_pe(f"{self._run}-{pes + number}") for number in range(added)]
+        changes = [self._changed_pe(f"{self._run}-{number}") for number in range(changed)]
+        return await self._timed([*new, *changes])
+
+    async def _timed(self, pes: Iterable[Work]) -> float:
+        start = time.monotonic()
+        self._steps += 1
+        job = f"{self._run}-step-{self._steps}"
+        await self._create("configmaps", {"metadata": _meta(f"{job}-0")})
+        rest = [
+            self._create("configmaps", {"metadata": _meta(f"{job}-{number}")})
+            for number in range(1, WRITES_PER_JOB)
+        ]
+        await asyncio.gather(*rest, *pes)
+        return self._last_pod_s - start
+
+    async def _call(
+        self, method: str, path: str, body: dict[str, Any] | None = None, content_type: str = JSON
+    ) -> None:
+        async with self._gate:
+            await self._api.call(method, path, body, content_type)
+
+    async def _create(self, plural: str, body: dict[str, Any]) -> None:
+        await self._call("POST", f"{self._core}/{plural}", body)
+
+    async def _launch(self, name: str, count: int) -> None:
+        await self._create("pods", _pod(f"{name}-{count}"))
+        self._last_pod_s = time.monotonic()
+        self._launches[name] = count
+
+    async def _say_launched(self, name: str, count: int) -> None:
+        status = {"status": {"launchCount": count, "phase": "Starting"}}
+        await self._call("PATCH", f"{self._streams}/streamspes/{name}/status", status, MERGE)
+
+    async def _new_pe(self, name: str) -> None:
+        await asyncio.gather(
+            self._create("configmaps", _config_map(f"{name}-1")),
+            self._create("services", _service(name)),
+            self._call("POST", f"{self._streams}/streamspes", _pe(name)),
+        )
+        await self._launch(name, 1)
+        await self._say_launched(name, 1)
+
+    async def _changed_pe(self, name: str) -> None:
+        old = self._launches[name]
+        new = old + 1
+        content = {"spec": {"contentId": f"{new:064x}"}}
+        await self._create("configmaps", _config_map(f"{name}-{new}"))
+        await self._call("PATCH", f"{self._streams}/streamspes/{name}", content, MERGE)
+        await self._say_launched(name, new)
+        await self._call("DELETE", f"{self._core}/pods/{name}-{old}")
+        await self._launch(name, new)
+        await self._call("DELETE", f"{self._core}/configmaps/{name}-{old}")
 
 
-async def _job_writes(api: Api, name: str) -> None:
-    for number in range(WRITES_PER_JOB):
-        await api.call("POST", f"{CORE}/configmaps", {"metadata": _meta(f"{name}-{number}")})
-
-
-async def _run(works: Iterable[Work]) -> float:
-    """Seconds for all of the works, FLOOR_IN_FLIGHT at a time."""
-    gate = asyncio.Semaphore(FLOOR_IN_FLIGHT)
-
-    async def one(work: Work) -> None:
-        async with gate:
-            await work()
-
-    start = time.monotonic()
-    await asyncio.gather(*(one(work) for work in works))
-    return time.monotonic() - start
-
-
-async def submit_floor(api: Api, run: str, pes: int) -> float:
-    """Seconds for the floor's writes of a submission of `pes` PEs."""
-
-    def new(number: int) -> Work:
-        return lambda: _new_pe(api, f"{run}-{number}")
-
-    return await _run([lambda: _job_writes(api, f"{run}-s"), *map(new, range(pes))])
-
-
-async def resize_floor(api: Api, run: str, *, pes: int, added: int, changed: int) -> float:
-    """Seconds for the floor's writes of a resize of what `submit_floor` made under `run`."""
-
-    def new(number: int) -> Work:
-        return lambda: _new_pe(api, f"{run}-{pes + number}")
-
-    def change(number: int) -> Work:
-        return lambda: _changed_pe(api, f"{run}-{number}")
-
-    works = [*map(new, range(added)), *map(change, range(changed))]
-    return await _run([lambda: _job_writes(api, f"{run}-r"), *works])
-
-
-async def delete_floor(api: Api) -> float:
+async def delete_floor(api: Api, namespace: str) -> float:
     """Seconds to remove by collection what the floor made, until the last pod is gone."""
     selector = "?labelSelector=bench%3Dfloor"
-    collections = [f"{CORE}/{plural}{selector}" for plural in ("pods", "services", "configmaps")]
+    core, streams = paths_of(namespace)
+    collections = [
+        *(f"{core}/{plural}{selector}" for plural in ("pods", "services", "configmaps")),
+        f"{streams}/streamspes{selector}",
+    ]
     start = time.monotonic()
-    await asyncio.gather(
-        *(api.call("DELETE", path) for path in (*collections, f"{STREAMS}/streamspes{selector}"))
-    )
-    listing = await api.call("GET", collections[0])
+    await asyncio.gather(*(api.call("DELETE", path) for path in collections))
+    pods = f"{core}/pods{selector}"
+    listing = await api.call("GET", pods)
     left = {pod["metadata"]["name"] for pod in listing["items"]}
     if left:
-        async for event in api.watch(collections[0], listing["metadata"]["resourceVersion"]):
+        async for event in api.watch(pods, listing["metadata"]["resourceVersion"]):
             if event["type"] == "DELETED":
                 left.discard(event["object"]["metadata"]["name"])
             if not left:

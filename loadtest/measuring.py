@@ -1,27 +1,26 @@
-"""Measures the running system: a submission, a resize, a deletion; by time and by writes.
+"""Measures the running system: a submission, resizes, a deletion; by time, writes, stages and CPU.
 
-Times of submission and resize end when the last pod object that the step needs exists, that of the
-deletion when the last pod is gone; writes are counted by the API server until the job is in phase
-Submitted again.
+Times of submission and resize end when the last pod object of the step came (as this process sees
+it), that of the deletion when the last pod is gone; writes are counted by the services until the
+job is in phase Submitted again, and by an API server that counts for each client.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels
 from contracts.resources import API_VERSION
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
-from loadtest.profiles import REGION, Profile
+from loadtest.profiles import Profile
+from loadtest.scraping import Gauges, Reading
 
 SETTLE_S = 1.0
-# The example has this many operators outside its parallel region.
-OUTSIDE = 4
 
 
 class TookTooLong(Exception):
@@ -30,12 +29,17 @@ class TookTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One step: seconds until its last pod existed; our writes; PEs that came and that changed."""
+    """One step: seconds until its last pod existed; PEs that came and that changed; what it took.
+
+    `server_writes` is the API server's count of our writes, None where it does not know clients.
+    """
 
     pods_created_s: float
     writes: int
     added: int
     changed: int
+    server_writes: int | None = None
+    took: Reading = field(default_factory=Reading)
 
 
 class Observer:
@@ -78,6 +82,15 @@ class Observer:
             name for name, content in self.contents().items() if (name, content) in content_of_pod
         }
 
+    def is_planned(self, generation: int) -> bool:
+        """Whether a later plan than `generation` is carried out, with a pod for every PE.
+
+        The cheap questions come first: this is asked at every event, on the cores of the services.
+        """
+        if self.phase != "Submitted" or self.generation <= generation:
+            return False
+        return bool(self.pes.objects) and len(self.launched()) == len(self.pes.objects)
+
     async def until(self, what: str, holds: Callable[[], bool]) -> float:
         """The monotonic time at which `holds` first held."""
         try:
@@ -96,86 +109,106 @@ def _owner(pod: dict[str, Any]) -> str:
     return str(owners[0].get("name", ""))
 
 
-async def measure(api: Api, profile: Profile, bundle: str) -> tuple[Measured, Measured, float]:
-    """Submit a job of the profile's size, resize it by its step, delete it (seconds)."""
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What is measured with: the API, the services' own figures, the API server's count."""
+
+    api: Api
+    gauges: Gauges
+    server_counts: bool
+
+    async def step(
+        self, observer: Observer, what: str, begin: Callable[[], Awaitable[object]]
+    ) -> Measured:
+        """One step, from its request to the job's being Submitted with all of its pods."""
+        before, generation = observer.contents(), observer.generation
+        counted = await self._server_writes()
+        reading = await self.gauges.read(self.api.session)
+        start = time.monotonic()
+        await begin()
+        await observer.until(what, lambda: observer.is_planned(generation))
+        took = (await self.gauges.read(self.api.session)).since(reading)
+        counted_now = await self._server_writes()
+        after = observer.contents()
+        return Measured(
+            pods_created_s=max(observer.pods.came_s.values()) - start,
+            writes=took.writes,
+            added=len(after.keys() - before.keys()),
+            changed=sum(after[pe] != content for pe, content in before.items() if pe in after),
+            server_writes=counted_now - counted if self.server_counts else None,
+            took=took,
+        )
+
+    async def _server_writes(self) -> int:
+        return await self.api.writes() if self.server_counts else 0
+
+
+async def measure(bench: Bench, profile: Profile) -> tuple[dict[str, Measured], float]:
+    """Submit a job of the profile's size, resize it, delete it (seconds)."""
     job = f"bench-{profile.pes}"
+    api = bench.api
     observer = Observer(api, job, profile.timeout_s)
+    steps: dict[str, Measured] = {}
     async with AsyncExitStack() as stack:
         group = await stack.enter_async_context(asyncio.TaskGroup())
         followers = (observer.jobs, observer.pes, observer.pods)
         tasks = [group.create_task(follower.run()) for follower in followers]
-        submitted = await _submit(api, observer, profile, bundle)
         await asyncio.sleep(SETTLE_S)
-        await observer.until("all pods running", lambda: _all_running(observer))
-        resized = await _resize(api, observer, profile)
+        steps["submit"] = await bench.step(
+            observer,
+            "the submission",
+            lambda: api.call("POST", f"{STREAMS}/streamsjobs", _job(job, profile)),
+        )
+        widths = {"resize by one": profile.channels + 1}
+        if profile.doubles:
+            widths["resize to the double"] = 2 * (profile.channels + 1)
+        for name, width in widths.items():
+            await _settled(observer)
+            path = await _region(api, job, profile)
+            body = {"spec": {"width": width}}
+            begin = _patching(api, path, body)
+            steps[name] = await bench.step(observer, name, begin)
+        await _settled(observer)
         start = time.monotonic()
         await api.call("DELETE", f"{STREAMS}/streamsjobs/{job}")
         gone = await observer.until("the last pod gone", lambda: not observer.pods.objects)
         for task in tasks:
             task.cancel()
-    return submitted, resized, gone - start
+    return steps, gone - start
+
+
+def _patching(api: Api, path: str, body: dict[str, Any]) -> Callable[[], Awaitable[object]]:
+    return lambda: api.call("PATCH", path, body, MERGE)
+
+
+async def _settled(observer: Observer) -> None:
+    await observer.until("all pods running", lambda: _all_running(observer))
+    await asyncio.sleep(SETTLE_S)
 
 
 def _all_running(observer: Observer) -> bool:
-    return all(pod["status"].get("phase") == "Running" for pod in observer.pods.objects.values())
+    return all(
+        pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
+        for pod in observer.pods.objects.values()
+    )
 
 
-async def _submit(api: Api, observer: Observer, profile: Profile, bundle: str) -> Measured:
-    body = {
+async def _region(api: Api, job: str, profile: Profile) -> str:
+    """The path of the region that is resized."""
+    regions = await api.call("GET", f"{STREAMS}/streamsprs?labelSelector={labels.JOB}%3D{job}")
+    alias = profile.application.region
+    region = next(each for each in regions["items"] if each["spec"]["alias"] == alias)
+    return f"{STREAMS}/streamsprs/{region['metadata']['name']}"
+
+
+def _job(job: str, profile: Profile) -> dict[str, Any]:
+    return {
         "apiVersion": API_VERSION,
         "kind": "Job",
-        "metadata": {"name": observer.job},
+        "metadata": {"name": job},
         "spec": {
-            "bundle": {"name": bundle},
-            "fusion": {"legacy": True},
-            "submissionTimeValues": {"width": str(profile.pes - OUTSIDE)},
+            "bundle": {"name": profile.application.bundle},
+            "fusion": dict(profile.fusion),
+            "submissionTimeValues": {profile.application.width: str(profile.channels)},
         },
     }
-    writes = await api.writes()
-    start = time.monotonic()
-    await api.call("POST", f"{STREAMS}/streamsjobs", body)
-    last_pod = await observer.until("all pods", lambda: len(observer.launched()) >= profile.pes)
-    await observer.until("phase Submitted", lambda: observer.phase == "Submitted")
-    return Measured(
-        pods_created_s=last_pod - start,
-        writes=await api.writes() - writes,
-        added=len(observer.contents()),
-        changed=0,
-    )
-
-
-async def _resize(api: Api, observer: Observer, profile: Profile) -> Measured:
-    before, generation = observer.contents(), observer.generation
-    width = profile.pes - OUTSIDE + profile.step
-    regions = await api.call(
-        "GET", f"{STREAMS}/streamsprs?labelSelector={labels.JOB}%3D{observer.job}"
-    )
-    region = next(r for r in regions["items"] if r["spec"]["alias"] == REGION)
-    writes = await api.writes()
-    start = time.monotonic()
-    await api.call(
-        "PATCH",
-        f"{STREAMS}/streamsprs/{region['metadata']['name']}",
-        {"spec": {"width": width}},
-        MERGE,
-    )
-    wanted = profile.pes + profile.step
-
-    def pods_exist() -> bool:
-        contents = observer.contents()
-        return len(contents) >= wanted and len(observer.launched()) == len(contents)
-
-    def is_submitted() -> bool:
-        return observer.phase == "Submitted" and observer.generation > generation
-
-    # Pods of PEs whose content changes last of all are seen only when the job is Submitted again.
-    last_pod = await observer.until("all pods of the resize", pods_exist)
-    await observer.until("phase Submitted after the resize", is_submitted)
-    after = observer.contents()
-    changed = sum(after[name] != content for name, content in before.items() if name in after)
-    return Measured(
-        pods_created_s=last_pod - start,
-        writes=await api.writes() - writes,
-        added=len(after.keys() - before.keys()),
-        changed=changed,
-    )

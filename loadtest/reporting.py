@@ -1,106 +1,209 @@
-"""The report of a benchmark: medians over runs, ratios against the floor of the same run.
+"""The report of a benchmark: medians over runs, ratios against the floor of the same run, JSON.
 
-Seconds are until the last pod is created (submit, resize) or gone (delete).
+Seconds are until the last pod is created (submit, resize) or gone (delete). Ratios are taken run by
+run, then their median.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from statistics import median
+from typing import Any
 
+from loadtest.hops import Hops
 from loadtest.measuring import Measured
 from loadtest.profiles import (
+    ORIGINAL_S,
     WRITE_RATIO_AT,
     WRITE_RATIO_MAX,
     Profile,
     resize_floor_writes,
     submit_floor_writes,
 )
+from loadtest.scraping import Times, merged, times_in
+
+DELETE = "delete"
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run of one size; the floors are in seconds."""
+    """One run of one step of one size; `measured` is None for the deletion."""
 
+    step: str
     profile: Profile
-    submitted: Measured
-    resized: Measured
-    deleted_s: float
-    submit_floor_s: float
-    resize_floor_s: float
-    delete_floor_s: float
+    seconds: float
+    floor_s: float
+    measured: Measured | None = None
 
     @property
-    def submit_write_ratio(self) -> float:
+    def floor_writes(self) -> int:
+        """The writes that this step needs."""
+        if self.measured is None:
+            return 0
+        if self.step == "submit":
+            return submit_floor_writes(self.profile.pes)
+        return resize_floor_writes(self.measured.added, self.measured.changed)
+
+    @property
+    def write_ratio(self) -> float:
         """Our writes until phase Submitted over the floor's."""
-        return self.submitted.writes / submit_floor_writes(self.profile.pes)
+        return self.measured.writes / self.floor_writes if self.measured else 0.0
 
-    @property
-    def resize_write_ratio(self) -> float:
-        """Our writes of the resize over the floor's."""
-        return self.resized.writes / resize_floor_writes(self.resized.added, self.resized.changed)
+    def to_json(self) -> dict[str, Any]:
+        """Everything about this run."""
+        found: dict[str, Any] = {
+            "step": self.step,
+            "pes": self.profile.pes,
+            "bundle": self.profile.application.bundle,
+            "seconds": self.seconds,
+            "floor_s": self.floor_s,
+            "time_ratio": self.seconds / self.floor_s,
+        }
+        if self.measured is None:
+            return found
+        took = self.measured.took
+        return found | {
+            "writes": self.measured.writes,
+            "server_writes": self.measured.server_writes,
+            "floor_writes": self.floor_writes,
+            "write_ratio": self.write_ratio,
+            "added": self.measured.added,
+            "changed": self.measured.changed,
+            "cpu_s": dict(took.cpu_s),
+            "stages": {name: _summary(times) for name, times in _stages([self]).items()},
+        }
 
 
-_HEAD = (
-    "| step | PEs | seconds | floor s | time ratio | writes | floor | write ratio |\n"
-    "|---|---|---|---|---|---|---|---|"
-)
+def _summary(times: Times) -> dict[str, float]:
+    shares = {f"{name}_s": times.percentile_s(share) for name, share in SHARES.items()}
+    return {"count": times.count, "mean_s": times.mean_s, **shares}
 
 
-def render(rows: Iterable[Row]) -> str:
-    """A table in Markdown, one line a step and size, medians over the runs."""
-    rows = list(rows)
-    lines = [_HEAD]
-    for pes in sorted({row.profile.pes for row in rows}):
-        runs = [row for row in rows if row.profile.pes == pes]
-        lines.append(_submit_line(pes, runs))
-        lines.append(_resize_line(pes, runs))
-        lines.append(_delete_line(pes, runs))
+def _stages(rows: Iterable[Row]) -> dict[str, Times]:
+    """The stages, then the requests by verb."""
+    samples = merged(row.measured.took.samples for row in rows if row.measured)
+    requests = times_in(samples, "millrace_api_request_seconds", "verb")
+    named = {f"request {verb}": times for verb, times in requests.items()}
+    return times_in(samples, "millrace_stage_seconds", "stage") | named
+
+
+def to_json(rows: Sequence[Row], hops: Hops | None) -> dict[str, Any]:
+    """The whole benchmark."""
+    return {"runs": [row.to_json() for row in rows], "hops_s": asdict(hops) if hops else None}
+
+
+def render(rows: Iterable[Row], hops: Hops | None = None) -> str:
+    """Tables in Markdown; medians over the runs."""
+    grouped: dict[tuple[int, str], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault((row.profile.pes, row.step), []).append(row)
+    parts = [_steps_table(grouped), _cpu_table(grouped), _stages_table(grouped)]
+    if hops is not None:
+        parts.append(_hops_table(hops))
+    return "\n\n".join(parts)
+
+
+Grouped = dict[tuple[int, str], list[Row]]
+
+
+def _steps_table(grouped: Grouped) -> str:
+    lines = [
+        "| step | PEs | seconds | floor s | time ratio | writes | floor | write ratio "
+        "| original s | times faster |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (pes, step), rows in grouped.items():
+        seconds = median(row.seconds for row in rows)
+        floor_s = median(row.floor_s for row in rows)
+        ratio = median(row.seconds / row.floor_s for row in rows)
+        original_s = ORIGINAL_S.get((step, pes))
+        beaten = f"{original_s:g} | {original_s / seconds:.1f}" if original_s else " | "
+        lines.append(
+            f"| {_named(step, rows)} | {pes} | {seconds:.2f} | {floor_s:.2f} | {ratio:.2f} "
+            f"| {_writes(rows)} | {beaten} |"
+        )
     return "\n".join(lines)
 
 
-def _middle(runs: list[Row], figure: Callable[[Row], float]) -> float:
-    return median(figure(row) for row in runs)
+def _named(step: str, rows: list[Row]) -> str:
+    measured = rows[0].measured
+    if measured is None or step == "submit":
+        return step
+    return f"{step} (+{measured.added}, {measured.changed} changed)"
 
 
-def _submit_line(pes: int, runs: list[Row]) -> str:
-    time_s = _middle(runs, lambda r: r.submitted.pods_created_s)
-    floor_s = _middle(runs, lambda r: r.submit_floor_s)
-    ratio = _middle(runs, lambda r: r.submitted.pods_created_s / r.submit_floor_s)
-    writes = _middle(runs, lambda r: r.submitted.writes)
-    write_ratio = _middle(runs, lambda r: r.submit_write_ratio)
-    return (
-        f"| submit | {pes} | {time_s:.2f} | {floor_s:.2f} | {ratio:.2f} | {writes:.0f} "
-        f"| {submit_floor_writes(pes)} | {write_ratio:.2f} |"
-    )
+def _writes(rows: list[Row]) -> str:
+    counted = [row.measured.writes for row in rows if row.measured]
+    if not counted:
+        return " | | "
+    floor = median(row.floor_writes for row in rows)
+    ratio = median(row.write_ratio for row in rows)
+    return f"{median(counted):.0f} | {floor:.0f} | {ratio:.2f}"
 
 
-def _resize_line(pes: int, runs: list[Row]) -> str:
-    time_s = _middle(runs, lambda r: r.resized.pods_created_s)
-    floor_s = _middle(runs, lambda r: r.resize_floor_s)
-    ratio = _middle(runs, lambda r: r.resized.pods_created_s / r.resize_floor_s)
-    writes = _middle(runs, lambda r: r.resized.writes)
-    floor = _middle(runs, lambda r: resize_floor_writes(r.resized.added, r.resized.changed))
-    write_ratio = _middle(runs, lambda r: r.resize_write_ratio)
-    changed, added = runs[0].resized.changed, runs[0].resized.added
-    return (
-        f"| resize (+{added}, {changed} changed) | {pes} | {time_s:.2f} | {floor_s:.2f} "
-        f"| {ratio:.2f} | {writes:.0f} | {floor:.0f} | {write_ratio:.2f} |"
-    )
+def _cpu_table(grouped: Grouped) -> str:
+    measured = {at: [row.measured for row in rows if row.measured] for at, rows in grouped.items()}
+    names = sorted({name for each in measured.values() for one in each for name in one.took.cpu_s})
+    lines = [f"| CPU s | PEs | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}"]
+    for (pes, step), each in measured.items():
+        if each:
+            spent = (median(one.took.cpu_s.get(name, 0.0) for one in each) for name in names)
+            lines.append(f"| {step} | {pes} | {' | '.join(f'{cpu_s:.2f}' for cpu_s in spent)} |")
+    return "\n".join(lines)
 
 
-def _delete_line(pes: int, runs: list[Row]) -> str:
-    time_s = _middle(runs, lambda r: r.deleted_s)
-    floor_s = _middle(runs, lambda r: r.delete_floor_s)
-    ratio = _middle(runs, lambda r: r.deleted_s / r.delete_floor_s)
-    return f"| delete | {pes} | {time_s:.2f} | {floor_s:.2f} | {ratio:.2f} | | | |"
+def _stages_table(grouped: Grouped) -> str:
+    """Percentiles are interpolated within the buckets of the services' histograms."""
+    lines = ["| stage (ms) | step | PEs | count | mean | p50 | p90 | p99 |", "|---" * 8 + "|"]
+    for (pes, step), rows in grouped.items():
+        for stage, times in _stages(rows).items():
+            shares = (times.percentile_s(share) for share in SHARES.values())
+            figures = " | ".join(f"{1000 * each:.1f}" for each in (times.mean_s, *shares))
+            lines.append(f"| {stage} | {step} | {pes} | {times.count} | {figures} |")
+    return "\n".join(lines)
+
+
+def _hops_table(hops: Hops) -> str:
+    lines = ["| one record, idle (ms) | p50 | p90 | p99 |", "|---|---|---|---|"]
+    names = {
+        "write answered → watch event seen": hops.seen,
+        "watch event seen → handed to the log": hops.produced,
+        "handed to the log → read": hops.read,
+        "**hop**: watch event seen → read elsewhere": hops.hop,
+        "bare aiokafka round trip": hops.bare,
+    }
+    for name, samples in names.items():
+        shares = " | ".join(f"{1000 * _percentile(samples, s):.2f}" for s in SHARES.values())
+        lines.append(f"| {name} | {shares} |")
+    ratio = _percentile(hops.hop, 0.5) / _percentile(hops.bare, 0.5)
+    lines.append(f"| hop / bare | {ratio:.2f} | | |")
+    return "\n".join(lines)
+
+
+def _percentile(samples: Sequence[float], share: float) -> float:
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def exceeded(rows: Iterable[Row]) -> list[Row]:
-    """The runs that write more than their threshold allows."""
+    """The submissions that write more than their threshold allows."""
     return [
         row
         for row in rows
-        if row.profile.pes == WRITE_RATIO_AT and row.submit_write_ratio > WRITE_RATIO_MAX
+        if row.step == "submit"
+        and row.profile.pes == WRITE_RATIO_AT
+        and row.write_ratio > WRITE_RATIO_MAX
+    ]
+
+
+def miscounted(rows: Iterable[Row]) -> list[Row]:
+    """The runs in which the services and the API server counted different numbers of writes."""
+    return [
+        row
+        for row in rows
+        if row.measured
+        and row.measured.server_writes is not None
+        and row.measured.server_writes != row.measured.writes
     ]

@@ -1,0 +1,98 @@
+"""What a benchmark runs on: the services and an API for them, and an API for the floor.
+
+* Sandbox: the whole of millrace, and beside it an API server alone for the floor.
+* The real pair: the services and the floor take turns on one API server, because two would share
+  the cores and one that was just started has other caches. The floor has a namespace of its own
+  which the services, told to watch `default` only, do not hear of: they are up and idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.real.pair import PairOptions, pair_status
+from cli.running import RunningSystem, UpOptions, running_system
+from loadtest.api import Api, Refused
+from loadtest.measuring import Bench
+from loadtest.scraping import METRICS_PORT, Gauges
+
+NODES = 4
+FLOOR_NAMESPACE = "millrace-floor"
+ACCOUNT_WAIT_S = 0.2
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A running system to be measured; the brokers are None on the sandbox."""
+
+    bench: Bench
+    bundles: Path
+    floor: Api
+    floor_namespace: str
+    bootstrap_servers: str | None = None
+
+
+@asynccontextmanager
+async def sandbox_ground(state: Path, say: Say) -> AsyncIterator[Ground]:
+    """Two sandboxes, one of them alone."""
+    ours = UpOptions(state / "ours.kubeconfig", nodes=NODES, state=state / "ours")
+    bare = UpOptions(state / "bare.kubeconfig", nodes=NODES, state=state / "bare", services=())
+    async with (
+        running_system(ours, say) as system,
+        running_system(bare, say) as alone,
+        Api(system.server) as api,
+        Api(alone.server) as floor,
+    ):
+        bench = Bench(api, _gauges(system, {}), server_counts=True)
+        yield Ground(bench, system.bundles, floor, "default")
+
+
+@asynccontextmanager
+async def pair_ground(state: Path, pair: Path | None, say: Say) -> AsyncIterator[Ground]:
+    """The services on the real pair; one that ran before stays up."""
+    os.environ["MILLRACE_NAMESPACES"] = "default"  # what children are given
+    kubeconfig = state / "real.kubeconfig"
+    options = UpOptions(kubeconfig, nodes=NODES, state=state / "real", real=True, pair=pair)
+    async with running_system(options, say) as system, Api.of(kubeconfig) as api:
+        found, parts = await pair_status(PairOptions(pair))
+        assert found is not None  # the system runs on it
+        gauges = _gauges(system, {part.name: part.pid for part in parts if part.pid})
+        await _make_namespace(api)
+        yield Ground(
+            Bench(api, gauges, server_counts=False),
+            system.bundles,
+            api,
+            FLOOR_NAMESPACE,
+            found.bootstrap_servers,
+        )
+
+
+def _gauges(system: RunningSystem, others: dict[str, int]) -> Gauges:
+    ports: dict[str, int] = {}
+    processes = dict(others)
+    for name, child in system.children.items():
+        if child.pid is not None:
+            processes[name] = child.pid
+        port = child.spec.environment.get(METRICS_PORT)
+        if port:
+            ports[name] = int(port)
+    return Gauges(ports, processes)
+
+
+async def _make_namespace(api: Api) -> None:
+    """A namespace in which pods can be made: its ServiceAccount comes a moment later."""
+    with suppress(Refused):  # from an earlier run
+        await api.call("POST", "/api/v1/namespaces", {"metadata": {"name": FLOOR_NAMESPACE}})
+    path = f"/api/v1/namespaces/{FLOOR_NAMESPACE}/serviceaccounts/default"
+    while True:
+        with suppress(Refused):
+            await api.call("GET", path)
+            return
+        await asyncio.sleep(ACCOUNT_WAIT_S)
