@@ -1,0 +1,76 @@
+"""What READMEs and roles say of a service's rights is what its code says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from deploy.generating import RBAC_FOLDER
+from deploy.roles import PERMISSIONS
+from tests.architecture.source import services
+from tests.places import ROOT
+
+_ROW = re.compile(r"^\| (?P<resources>[^|]+) \| (?P<verbs>[^|]+) \|", re.M)
+_ASIDE = re.compile(r"\([^)]*\)")
+
+
+def words(cell: str) -> list[str]:
+    """The words of a cell, without what stands in parentheses."""
+    return [word.strip() for word in _ASIDE.sub("", cell).split(",")]
+
+
+def described(service: str) -> set[tuple[str, str]]:
+    """(resource, verb) of the table in a service's README."""
+    text = (ROOT / "services" / service / "README.md").read_text(encoding="utf-8")
+    table = text.split("## RBAC")[1].split("\n## ")[0]
+    rows = [row for row in _ROW.finditer(table) if row["resources"] != "resource"]
+    return {
+        (resource, verb)
+        for row in rows
+        for resource in words(row["resources"])
+        for verb in words(row["verbs"])
+        if not resource.startswith("---")
+    }
+
+
+def granted(service: str) -> set[tuple[str, str]]:
+    """(resource, verb) of the permissions."""
+    return {(each.resource, each.verb) for each in PERMISSIONS[service.replace("_", "-")]}
+
+
+def test_every_service_has_rights_and_a_file_of_its_own() -> None:
+    """A service that was forgotten would run as somebody else."""
+    assert {name.replace("_", "-") for name in services()} == PERMISSIONS.keys()
+    files = {path.stem for path in (ROOT / RBAC_FOLDER).glob("*.yaml")}
+    assert files == PERMISSIONS.keys()
+
+
+@pytest.mark.parametrize("service", services())
+def test_the_readme_tells_people_the_rights_that_the_service_has(service: str) -> None:
+    """Whoever installs it reads the table and not the code."""
+    assert described(service) == granted(service)
+
+
+@pytest.mark.parametrize("service", services())
+def test_the_roles_allow_what_the_code_needs_and_nothing_else(service: str) -> None:
+    """Rules are sums: one more verb beside two resources would be two more rights."""
+    file = ROOT / RBAC_FOLDER / f"{service.replace('_', '-')}.yaml"
+    rules = [
+        (document["kind"], rule)
+        for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        for rule in document.get("rules", ())
+    ]
+    allowed = {
+        (group, resource, verb, name, kind == "Role")
+        for kind, rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+    assert allowed == {
+        (each.group, each.resource, each.verb, each.name, each.at_home)
+        for each in PERMISSIONS[service.replace("_", "-")]
+    }
