@@ -202,7 +202,8 @@ class WorkerPlanner:
             told = f"the planner did not answer within {self._limits.answer_s_max:g} s"
             raise _trouble(told) from problem
         except (EOFError, ConnectionError) as problem:
-            await worker.kill()
+            # Not killed: a signal to a process that is over reaps it, and how it ended is lost.
+            await worker.stop()
             if worker.is_out_of_cpu:
                 raise _OutOfCpu from problem
             raise _trouble(f"the planner died with {worker.epitaph}") from problem
