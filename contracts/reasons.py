@@ -58,6 +58,7 @@ class Reason(StrEnum):
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
     ACCEPTED = "Accepted", "The job's spec is accepted."
     FIELDS_IGNORED = "FieldsIgnored", "Some fields of the spec are accepted but ignored."
+    WITHOUT_EFFECT = "WithoutEffect", "Something that was submitted has another effect than meant."
     FUSED = "Fused", "Operators are fused into processing elements."
     NO_CONSTRAINTS = "NoConstraints", "The job has no host constraint; pods may run anywhere."
     ALL_RUNNING = "AllRunning", "Every pod of the job runs."

@@ -10,14 +10,14 @@ OUTSIDE = 4
 """Operators of the example outside its parallel region."""
 
 
-def submit_example(world: World, job: str, *, width: int) -> None:
+def submit_example(world: World, job: str, *, width: int, **values: str) -> None:
     """Put the example's bundle into the bundle root and create a Job with one PE an operator."""
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
     spec = {
         "bundle": {"name": "wordcount.sab"},
         "fusion": {"legacy": True},
-        "submissionTimeValues": {"width": str(width)},
+        "submissionTimeValues": {"width": str(width), **values},
     }
     world.submit(job, spec)
 

@@ -39,6 +39,7 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.sizing import Sizes
 from services.fusion_backend.core.submission import (
     SubmissionValues,
+    repeated,
     resolve_values,
     resolve_widths,
 )
@@ -148,7 +149,7 @@ def plan(request: PlanRequest) -> PlanResult:
     pes, aadls = _contents(describer, placed, topology, identities, request, sizes)
     record = _record(request, fusion, widths.by_region, topology, identities, pe_of, pes)
     labels = port_labels(topology, identities, request.job_id)
-    return PlanResult(record, aadls, labels, _warnings(values, fusion, len(placed)))
+    return PlanResult(record, aadls, labels, _warnings(request, values, fusion, len(placed)))
 
 
 def _record(
@@ -327,8 +328,10 @@ def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
     return text
 
 
-def _warnings(values: SubmissionValues, fusion: Fusion, pes: int) -> tuple[str, ...]:
-    found = list(values.warnings)
+def _warnings(
+    request: PlanRequest, values: SubmissionValues, fusion: Fusion, pes: int
+) -> tuple[str, ...]:
+    found = [*values.warnings, *repeated(request.width_overrides)]
     if fusion.scheme == "manual" and fusion.pes_max != pes:
         found.append(
             f"{fusion.pes_max} PEs were asked for and {pes} were made, because of constraints or "

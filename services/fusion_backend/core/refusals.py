@@ -20,11 +20,11 @@ class PlanRefused(Exception):
 
     def __init__(self, reason: Reason, *, field: str, value: object, message: str) -> None:
         """A refusal; the message names field and value already."""
-        super().__init__(message)
+        super().__init__(printable(message))
         self.reason = reason
-        self.field = field
+        self.field = printable(field)
         self.value = shown(value)
-        self.message = message
+        self.message = printable(message)
 
     def within(self, field: str, value: object) -> PlanRefused:
         """The same refusal, said of the field of the Job's spec that brought the culprit in."""
@@ -40,9 +40,22 @@ def _revive(reason: str, field: str, value: str, message: str) -> PlanRefused:
     return PlanRefused(Reason(reason), field=field, value=value, message=message)  # type: ignore[call-arg]
 
 
+def printable(text: str) -> str:
+    """The text without what a terminal obeys or that turns what is read around.
+
+    Names come from outside: control, bidirectional and other invisible characters are escaped.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+        for each in text
+    )
+
+
 def shown(value: object) -> str:
-    """The value as it may appear in a message: one line, bounded."""
-    text = " ".join(str(value).split())
+    """The value as it may appear in a message: one line, printable, bounded."""
+    text = printable(" ".join(str(value).split()))
     if len(text) <= SHOWN_VALUE_CHARS_MAX:
         return text
     return text[:SHOWN_VALUE_CHARS_MAX] + "…"

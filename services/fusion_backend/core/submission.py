@@ -130,7 +130,7 @@ def _unusable(
 
 def _extra(given: Mapping[str, str], used: Mapping[str, list[str]]) -> tuple[str, ...]:
     return tuple(
-        f"{VALUES_FIELD}.{name} is ignored: the application has no such value (CDISR1149W)"
+        f"{VALUES_FIELD}.{shown(name)} is ignored: the application has no such value (CDISR1149W)"
         for name in sorted(given)
         if name not in used and name != DISPLAY_PARAMETER
     )
@@ -197,6 +197,19 @@ def resolve_widths(
         widths[region.index] = _checked(region, field, width)
         asked.append((region.name, field, widths[region.index]))
     return RegionWidths(widths, tuple(asked))
+
+
+def repeated(overrides: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """A warning for each alias that is given more than once: the last one counts."""
+    given: dict[str, list[int]] = {}
+    for alias, width in overrides:
+        given.setdefault(alias, []).append(width)
+    return tuple(
+        f"{OVERRIDES_FIELD}[{shown(alias)}] is given {len(widths)} times: the last width, "
+        f"{widths[-1]}, counts"
+        for alias, widths in given.items()
+        if len(widths) > 1
+    )
 
 
 def _declared(region: model.Region, values: SubmissionValues) -> tuple[str, object]:

@@ -20,7 +20,7 @@ from services.fusion_backend.core.accepting import sentence
 from services.fusion_backend.core.effects import SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, resized
 from services.fusion_backend.core.records import RegionRecord
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import KnownPlan, Outcome, Snapshot, is_deleting
 
 
@@ -97,9 +97,9 @@ def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[s
 def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:
     return PlanRefused(
         Reason.WIDTH_INVALID,
-        field=f"spec.width of parallel region {region.name}",
+        field=f"spec.width of parallel region {shown(region.name)}",
         value=width,
-        message=f"spec.width of parallel region {region.name} is {width};"
+        message=f"spec.width of parallel region {shown(region.name)} is {width};"
         f" it must be from 1 to {width_max}",
     )
 

@@ -16,7 +16,7 @@ from services.fusion_backend.core.effects import (
     Said,
 )
 from services.fusion_backend.core.observing import SUBMISSION_TIME_OUT_S, Situation
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.transitions import Phase
 
 Change = JobStatusChange
@@ -145,6 +145,10 @@ def submitted(situation: Situation) -> Change:
     announcements: tuple[Announcement, ...] = ()
     if situation.in_progress:
         announcements = (Announcement(reason, message, record.generation),)
+    if is_first and situation.plan.warnings:
+        warned = "; ".join(situation.plan.warnings)
+        warning = Announcement(Reason.WITHOUT_EFFECT, warned, record.generation, warning=True)
+        announcements = (*announcements, warning)
     return Change(
         phase=Phase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
@@ -174,7 +178,7 @@ def _fusion(situation: Situation) -> str:
 
 def _widths(situation: Situation) -> str:
     widths = sorted(situation.plan.record.widths.items())
-    return ", ".join(f"{name}={width}" for name, width in widths)
+    return ", ".join(f"{shown(name)}={width}" for name, width in widths)
 
 
 def completed(situation: Situation) -> Change:

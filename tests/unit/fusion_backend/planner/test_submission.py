@@ -7,7 +7,7 @@ import pytest
 from contracts.reasons import Reason
 from services.fusion_backend.core.model import SubmissionValue
 from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.submission import matches, resolve_values
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
@@ -111,3 +111,22 @@ def test_a_value_reaches_runtime_constants() -> None:
     adl.text = lambda: text  # type: ignore[method-assign]
     aadl = plan_of(adl, Fusion.legacy(), values={"size": "a & b"}).aadls[0]
     assert '<runtimeConstant name="lit$0" value="&quot;a &amp; b&quot;"/>' in aadl
+
+
+def test_an_alias_that_is_given_twice_is_planned_with_its_last_width_and_a_warning() -> None:
+    adl = Adl().chain("a", "W.f", "z").region("W", 2)
+    result = plan_of(adl, Fusion.legacy(), overrides=[("W", 3), ("W", 4)])
+    assert result.record.widths == {"W": 4}
+    (warning,) = result.warnings
+    assert warning.startswith("spec.parallelRegions[W] is given 2 times")
+
+
+def test_characters_that_a_terminal_obeys_are_escaped_wherever_a_message_names_them() -> None:
+    evil = "a\x1b[31m\u202eb"
+    refused = PlanRefused(Reason.ADL_INVALID, field=evil, value=evil, message=f"{evil} is bad")
+    for text in (refused.field, refused.value, refused.message, str(refused), shown(evil)):
+        assert text.isprintable()
+        assert "\\x1b[31m\\u202e" in text
+    values = {evil: "1"}
+    (warning,) = resolve_values((), values).warnings
+    assert warning.isprintable()
