@@ -22,6 +22,7 @@ class Mutant:
 
 _RESIZING = "tests/simulation/test_resizing.py"
 _FAULTS = "tests/simulation/test_faults.py"
+_HANDS = "tests/simulation/test_hands.py"
 
 MUTANTS = (
     Mutant(
@@ -37,6 +38,27 @@ MUTANTS = (
         "    if any(not pod.is_over for pod in earlier_pods(pe, snapshot.pods, intended)):\n",
         "    if False:\n",
         (_RESIZING,),
+    ),
+    Mutant(
+        "a pod that was there before any status spoke of it counts as still to come",
+        "services/pod_state_machine/core/observing.py",
+        "    return pe.status.phase is PePhase.WAITING and has_had_pod\n",
+        "    return False\n",
+        (_HANDS, "-k", "by_force"),
+    ),
+    Mutant(
+        "slow planning tasks may have all workers",
+        "services/fusion_backend/adapters/planning_worker.py",
+        "asyncio.Semaphore(max(1, workers - 1))",
+        "asyncio.Semaphore(workers)",
+        ("tests/unit/fusion_backend/lifecycle/test_planning_worker.py", "-k", "slow"),
+    ),
+    Mutant(
+        "a sleep lasts as long as the wall clock said once",
+        "services/chassis/keyed_work.py",
+        "WAKE_DELAY_MAX_S = 60.0\n",
+        "WAKE_DELAY_MAX_S = 3600.0\n",
+        ("tests/unit/chassis/test_keyed_work.py", "-k", "steps_back"),
     ),
     Mutant(
         "a newer width waits until the older resize is complete",

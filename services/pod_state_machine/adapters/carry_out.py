@@ -15,6 +15,7 @@ from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table
 from services.chassis.writing import Outcome, Writer
 from services.pod_state_machine.adapters.intake import JOB, PE, POD
+from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import refused_status
 from services.pod_state_machine.core.effects import (
     CreatePod,
@@ -24,7 +25,14 @@ from services.pod_state_machine.core.effects import (
     PatchPeStatus,
 )
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
-from services.pod_state_machine.core.snapshot import Key, Pe, PeSnapshot, PeStatus, Snapshot
+from services.pod_state_machine.core.snapshot import (
+    Key,
+    Launched,
+    Pe,
+    PeSnapshot,
+    PeStatus,
+    Snapshot,
+)
 
 REFUSAL_CHARS_MAX = 1024
 
@@ -32,10 +40,13 @@ REFUSAL_CHARS_MAX = 1024
 class CarryOut:
     """Executes effects; each returns its outcome in a word."""
 
-    def __init__(self, table: Table, writer: Writer, runtime: RuntimeImage) -> None:
+    def __init__(
+        self, table: Table, writer: Writer, runtime: RuntimeImage, launches: Launches
+    ) -> None:
         self._table = table
         self._writer = writer
         self._runtime = runtime
+        self._launches = launches
 
     async def run(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
         """One effect; raises the chassis's Transient, Rejected or Superseded."""
@@ -61,12 +72,16 @@ class CarryOut:
             await self._confirm_over(pe.namespace, name)
         body = pod_of_launch(pe, job, effect.launch, self._runtime)
         try:
-            return await self._writer.create(resource_of(POD), pe.namespace, body)
+            outcome = await self._writer.create(resource_of(POD), pe.namespace, body)
         except (NotFound, Conflict):
             raise  # the namespace or the owner went away: the next fact says which
         except Rejected as refusal:
             await self._say_refused(snapshot, pe, refusal)
             raise
+        if outcome == Outcome.CREATED:
+            # The pod may be gone before any decision looks at it.
+            self._launches.note(pe.uid, Launched(effect.launch, effect.name, effect.content_id))
+        return outcome
 
     async def _confirm_over(self, namespace: str, name: str) -> None:
         """Make sure that an earlier pod runs no more, or the PE would run twice."""

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from contracts import labels
 from services.chassis.table import Entry, Index, TableReading
+from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import (
     controller,
     is_deleting,
@@ -122,15 +123,16 @@ def _pes_of_job(namespace: str, job: str, table: TableReading) -> Iterator[Key]:
 # --------------------------------------------------------------------------- what belongs to a key
 
 
-def snapshot_of(table: TableReading, key: Key) -> Snapshot:
-    """Everything that a decision about the key may look at."""
+def snapshot_of(table: TableReading, key: Key, launches: Launches) -> Snapshot:
+    """Everything that a decision about the key may look at; what it shows of pods is remembered."""
     if isinstance(key, JobKey):
         return _job_snapshot(table, key)
-    return _pe_snapshot(table, key)
+    return _pe_snapshot(table, key, launches)
 
 
-def _pe_snapshot(table: TableReading, key: PeKey) -> PeSnapshot:
+def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnapshot:
     pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name))))
+    launches.note_seen(pods)
     entry = table.get(PE, key.namespace, key.name)
     if entry is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
@@ -144,6 +146,7 @@ def _pe_snapshot(table: TableReading, key: PeKey) -> PeSnapshot:
         pods=pods,
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
+        launched=launches.newest(pe.uid),
     )
 
 

@@ -9,6 +9,7 @@ from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.carry_out import CarryOut
+from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.snapshot import Key, Snapshot, Timing
@@ -26,7 +27,10 @@ class PodStateMachine:
 
     def __init__(self, wiring: Wiring, settings: PodStateMachineSettings) -> None:
         self._table = wiring.table
-        self._carry_out = CarryOut(wiring.table, wiring.writer, settings.runtime_image)
+        self._launches = Launches()
+        self._carry_out = CarryOut(
+            wiring.table, wiring.writer, settings.runtime_image, self._launches
+        )
         self._timing: Timing = settings.timing
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
@@ -39,7 +43,7 @@ class PodStateMachine:
 
     def snapshot(self, table: TableReading, key: Key) -> Snapshot:
         """Everything that `decide` may look at."""
-        return intake.snapshot_of(table, key)
+        return intake.snapshot_of(table, key, self._launches)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""

@@ -165,7 +165,7 @@ def _record(
     snapshot: PeSnapshot, pe: Pe, seen: Seen, row: Transition, *, now: float, timing: Timing
 ) -> tuple[tuple[Effect, ...], float | None]:
     """The status that says what is seen, at once or later, and when to look again."""
-    recorded = _seen_status(pe, seen, row)
+    recorded = _seen_status(snapshot, pe, seen, row)
     restart_at = seen.due_at
     if recorded == pe.status:
         return (), restart_at
@@ -175,9 +175,11 @@ def _record(
     return (PatchPeStatus(pe.uid, recorded),), restart_at
 
 
-def _seen_status(pe: Pe, seen: Seen, row: Transition) -> PeStatus:
+def _seen_status(snapshot: PeSnapshot, pe: Pe, seen: Seen, row: Transition) -> PeStatus:
     pod = seen.pod
     reason = row.reason
+    if seen.observation is Observation.POD_LOST:
+        pe = replace(pe, status=_had_launched(snapshot, pe))
     if pod is None:
         return replace(
             pe.status, phase=row.phase, reason=reason.value, message=reason.sentence, node=""
@@ -193,6 +195,20 @@ def _seen_status(pe: Pe, seen: Seen, row: Transition) -> PeStatus:
         observed_generation=pe.metadata_generation,
         reason=reason.value,
         message=f"{reason.sentence} {pod.problem}".rstrip(),
+    )
+
+
+def _had_launched(snapshot: PeSnapshot, pe: Pe) -> PeStatus:
+    """The status that would have been written had the lost pod lived until then."""
+    launched = snapshot.launched
+    assert launched is not None, "observed: a pod that was there"
+    return replace(
+        pe.status,
+        launch_count=max(pe.status.launch_count, launched.launch),
+        pod=launched.pod,
+        content_id=launched.content_id,
+        generation=_newest(pe.status.generation, pe.generation),
+        observed_generation=pe.metadata_generation,
     )
 
 

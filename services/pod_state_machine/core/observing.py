@@ -1,7 +1,7 @@
 """From a snapshot to one observation: what the life cycle's table is asked with.
 
 1. Find the pod of the newest launch: that of `status.launchCount`, or, before any status was
-   written, the newest that this PE controls.
+   written, the newest that this PE controls or is known to have had.
 2. Ask in order of urgency: may the PE live, is our view of it complete, does somebody want a new
    launch, and only then how its pod is.
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.restarting import restart_due_at, restart_wanted
-from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, Pod, Timing
+from services.pod_state_machine.core.snapshot import Launched, Pe, PeSnapshot, Pod, Timing
 from services.pod_state_machine.core.transitions import Observation
 
 
@@ -35,10 +35,12 @@ class Seen:
     due_at: float | None = None
 
 
-def newest_launch(pe: Pe, pods: tuple[Pod, ...]) -> int:
+def newest_launch(pe: Pe, pods: tuple[Pod, ...], launched: Launched | None = None) -> int:
     """The number of the newest launch; 0 when there was none."""
     if pe.status.launch_count > 0:
         return pe.status.launch_count
+    if launched is not None:
+        return launched.launch
     return max((pod.launch for pod in pods if pod.owner_uid == pe.uid), default=0)
 
 
@@ -57,7 +59,7 @@ def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
 
 def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:
     """The one observation of a snapshot whose PE exists."""
-    launch = newest_launch(pe, snapshot.pods)
+    launch = newest_launch(pe, snapshot.pods, snapshot.launched)
     pod = pod_of_launch(pe, snapshot.pods, launch)
     observation = (
         _life_of_owners(snapshot, pe)
@@ -66,13 +68,21 @@ def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:
     )
     if observation is not None:
         return Seen(observation, pod, launch)
-    if pod is None and pe.status.phase is PePhase.WAITING:
+    is_lost = pod is None and _is_lost(snapshot, pe, launch)
+    if pod is None and pe.status.phase is PePhase.WAITING and not is_lost:
         return Seen(_readiness_to_launch(snapshot, pe, launch), pod, launch)
     reason = restart_wanted(pe, pod)
     if reason is not None:
         due_at = restart_due_at(pe, pod, timing)
         return Seen(_restart(reason, due=now >= due_at), pod, launch, reason, due_at)
-    return Seen(_state_of(pod), pod, launch)
+    return Seen(Observation.POD_LOST if is_lost else _state_of(pod), pod, launch)
+
+
+def _is_lost(snapshot: PeSnapshot, pe: Pe, launch: int) -> bool:
+    """Whether the launch that waits had its pod: deleted by force before a status spoke of it."""
+    launched = snapshot.launched
+    has_had_pod = launched is not None and launched.launch >= launch > 0
+    return pe.status.phase is PePhase.WAITING and has_had_pod
 
 
 def _restart(reason: Reason, *, due: bool) -> Observation:

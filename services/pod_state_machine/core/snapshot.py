@@ -68,6 +68,15 @@ class Pod:
 
 
 @dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch whose pod was there, whether or not it still is."""
+
+    launch: int
+    pod: str
+    content_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RestartPolicies:
     """Which ends of a pod lead to a new launch, and whether a failed pod is kept."""
 
@@ -142,7 +151,8 @@ class Job:
 class PeSnapshot:
     """Everything about one PE; `pe` is None when only pods of it are left.
 
-    `pods` are those that a PE of this name controls or controlled, whatever its uid.
+    `pods` are those that a PE of this name controls or controlled, whatever its uid; `launched` is
+    the newest launch of this very PE that is known to have had its pod.
     """
 
     key: PeKey
@@ -151,6 +161,7 @@ class PeSnapshot:
     pods: tuple[Pod, ...] = ()
     has_pe_config_map: bool = False
     has_job_config_map: bool = False
+    launched: Launched | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ class Observation(Enum):
 
     "The pod" is that of the newest launch. POD_ABSENT, POD_FAILED and POD_SUCCEEDED say that the
     restart policies ask for no restart; if they do, it is RESTART_DUE, or one of BACKING_OFF until
-    the restart is due.
+    the restart is due. POD_LOST is POD_ABSENT of a launch that no status speaks of: its pod was
+    there and is gone.
     """
 
     JOB_GONE = auto()
@@ -34,6 +35,7 @@ class Observation(Enum):
     FAILED_BACKING_OFF = auto()
     COMPLETED_BACKING_OFF = auto()
     POD_ABSENT = auto()
+    POD_LOST = auto()
     POD_TERMINATING = auto()
     POD_PENDING = auto()
     POD_RUNNING = auto()
@@ -102,6 +104,7 @@ _REVIVED = Forbidden("a pod that ended never runs again")
 _UNCOMPLETED = Forbidden("a pod that completed never fails")
 _UNFAILED = Forbidden("a pod that failed never completes")
 _ONLY_OF_WAITING = Forbidden("only a launch that waits has a predecessor to wait for")
+_RECORDED = Forbidden("only a launch that waits is not recorded")
 
 _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.WAITING: {
@@ -110,6 +113,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
         _O.FAILED_BACKING_OFF: _DELAYED,
         _O.COMPLETED_BACKING_OFF: _REPEATING,
         _O.POD_ABSENT: _LAUNCH,
+        _O.POD_LOST: _STOPPED,
         _O.POD_TERMINATING: _STARTED,
         _O.POD_PENDING: _STARTED,
         _O.POD_RUNNING: _RUNNING,
@@ -119,6 +123,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.STARTING: {
         **_IN_EVERY_PHASE,
         _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+        _O.POD_LOST: _RECORDED,
         _O.RESTART_DUE: _RESTART,
         _O.FAILED_BACKING_OFF: _DELAYED,
         _O.COMPLETED_BACKING_OFF: _REPEATING,
@@ -132,6 +137,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.RUNNING: {
         **_IN_EVERY_PHASE,
         _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+        _O.POD_LOST: _RECORDED,
         _O.RESTART_DUE: _RESTART,
         _O.FAILED_BACKING_OFF: _DELAYED,
         _O.COMPLETED_BACKING_OFF: _REPEATING,
@@ -145,6 +151,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.COMPLETED: {
         **_IN_EVERY_PHASE,
         _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+        _O.POD_LOST: _RECORDED,
         _O.RESTART_DUE: _RESTART,
         _O.FAILED_BACKING_OFF: _UNCOMPLETED,
         _O.COMPLETED_BACKING_OFF: _REPEATING,
@@ -158,6 +165,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.FAILED: {
         **_IN_EVERY_PHASE,
         _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+        _O.POD_LOST: _RECORDED,
         _O.RESTART_DUE: _RESTART,
         _O.FAILED_BACKING_OFF: _DELAYED,
         _O.COMPLETED_BACKING_OFF: _UNFAILED,
@@ -172,6 +180,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.STOPPED: {
         **_IN_EVERY_PHASE,
         _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+        _O.POD_LOST: _RECORDED,
         _O.RESTART_DUE: _RESTART,
         _O.FAILED_BACKING_OFF: _DELAYED,
         _O.COMPLETED_BACKING_OFF: _REPEATING,

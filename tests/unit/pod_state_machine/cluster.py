@@ -8,6 +8,7 @@ from datetime import datetime
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, TableReading
 from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.observing import Seen, observe
@@ -52,14 +53,16 @@ def world(*builders: Builder) -> FilledTable:
     return FilledTable(objects)
 
 
-def decided(*builders: Builder, now: float = NOW, key: Key = PE_KEY) -> Decision[Effect]:
+def decided(
+    *builders: Builder, now: float = NOW, key: Key = PE_KEY, launches: Launches | None = None
+) -> Decision[Effect]:
     """What is decided for the PE of the builders."""
-    return decide(intake.snapshot_of(world(*builders), key), now, Timing())
+    return decide(intake.snapshot_of(world(*builders), key, launches or Launches()), now, Timing())
 
 
 def seen(*builders: Builder, now: float = NOW) -> Seen:
     """What is observed of the PE of the builders."""
-    snapshot = intake.snapshot_of(world(*builders), PE_KEY)
+    snapshot = intake.snapshot_of(world(*builders), PE_KEY, Launches())
     assert isinstance(snapshot, PeSnapshot)
     assert snapshot.pe is not None
     return observe(snapshot, snapshot.pe, now, Timing())

@@ -17,6 +17,7 @@ from services.chassis.table import Table
 from services.chassis.writing import Writer
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.carry_out import CarryOut
+from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import (
     CreatePod,
@@ -43,8 +44,9 @@ class Cluster:
         self.table.declare_indexes(intake.INDEXES)
         kinds = dict.fromkeys(intake.KINDS, (Partition("millrace.resources", 0),))
         self.table.expect(kinds)
+        self.launches = Launches()
         self.writer = Writer(self.sandbox.client(), self.table, now=self.sandbox.clock.now)
-        self.carry_out = CarryOut(self.table, self.writer, RuntimeImage())
+        self.carry_out = CarryOut(self.table, self.writer, RuntimeImage(), self.launches)
         self.job = self.have(a_job())
         job_uid = self.job["metadata"]["uid"]
         self.pe = self.have(
@@ -79,7 +81,7 @@ class Cluster:
         return self.hide(pod.having("spec", value=spec).having("status", value={}), "v1")
 
     def snapshot(self, key: Key = PE_KEY) -> PeSnapshot:
-        found = intake.snapshot_of(self.table, key)
+        found = intake.snapshot_of(self.table, key, self.launches)
         assert isinstance(found, PeSnapshot)
         return found
 
@@ -87,7 +89,7 @@ class Cluster:
         return decide(self.snapshot(), self.sandbox.clock.now(), Timing()).effects
 
     async def run(self, effect: Effect, key: Key = PE_KEY) -> str:
-        snapshot = intake.snapshot_of(self.table, key)
+        snapshot = intake.snapshot_of(self.table, key, self.launches)
         return await self.carry_out.run(key, snapshot, effect)
 
     def status(self) -> Obj:
