@@ -54,13 +54,16 @@ async def _run(ground: Ground, profile: Profile, number: int) -> list[Row]:
     steps, deleted_s = await measure(ground.bench, profile)
     rows, pes = [], 0
     floor = Floor(ground.floor, ground.floor_namespace, f"floor-{profile.pes}-{number}")
+    gauges, session = ground.bench.gauges, ground.bench.api.session
     for name, step in steps.items():
+        before = await gauges.read(session)
         if name == "submit":
             floor_s = await floor.submit(profile.pes)
         else:
             floor_s = await floor.resize(pes=pes, added=step.added, changed=step.changed)
         pes += step.added
-        rows.append(Row(name, profile, step.pods_created_s, floor_s, step))
+        spent = (await gauges.read(session)).since(before).cpu_s
+        rows.append(Row(name, profile, step.pods_created_s, floor_s, step, spent))
     gone_s = await delete_floor(ground.floor, ground.floor_namespace)
     return [*rows, Row(DELETE, profile, deleted_s, gone_s)]
 

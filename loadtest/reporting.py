@@ -6,8 +6,8 @@ run, then their median.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
@@ -36,6 +36,7 @@ class Row:
     seconds: float
     floor_s: float
     measured: Measured | None = None
+    floor_cpu_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def floor_writes(self) -> int:
@@ -72,6 +73,7 @@ class Row:
             "added": self.measured.added,
             "changed": self.measured.changed,
             "cpu_s": dict(took.cpu_s),
+            "floor_cpu_s": dict(self.floor_cpu_s),
             "stages": {name: _summary(times) for name, times in _stages([self]).items()},
         }
 
@@ -144,13 +146,18 @@ def _writes(rows: list[Row]) -> str:
 
 
 def _cpu_table(grouped: Grouped) -> str:
-    measured = {at: [row.measured for row in rows if row.measured] for at, rows in grouped.items()}
-    names = sorted({name for each in measured.values() for one in each for name in one.took.cpu_s})
+    """What each process spent, in our steps and in those of the floor."""
+    spent: dict[str, list[Mapping[str, float]]] = {}
+    for (pes, step), rows in grouped.items():
+        for row in rows:
+            if row.measured:
+                spent.setdefault(f"{step} | {pes}", []).append(row.measured.took.cpu_s)
+                spent.setdefault(f"{step}: floor | {pes}", []).append(row.floor_cpu_s)
+    names = sorted({name for each in spent.values() for one in each for name in one})
     lines = [f"| CPU s | PEs | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}"]
-    for (pes, step), each in measured.items():
-        if each:
-            spent = (median(one.took.cpu_s.get(name, 0.0) for one in each) for name in names)
-            lines.append(f"| {step} | {pes} | {' | '.join(f'{cpu_s:.2f}' for cpu_s in spent)} |")
+    for line, each in spent.items():
+        figures = (median(one.get(name, 0.0) for one in each) for name in names)
+        lines.append(f"| {line} | {' | '.join(f'{cpu_s:.2f}' for cpu_s in figures)} |")
     return "\n".join(lines)
 
 

@@ -24,11 +24,12 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 Series = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def samples_of(text: str) -> defaultdict[Series, float]:
-    """Every sample of Prometheus text by name and labels."""
+def samples_of(text: str, service: str) -> Mapping[Series, float]:
+    """Every sample of a service's Prometheus text by name and labels, the service among them."""
     samples: defaultdict[Series, float] = defaultdict(float)
     for found in _SAMPLE.finditer(text):
-        labels = tuple(sorted(_LABEL.findall(found["labels"] or "")))
+        pairs = [*_LABEL.findall(found["labels"] or ""), ("service", service)]
+        labels = tuple(sorted(pairs))
         samples[found["name"], labels] += float(found["value"])
     return samples
 
@@ -81,16 +82,17 @@ class Times:
 
 
 def times_in(samples: Mapping[Series, float], metric: str, label: str) -> dict[str, Times]:
-    """The histograms of a metric by the value of a label, over all services."""
+    """The histograms of a metric by the value of a label and the service."""
     bounds: dict[str, defaultdict[float, float]] = {}
     sums: defaultdict[str, float] = defaultdict(float)
     for (name, pairs), value in samples.items():
         labels = dict(pairs)
+        series = f"{labels.get(label, '')} {labels['service']}"
         if name == f"{metric}_bucket":
-            found = bounds.setdefault(labels[label], defaultdict(float))
+            found = bounds.setdefault(series, defaultdict(float))
             found[float(labels["le"])] += value
         elif name == f"{metric}_sum":
-            sums[labels[label]] += value
+            sums[series] += value
     return {
         each: Times(int(found[float("inf")]), sums[each], tuple(sorted(found.items())))
         for each, found in sorted(bounds.items())
@@ -146,7 +148,7 @@ class Gauges:
     async def read(self, session: aiohttp.ClientSession) -> Reading:
         """All of them now; a service's workers count as the service."""
         texts = await asyncio.gather(*(_text(session, port) for port in self._ports.values()))
-        samples = merged(map(samples_of, texts))
+        samples = merged(map(samples_of, texts, self._ports))
         cpu_s: dict[str, float] = {}
         for name, pid in self._processes.items():
             workers = _children_of(pid) if name in self._ports else []
