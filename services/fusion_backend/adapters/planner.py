@@ -80,24 +80,38 @@ class Applications:
         return application
 
 
+_ABOUT_BUNDLES = frozenset(
+    {Reason.ADL_INVALID, Reason.BUNDLE_INVALID, Reason.BUNDLE_TOO_LARGE, Reason.BUNDLE_MISSING}
+)
+
+
 def _application_in(task: PlanTask) -> Application:
     try:
         return read_application(open_bundle(task.bundle_path.read_bytes()))
     except PlanRefused as refusal:
-        source = task.inputs.bundle
-        raise refusal.within(source.field, source.value) from refusal
+        raise _of_bundle(task, refusal) from refusal
 
 
 def run_task(task: PlanTask, applications: Applications) -> PlanResult:
-    """Open, read, plan. Raises PlanRefused."""
-    return plan(
-        request(
-            task.inputs,
-            application=applications.of(task),
-            bundle_digest=task.bundle_digest,
-            previous=task.previous,
-        )
+    """Open, read, plan. Raises PlanRefused; what is wrong with the bundle names the bundle."""
+    asked = request(
+        task.inputs,
+        application=applications.of(task),
+        bundle_digest=task.bundle_digest,
+        previous=task.previous,
     )
+    try:
+        return plan(asked)
+    except PlanRefused as refusal:
+        # Connections are judged when they are followed, long after the bundle was read.
+        if refusal.reason in _ABOUT_BUNDLES:
+            raise _of_bundle(task, refusal) from refusal
+        raise
+
+
+def _of_bundle(task: PlanTask, refusal: PlanRefused) -> PlanRefused:
+    source = task.inputs.bundle
+    return refusal.within(source.field, source.value)
 
 
 class InlinePlanner:

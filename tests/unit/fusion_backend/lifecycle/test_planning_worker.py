@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import orjson
 import pytest
 
 from contracts.bundle_format import pack
+from contracts.reasons import Reason
 from services.chassis.errors import Transient
 from services.fusion_backend.adapters import planning_worker
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
@@ -55,6 +57,22 @@ async def test_a_refusal_comes_back_as_it_was_raised(task: PlanTask) -> None:
             await planner.plan(task)
         assert caught.value.reason is expected.value.reason
         assert caught.value.message == expected.value.message
+
+
+async def test_a_connection_that_leads_nowhere_is_refused_by_the_bundle_that_brought_it(
+    task: PlanTask,
+) -> None:
+    """What is found out only while planning names field and file as well."""
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    text = adl.read_text()
+    wrong = re.sub(r'(<connection [^>]*portIndex=")0(")', r"\g<1>7\2", text)
+    assert wrong != text
+    task.bundle_path.write_bytes(pack(wrong.encode()))
+    with pytest.raises(PlanRefused) as caught:
+        await InlinePlanner().plan(task)
+    assert caught.value.reason is Reason.ADL_INVALID
+    assert (caught.value.field, caught.value.value) == ("spec.bundle.name", "shop.sab")
+    assert caught.value.message.startswith("spec.bundle.name: shop.sab: ")
 
 
 async def test_a_worker_that_died_is_trouble_of_one_task(task: PlanTask) -> None:
