@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test mutants demo bench real-up real-status real-down generate lock clean
+.PHONY: help venv check test mutants demo bench bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--ke
 
 bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100"
 	$(BIN)/python -m loadtest $(ARGS)
+
+bench-real: venv  ## the same on Kafka and a real control plane, with stages, CPU and event hops; ARGS="--json FILE"
+	$(BIN)/python -m loadtest --real $(ARGS)
 
 real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR"
 	@$(BIN)/millrace real up $(ARGS)
