@@ -33,6 +33,9 @@ _TEXT = {"content-type": "text/plain"}
 _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 
 
+_NOTHING_THERE = Answer(404, b"404 page not found\n", _PLAIN)
+
+
 class NoSuchGroup(Exception):
     """A path below a group or version that is not served; the answer is not even a Status."""
 
@@ -72,7 +75,7 @@ class Api:
             check_size(body)
             answer = self._answer(verb, Call(self._type_of(target), target, query, headers, body))
         except NoSuchGroup:
-            answer = Answer(404, b"404 page not found\n", _PLAIN)
+            answer = _NOTHING_THERE
         except ApiError as error:
             answer = refusal(error)
         agent = headers.get("user-agent", "")
@@ -87,7 +90,7 @@ class Api:
         except ApiError as error:
             return refusal(error)
         if found is None or method not in {"GET", "HEAD"}:
-            return refusal(no_such_path())
+            return _NOTHING_THERE if path != "/" else refusal(no_such_path())
         return found
 
     def _type_of(self, target: Target) -> ResourceType:

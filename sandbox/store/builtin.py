@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.store import config_maps, nodes, pods, services
-from sandbox.store.errors import Cause, invalid_value, required
+from sandbox.store.errors import Cause, invalid_value
 from sandbox.store.resources import ResourceType
 from sandbox.store.strategies import Body
 
@@ -34,6 +34,7 @@ class BuiltinStrategy:
             "secrets": _secret_with_defaults,
             "persistentvolumeclaims": _claim_with_defaults,
             "configmaps": config_maps.without_empty,
+            "events": _event_with_defaults,
         }.get(rt.key, _unchanged)
         self._causes: Check = {
             "pods": pods.causes,
@@ -150,10 +151,23 @@ def _lease_causes(obj: Body) -> list[Cause]:
     return found
 
 
+def _event_with_defaults(obj: Body) -> Body:
+    """What Go writes out although nothing was said."""
+    empty: Body = {
+        "source": {},
+        "firstTimestamp": None,
+        "lastTimestamp": None,
+        "eventTime": None,
+        "reportingComponent": "",
+        "reportingInstance": "",
+    }
+    return {**empty, **obj}
+
+
 def _event_causes(obj: Body) -> list[Cause]:
     involved = obj.get("involvedObject")
     if not isinstance(involved, dict):
-        return [required("involvedObject")]
+        involved = {}
     namespace = obj["metadata"]["namespace"]
     named = involved.get("namespace") or "default"
     if named != namespace:

@@ -8,11 +8,12 @@ https://kubernetes.io/docs/concepts/architecture/garbage-collection/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.store.errors import bad_request, conflict, forbidden, invalid, not_supported
+from sandbox.store.errors import Cause, bad_request, conflict, forbidden, invalid, not_supported
 from sandbox.store.resources import ResourceType
+from sandbox.store.schema_causes import go_type
 from sandbox.store.timestamps import rfc3339, unix_seconds
 
 ORPHAN = "orphan"
@@ -39,7 +40,10 @@ class DeleteOptions:
             return cls()
         grace = body.get("gracePeriodSeconds")
         if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-            raise bad_request("gracePeriodSeconds has to be an integer")
+            raise bad_request(
+                f"json: cannot unmarshal {go_type(grace)} into Go struct field "
+                "DeleteOptions.gracePeriodSeconds of type int64"
+            )
         preconditions = body.get("preconditions") or {}
         return cls(
             grace_period_s=grace,
@@ -64,11 +68,20 @@ class _DeleteOptionsName:
 
 def _policy(body: Mapping[str, Any]) -> str | None:
     policy = body.get("propagationPolicy")
+    if policy is not None and body.get("orphanDependents") is not None:
+        text = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be '
+        cause = Cause("propagationPolicy", f"{text}both set")
+        raise invalid(_DeleteOptionsName(), "", [cause])
+    if (dry_run := body.get("dryRun")) not in (None, [], ["All"]):
+        cause = not_supported("dryRun", dry_run, ("All",))
+        raise invalid(_DeleteOptionsName(), "", [cause])
     if policy is None:
         orphan = body.get("orphanDependents")
         return None if orphan is None else ("Orphan" if orphan else "Background")
     if policy not in POLICIES:
-        cause = not_supported("propagationPolicy", policy, ("Foreground", "Background", "Orphan"))
+        cause = not_supported(
+            "propagationPolicy", policy, ("Foreground", "Background", "Orphan", "nil")
+        )
         raise invalid(_DeleteOptionsName(), "", [cause])
     return str(policy)
 
@@ -96,6 +109,11 @@ def decide(
     return Deletion({**current, "metadata": _marked(changed, now)}, gone=False)
 
 
+def _by_kind(rt: ResourceType) -> ResourceType:
+    """Refused preconditions name the kind where everything else names the plural."""
+    return replace(rt, plural=rt.kind)
+
+
 def check_preconditions(
     rt: ResourceType, current: Mapping[str, Any], options: DeleteOptions
 ) -> None:
@@ -105,7 +123,7 @@ def check_preconditions(
             f"the UID in the precondition ({options.uid}) does not match the UID in record "
             f"({meta['uid']}). The object might have been deleted and then recreated"
         )
-        raise conflict(rt, meta["name"], why)
+        raise conflict(_by_kind(rt), meta["name"], why)
     wanted = options.resource_version
     if wanted is not None and wanted != meta["resourceVersion"]:
         why = (
@@ -113,7 +131,7 @@ def check_preconditions(
             f"ResourceVersion in record ({meta['resourceVersion']}). The object might have been "
             "modified"
         )
-        raise conflict(rt, meta["name"], why)
+        raise conflict(_by_kind(rt), meta["name"], why)
 
 
 def leaves_with(obj: Mapping[str, Any], old: Mapping[str, Any]) -> bool:

@@ -218,7 +218,7 @@ def check_version(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
         if rt.key not in _UNCONDITIONAL:
             cause = Cause(
                 "metadata.resourceVersion",
-                "Invalid value: 0x0: must be specified for an update",
+                "Invalid value: 0: must be specified for an update",
             )
             raise invalid(rt, name, [cause], by_resource=True)
     elif not sent.isdecimal():

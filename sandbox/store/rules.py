@@ -200,7 +200,7 @@ def _evaluated(tree: RuleTree, value: Any, old: Any, path: str) -> Iterator[Caus
         for name, function in rule.functions.items():
             context.add_function(name, function)
         if (problem := _problem(rule, context)) is not None:
-            yield _cause(rule, tree.kind, path, problem)
+            yield _cause(rule, value, path, problem)
 
 
 def _problem(rule: Rule, context: Any) -> str | None:
@@ -229,7 +229,7 @@ def _error_text(problem: Exception) -> str:
     return str(problem)
 
 
-def _cause(rule: Rule, kind: str, path: str, problem: str) -> Cause:
+def _cause(rule: Rule, value: Any, path: str, problem: str) -> Cause:
     where = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
     where = where or ROOT
     if rule.reason == "FieldValueForbidden":
@@ -237,5 +237,7 @@ def _cause(rule: Rule, kind: str, path: str, problem: str) -> Cause:
     if rule.reason == "FieldValueRequired":
         return required(where, problem)
     if rule.reason == "FieldValueDuplicate":
-        return duplicate(where, kind)
-    return invalid_value(where, kind or "object", problem)
+        return duplicate(where, value)
+    if isinstance(value, str | int | float | bool):
+        return invalid_value(where, value, problem)
+    return Cause(where, f"Invalid value: {problem}")

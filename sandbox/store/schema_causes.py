@@ -7,8 +7,16 @@ from typing import Any
 
 import jsonschema_rs
 
-from sandbox.store.errors import Cause, invalid_value, not_supported, required, too_long, too_many
-from sandbox.store.errors import type_invalid as _type_invalid
+from sandbox.store.errors import (
+    Cause,
+    invalid_value,
+    not_supported,
+    required,
+    shown,
+    too_long,
+    too_many,
+    type_invalid,
+)
 
 ROOT = "<nil>"  # how Kubernetes prints the path of the object itself
 
@@ -41,10 +49,14 @@ def cause_of(error: jsonschema_rs.ValidationError) -> Cause:
         return too_long(shown_at, int(details["limit"]))
     if kind == "maxItems" and isinstance(value, list):
         return too_many(shown_at, len(value), int(details["limit"]))
+    if kind == "maxProperties" and isinstance(value, dict):
+        return too_many(shown_at, len(value), int(details["limit"]))
     said = _sentence(kind, details, error.message)
     body = f"{path or ROOT} in body {said}"
     if kind in {"anyOf", "oneOf", "not"}:
         body = f'"{path}" {said}'
+    if kind == "format":
+        return type_invalid(shown_at, value, f"{body}: {shown(value)}")
     return invalid_value(shown_at, value, body)
 
 
@@ -53,7 +65,7 @@ def _wrong_type(error: jsonschema_rs.ValidationError, path: str) -> Cause:
     found = json_type(error.instance)
     text = ",".join(wanted) if wanted else str(error.message)
     detail = f'{path or ROOT} in body must be of type {text}: "{found}"'
-    return _type_invalid(path or ROOT, found, detail)
+    return type_invalid(path or ROOT, found, detail)
 
 
 def _names(types: Any) -> list[str]:

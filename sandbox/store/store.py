@@ -204,6 +204,7 @@ class Store:
     ) -> StoredObject:
         """PUT. A uid in the body has to be that of the object (409)."""
         old = self._state.existing(rt, namespace, name)
+        metadata.require_name(body)
         if subresource == "scale":
             scaled = scaling.scaled(old, body, self._state.scale_paths(rt))
             changed = self.replace(rt, namespace, name, scaled, dry_run=dry_run)

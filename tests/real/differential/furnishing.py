@@ -33,7 +33,7 @@ class Arena:
     def __init__(self, real: RealSide) -> None:
         self._run = uuid.uuid4().hex[:6]
         self._numbers = itertools.count(1)
-        self._real = real
+        self.real = real
         self._shared = new_sandbox()
         self._namespaces: list[str] = []
 
@@ -51,16 +51,16 @@ class Arena:
     async def clear(self) -> None:
         """Let go of the namespaces; the cluster ends them in its own time."""
         for namespace in self._namespaces:
-            await self._real.ask("DELETE", f"/api/v1/namespaces/{namespace}", _HEADERS, b"")
+            await self.real.ask("DELETE", f"/api/v1/namespaces/{namespace}", _HEADERS, b"")
 
     async def _on_real(self, exchange: Exchange, namespace: str) -> Outcomes:
         body = {"metadata": {"name": namespace}}
-        await _sent(self._real, "POST", "/api/v1/namespaces", body)
+        await _sent(self.real, "POST", "/api/v1/namespaces", body)
         self._namespaces.append(namespace)
         if _needs_account(exchange):
             path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-            await _until_there(self._real, path)
-        return await play(self._real, exchange, namespace)
+            await _until_there(self.real, path)
+        return await play(self.real, exchange, namespace)
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ of appearance, so that a write that changes nothing shows the same one again. So
 the descriptions of columns (the sandbox has no documentation of fields), and the whole object that
 kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs.
 Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into every
-namespace, and plain bookmarks (their time is up to the server).
+namespace, hashes of discovery (whose order is nobody's business), and plain bookmarks (their time is up to the server).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_DROPPED = frozenset({"managedFields", "remainingItemCount"})
+_DROPPED = frozenset({"managedFields", "remainingItemCount", "storageVersionHash"})
 _OF_THE_CLUSTER = frozenset({"kube-root-ca.crt"})
 _TEXTS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
@@ -60,6 +60,8 @@ class Mask:
                 result[key] = "<masked>"
             elif key == "resourceVersion" and isinstance(item, str) and item:
                 result[key] = "<list>" if of_list else self._version(item)
+            elif key in {"resources", "verbs"} and isinstance(item, list):
+                result[key] = sorted(self.masked(item), key=str)
             elif key == "continue" and item:
                 result[key] = "<token>"
             else:

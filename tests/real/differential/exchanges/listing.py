@@ -329,6 +329,7 @@ EXCHANGES = (
         post("nodes", node("$ns"), compared=False),
         get("nodes", "$ns", accept=TABLE),
         delete("nodes", "$ns", compared=False),
+        masked=("cells", "annotations"),
     ),
     exchange("a Table of the namespace", get("namespaces", "$ns", accept=TABLE)),
     exchange(
