@@ -1,14 +1,129 @@
-"""What must hold after every write, whatever goes wrong."""
+"""What must hold after every write, whatever goes wrong, and when nothing is written any more."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from contracts import labels
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
+from services.fusion_backend.core.recording import parts_of, plan_of
+from services.fusion_backend.core.records import PlanRecord
+from tests.sandboxed import kind_of
 
 OVER = ("Succeeded", "Failed")
+CHILDREN = ("pods", "configmaps", "services", "streamspes", "streamsprs", "streamshostpools")
+Obj = dict[str, Any]
+
+
+class StatusWatch:
+    """Launch counts of PEs and plan generations of Jobs never fall, for as long as a uid lives."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._highest: dict[tuple[str, str], int] = {}
+
+    def check(self) -> None:
+        """Raise AssertionError where a number is lower than it was."""
+        for plural, field in (("streamspes", "launchCount"), ("streamsjobs", "generation")):
+            for item in self._store.list(kind_of(self._store, plural), None).items:
+                number = (item.get("status") or {}).get(field)
+                if number is None:
+                    continue
+                key = (item["metadata"]["uid"], field)
+                known = self._highest.get(key, -1)
+                named = f"{plural} {item['metadata']['name']}"
+                assert number >= known, f"{field} of {named} fell from {known} to {number}"
+                self._highest[key] = number
+
+
+class PlansWatch:
+    """What plan records say, over all generations of a Job: no number is given twice."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._read: set[str] = set()
+        self._operators: dict[tuple[str, int], tuple[Any, ...]] = {}
+        self._pes: dict[str, set[int]] = {}
+        self._high: dict[str, int] = defaultdict(lambda: -1)
+        self._generation: dict[str, int] = {}
+
+    def check(self) -> None:
+        """Read the plan records that are new."""
+        config_maps = kind_of(self._store, "configmaps")
+        for head in self._store.list(config_maps, None, labels=labels.PLAN).items:
+            meta = head["metadata"]
+            if meta["uid"] in self._read or "data" not in head:
+                continue
+            parts = [
+                dict(self._store.get(config_maps, meta["namespace"], name))
+                for name in parts_of(dict(head))
+            ]
+            self._read.add(meta["uid"])
+            self.note(meta["labels"][labels.JOB_UID], plan_of(dict(head), parts).record)
+
+    def note(self, job_uid: str, record: PlanRecord) -> None:
+        """Raise AssertionError where a newer plan gives a number that stood for another thing."""
+        if record.generation <= self._generation.get(job_uid, -1):
+            return
+        self._generation[job_uid] = record.generation
+        for operator in record.operators:
+            meaning = (record.bundle_digest, *operator.key)
+            known = self._operators.setdefault((job_uid, operator.operator), meaning)
+            assert known == meaning, f"operator {operator.operator} was {known}, is {meaning}"
+        pes = {pe.id for pe in record.pes}
+        reused = {pe for pe in pes - self._pes.get(job_uid, set()) if pe <= self._high[job_uid]}
+        assert not reused, f"PEs {reused} of generation {record.generation} had been given before"
+        self._pes[job_uid] = pes
+        self._high[job_uid] = max(pes | {self._high[job_uid]})
+
+
+def leftovers(store: Store) -> list[str]:
+    """Children of Jobs that do not exist. An orphaning deletion leaves them without an owner."""
+    jobs = {
+        item["metadata"]["uid"] for item in store.list(kind_of(store, "streamsjobs"), None).items
+    }
+    found: list[str] = []
+    for plural in CHILDREN:
+        for item in store.list(kind_of(store, plural), None).items:
+            meta = item["metadata"]
+            uid = (meta.get("labels") or {}).get(labels.JOB_UID)
+            if uid and uid not in jobs and _is_owned(store, item):
+                found.append(f"{plural} {meta['name']}")
+    return found
+
+
+def _is_owned(store: Store, item: Obj) -> bool:
+    """Whether the object has an owner, and that is none that an orphaning deletion left."""
+    owners = item["metadata"].get("ownerReferences") or ()
+    pes = {pe["metadata"]["uid"]: pe for pe in store.list(kind_of(store, "streamspes"), None).items}
+    return any(
+        owner["uid"] not in pes or bool(pes[owner["uid"]]["metadata"].get("ownerReferences"))
+        for owner in owners
+    )
+
+
+def podless(store: Store) -> list[str]:
+    """PEs of Submitted jobs that are meant to run and have not exactly one live pod."""
+    pods: dict[str, int] = defaultdict(int)
+    for pod in store.list(POD, None).items:
+        owners = pod["metadata"].get("ownerReferences") or ()
+        is_live = (pod.get("status") or {}).get("phase") not in OVER
+        if owners and is_live and not pod["metadata"].get("deletionTimestamp"):
+            pods[owners[0]["uid"]] += 1
+    submitted = {
+        item["metadata"]["uid"]
+        for item in store.list(kind_of(store, "streamsjobs"), None).items
+        if (item.get("status") or {}).get("phase") == "Submitted"
+    }
+    return [
+        f"{pe['metadata']['name']} has {pods[pe['metadata']['uid']]} live pods"
+        for pe in store.list(kind_of(store, "streamspes"), None).items
+        if (pe["metadata"].get("labels") or {}).get(labels.JOB_UID) in submitted
+        and (pe.get("status") or {}).get("phase") in ("Waiting", "Starting", "Running")
+        and pods[pe["metadata"]["uid"]] != 1
+    ]
 
 
 class LaunchesWatch:

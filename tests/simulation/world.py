@@ -29,7 +29,7 @@ from services.chassis.memory_log import MemoryLog
 from services.chassis.permissions import Permission
 from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
-from tests.simulation.invariants import LaunchesWatch
+from tests.simulation.invariants import LaunchesWatch, PlansWatch, StatusWatch, leftovers, podless
 from tests.simulation.mains import MAINS
 from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
@@ -99,7 +99,7 @@ class World:
         self.log = MemoryLog(now=self.clock.now)
         self.bundles = self.folder / "bundles"
         self.bundles.mkdir(exist_ok=True)
-        self.launches = LaunchesWatch(self.store)
+        self.watches = (LaunchesWatch(self.store), StatusWatch(self.store), PlansWatch(self.store))
         self.failures: list[BaseException] = []
         self._running: dict[str, _Running] = {}
 
@@ -161,7 +161,8 @@ class World:
     def check_invariants(self) -> None:
         """Note what is broken: the service under test would only retry an exception."""
         try:
-            self.launches.check()
+            for watch in self.watches:
+                watch.check()
         except AssertionError as broken:
             self.failures.append(broken)
 
@@ -265,13 +266,21 @@ class World:
         """Append records of the past as they were."""
         await self.log.produce([NewRecord(r.partition, r.key, r.value, r.headers) for r in records])
 
-    async def settle(self, quiet_s: float = 30.0) -> None:
-        """Let time pass until no service has written for a while."""
+    async def settle(self, quiet_s: float = 30.0, wait_s: float = SETTLED_S) -> None:
+        """Let time pass until no service has written for a while; what must hold then is checked.
+
+        Fails where it does not come to that within `wait_s`.
+        """
+        end = self.clock.now() + wait_s
         while not self.failures:
             before = len(self.writes())
             await asyncio.sleep(quiet_s)
             if len(self.writes()) == before:
-                return
+                break
+            last = self.writes()[-3:]
+            assert self.clock.now() < end, f"still written after {wait_s:g} s: {last}"
+        assert not (left := leftovers(self.store)), f"children of Jobs that are gone: {left}"
+        assert not (wrong := podless(self.store)), f"not one live pod a PE: {wrong}"
 
 
 async def _as_coroutine(work: Awaitable[None]) -> None:
