@@ -145,27 +145,30 @@ def _render(situation: Situation) -> Effects:
 
 def _write_children(situation: Situation) -> Effects:
     found = situation.difference
-    return (*found.creates, *found.patches, *_troubled_widths(situation))
+    return (*found.creates, *found.patches, *_tell_and_ask_widths(situation))
 
 
-def _troubled_widths(situation: Situation) -> Effects:
-    """The planner failed on these widths for reasons of its own: it is asked beside the work."""
+def _tell_and_ask_widths(situation: Situation) -> Effects:
+    """Beside other work: say the widths that are due, and plan those that wait for an answer.
+
+    The planner may have failed on these for reasons of its own, which must not stop repairs.
+    """
     asked = situation.widths.asked
     said = situation.unsaid
     return (*said, Plan(situation.job.uid, asked)) if asked is not None else said
 
 
 def _wait(situation: Situation) -> Effects:
-    return _troubled_widths(situation)
+    return _tell_and_ask_widths(situation)
 
 
 def _clean_up(situation: Situation) -> Effects:
-    return (*situation.leftovers, *_troubled_widths(situation))
+    return (*situation.leftovers, *_tell_and_ask_widths(situation))
 
 
 def _mark_submitted(situation: Situation) -> Effects:
     change = wording.submitted(situation)
-    return (_status(situation, change), *_troubled_widths(situation))
+    return (_status(situation, change), *_tell_and_ask_widths(situation))
 
 
 def _mark_completed(situation: Situation) -> Effects:
@@ -177,7 +180,7 @@ def _say_edited(situation: Situation) -> Effects:
 
 
 def _say_health(situation: Situation) -> Effects:
-    return (_status(situation, wording.health_seen(situation)), *_troubled_widths(situation))
+    return (_status(situation, wording.health_seen(situation)), *_tell_and_ask_widths(situation))
 
 
 def _delete_children(situation: Situation) -> Effects:
@@ -198,7 +201,7 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.WRITE_CHILDREN: _write_children,
     Action.WAIT: _wait,
     Action.CLEAN_UP: _clean_up,
-    Action.SAY_WIDTHS: _troubled_widths,
+    Action.SAY_WIDTHS: _tell_and_ask_widths,
     Action.MARK_SUBMITTED: _mark_submitted,
     Action.MARK_COMPLETED: _mark_completed,
     Action.SAY_EDITED: _say_edited,
