@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test mutants demo bench bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-real mutants demo bench bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ check: venv  ## lint, format, types, import rules
 
 test: venv  ## every test that needs nothing but Python (and the real bundles, where they are)
 	$(BIN)/pytest $(ARGS)
+
+test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
+	$(BIN)/python -m tests.real $(ARGS)
 
 mutants: venv  ## plant known faults one by one; the tests must catch each
 	$(BIN)/python -m tests.mutants

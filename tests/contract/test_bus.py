@@ -275,7 +275,7 @@ class TestSqliteLog(BusContract):
         return bus.empty
 
 
-@pytest.mark.skipif(not SERVERS, reason="MILLRACE_BOOTSTRAP_SERVERS names no Kafka")
+@pytest.mark.real
 class TestKafkaLog(BusContract):
     """The log on Kafka; another process is another connection to the same brokers."""
 

@@ -23,8 +23,6 @@ from services.chassis.kafka_log import KafkaLog
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 WEEK_MS = str(7 * 24 * 3600 * 1000)
 
-on_kafka = pytest.mark.skipif(not SERVERS, reason="MILLRACE_BOOTSTRAP_SERVERS names no Kafka")
-
 
 @pytest.fixture
 def prefix() -> str:
@@ -63,7 +61,7 @@ def said(console: Console) -> str:
     return console.file.getvalue()
 
 
-@on_kafka
+@pytest.mark.real
 async def test_what_was_applied_is_what_services_and_check_ask_for(
     log: KafkaLog, prefix: str, console: Console
 ) -> None:
@@ -76,7 +74,7 @@ async def test_what_was_applied_is_what_services_and_check_ask_for(
     assert said(console).count("as it should be") == 2 * len(CATALOGUE)
 
 
-@on_kafka
+@pytest.mark.real
 async def test_a_service_that_finds_no_topic_says_which_and_what_makes_it(
     log: KafkaLog, prefix: str
 ) -> None:
@@ -84,7 +82,7 @@ async def test_a_service_that_finds_no_topic_says_which_and_what_makes_it(
         await log.ensure_topics(wanted(prefix))
 
 
-@on_kafka
+@pytest.mark.real
 async def test_another_number_of_partitions_is_refused_by_services_check_and_apply(
     log: KafkaLog, prefix: str, console: Console, admin: AIOKafkaAdminClient
 ) -> None:
@@ -97,7 +95,7 @@ async def test_another_number_of_partitions_is_refused_by_services_check_and_app
             await command(TopicsWish(SERVERS, prefix), console)
 
 
-@on_kafka
+@pytest.mark.real
 async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_stay(
     log: KafkaLog, prefix: str, console: Console, admin: AIOKafkaAdminClient
 ) -> None:
@@ -115,7 +113,7 @@ async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_sta
     assert (settings["retention.ms"], settings["segment.ms"]) == (WEEK_MS, "7654321")
 
 
-@on_kafka
+@pytest.mark.real
 async def test_more_replicas_than_brokers_are_refused_in_a_sentence(
     prefix: str, console: Console, admin: AIOKafkaAdminClient
 ) -> None:

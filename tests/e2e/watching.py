@@ -18,13 +18,13 @@ WAIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A running `millrace up`."""
+    """A running `millrace up`; `prefix` is that of its topics."""
 
-    server: str
     kubeconfig: Path
     bundles: Path
     state: Path
     process: subprocess.Popen[bytes]
+    prefix: str
 
 
 class JobObjects:
