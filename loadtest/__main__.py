@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -68,9 +69,13 @@ async def _run(ground: Ground, profile: Profile, number: int) -> list[Row]:
     return [*rows, Row(DELETE, profile, deleted_s, gone_s)]
 
 
+Keep = Callable[[list[Row], Hops | None], None]
+
+
 async def _bench(
-    ground: Ground, profiles: list[Profile], runs: int
+    ground: Ground, profiles: list[Profile], runs: int, keep: Keep
 ) -> tuple[list[Row], Hops | None]:
+    """Measure; what there is so far is kept after each run, so that an end loses one run only."""
     hops = None
     if ground.bootstrap_servers is not None:
         _say("event hops")
@@ -80,20 +85,20 @@ async def _bench(
         for number in range(runs):
             _say(f"{profile.pes} PEs, run {number + 1} of {runs}")
             rows += await _run(ground, profile, number)
+            keep(rows, hops)
     return rows, hops
 
 
 async def _measured(
-    sizes: list[int], runs: int, *, real: bool, pair: Path | None, doubles: bool
+    profiles: list[Profile], runs: int, keep: Keep, *, real: bool, pair: Path | None
 ) -> tuple[list[Row], Hops | None]:
     application, bundle = _application()
-    profiles = [Profile(size, application, doubles=doubles and size > 1) for size in sizes]
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         state = Path(folder)
         opened = pair_ground(state, pair, _say) if real else sandbox_ground(state, _say)
         async with opened as ground:
             _put_bundle(ground.bundles, application, bundle)
-            return await _bench(ground, profiles, runs)
+            return await _bench(ground, profiles, runs, keep)
 
 
 def main(
@@ -104,14 +109,22 @@ def main(
     real: Annotated[bool, typer.Option("--real", help="On the real pair.")] = False,
     state: Annotated[Path | None, typer.Option(help="Folder of the real pair.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write every run there as JSON.")] = None,
-    double: Annotated[bool, typer.Option("--double", help="Resize to the double as well.")] = False,
+    double: Annotated[
+        bool | None, typer.Option(help="Resize to the double as well; usual on the real pair.")
+    ] = None,
 ) -> None:
     """Measure submit, resize (until all pods are created) and delete against the floor."""
     usual = REAL_SIZES if real else DEFAULT_SIZES
     chosen = [int(size) for size in sizes.split(",")] if sizes else list(usual)
-    rows, hops = asyncio.run(_measured(chosen, runs, real=real, pair=state, doubles=double or real))
-    if json is not None:
-        json.write_bytes(orjson.dumps(to_json(rows, hops), option=orjson.OPT_INDENT_2))
+    doubles = real if double is None else double
+    application, _ = _application()
+    profiles = [Profile(size, application, doubles=doubles and size > 1) for size in chosen]
+
+    def keep(rows: list[Row], hops: Hops | None) -> None:
+        if json is not None:
+            json.write_bytes(orjson.dumps(to_json(rows, hops), option=orjson.OPT_INDENT_2))
+
+    rows, hops = asyncio.run(_measured(profiles, runs, keep, real=real, pair=state))
     print(render(rows, hops))
     for row in miscounted(rows):
         _say(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
