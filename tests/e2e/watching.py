@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower, Refused
 
 Obj = dict[str, Any]
 WAIT_S = 60.0
+RETRY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,15 @@ class System:
     state: Path
     process: subprocess.Popen[bytes]
     prefix: str
+
+
+async def followed_patiently(follower: Follower) -> None:
+    """Follow for ever, and again after an API server was away."""
+    while True:
+        try:
+            await follower.run()
+        except (aiohttp.ClientError, Refused):
+            await asyncio.sleep(RETRY_S)
 
 
 class JobObjects:
@@ -104,7 +116,7 @@ class JobObjects:
     async def followed(self) -> AsyncIterator[JobObjects]:
         """Follow until the block ends."""
         followers = [self._jobs, *self._of.values()]
-        tasks = [asyncio.create_task(follower.run()) for follower in followers]
+        tasks = [asyncio.create_task(followed_patiently(each)) for each in followers]
         try:
             yield self
         finally:
