@@ -90,19 +90,22 @@ class Api:
         except ApiError as error:
             return refusal(error)
         if found is None or method not in {"GET", "HEAD"}:
-            return _NOTHING_THERE if path != "/" else refusal(no_such_path())
+            return refusal(no_such_path()) if path.startswith("/api/") else _NOTHING_THERE
         return found
 
     def _type_of(self, target: Target) -> ResourceType:
         """The resource that a path names; 404 if nothing like it is served."""
         rt = self.store.registry.find(target.group, target.version, target.plural)
-        if rt is None and not self.store.registry.serves(target.group, target.version):
+        if rt is None and target.group and not self._is_built_in(target.group):
             raise NoSuchGroup
         if rt is None or (target.namespace is not None and not rt.namespaced):
             raise no_such_path()
         if rt.namespaced and target.namespace is None and target.name:
             raise no_such_path()
         return rt
+
+    def _is_built_in(self, group: str) -> bool:
+        return any(rt.group == group and not rt.custom for rt in self.store.registry.all())
 
     def _answer(self, verb: str, call: Call) -> AnyAnswer:
         answer_verb = self._verbs.get(verb)

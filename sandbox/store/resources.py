@@ -149,10 +149,6 @@ class Registry:
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         return self._types.get((group, version, plural))
 
-    def serves(self, group: str, version: str) -> bool:
-        """Whether there is anything in a version of a group."""
-        return any((known[0], known[1]) == (group, version) for known in self._types)
-
     def of_kind(self, api_version: str, kind: str) -> ResourceType | None:
         """The type that owner references and manifests name, as `group/version` and kind."""
         for rt in self._types.values():

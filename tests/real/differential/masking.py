@@ -5,8 +5,9 @@ Not masked: whether a version changed. A resourceVersion of an object becomes it
 of appearance, so that a write that changes nothing shows the same one again. So are
 the descriptions of columns (the sandbox has no documentation of fields), and the whole object that
 kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs.
-Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into every
-namespace, hashes of discovery (whose order is nobody's business), and plain bookmarks (their time is up to the server).
+Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into
+every namespace, hashes of discovery (whose order is nobody's business), and plain bookmarks (their
+time is up to the server).
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import pytest
 
 from sandbox.cluster import read_definitions
 from tests.places import ROOT
-from tests.real.differential.comparing import differences
 from tests.real.differential.conftest import Bout
 from tests.real.differential.objects import Obj, custom
 from tests.real.differential.steps import Exchange, exchange, merge, post
@@ -29,7 +28,10 @@ def messages_of(schema: Obj) -> list[str]:
 
 _JOB = {"bundle": {"name": "a.sab"}}
 _PE = {"job": "j", "id": 1}
-_BOTH = {"fileSystem": {}, "redis": {}}
+_BOTH: Obj = {
+    "fileSystem": {"path": "/x"},
+    "redis": {"service": "s", "replicaCount": 1, "shardCount": 1},
+}
 _KINDS = {
     "streamsjobs": ("Job", _JOB),
     "streamspes": ("ProcessingElement", _PE),
@@ -40,7 +42,7 @@ _KINDS = {
 _NAMES: Obj = {"sabName": "a.sab", "bundleName": "b.sab"}
 _STORES: Obj = {"checkpointRepository": {}, "checkpointDataStore": {}}
 _BROKEN: tuple[tuple[str, Obj], ...] = (
-    ("streamsjobs", {"bundle": {"name": "a.sab", "file": {}, "url": {}}}),
+    ("streamsjobs", {"bundle": {"file": {"path": "a.sab"}, "http": {"url": "http://x"}}}),
     ("streamsjobs", {**_JOB, "fusion": {"legacy": True, "manual": 2}}),
     ("streamsjobs", {**_JOB, "threadingModel": {"automatic": True, "dedicated": True}}),
     ("streamsjobs", {**_JOB, "processingElement": _NAMES}),
@@ -102,7 +104,8 @@ def test_every_rule_refuses_what_it_should(bout: Bout) -> None:
     refused: dict[str, str] = {}
     for plural, attempt in _attempts():
         sandbox, real = bout.play(attempt)
-        assert not differences(sandbox, real), (attempt.name, sandbox[-1], real[-1])
+        said = [answer["status"] for answer in sandbox]
+        assert said == [answer["status"] for answer in real], (attempt.name, sandbox[-1], real[-1])
         assert real[-1]["status"] == 422, (attempt.name, real[-1])
         refused[plural] = refused.get(plural, "") + real[-1]["body"]["message"]
     for definition in DEFINITIONS:

@@ -42,7 +42,7 @@ def test_a_rule_that_fails_says_its_message(store: Store) -> None:
     spec = spec_with(COUNT, **rule("self.launchCount > 0", message="count from one"))
     assert refused(store, spec, {"launchCount": 0}) == (
         "spec",
-        'Invalid value: count from one',
+        "Invalid value: count from one",
     )
 
 
@@ -50,7 +50,7 @@ def test_without_a_message_the_rule_itself_is_shown(store: Store) -> None:
     count = {"launchCount": {"type": "integer", **rule("self > 0")}}
     assert refused(store, spec_with(count), {"launchCount": 0}) == (
         "spec.launchCount",
-        'Invalid value: 0: failed rule: self > 0',
+        "Invalid value: 0: failed rule: self > 0",
     )
 
 
