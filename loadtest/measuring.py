@@ -21,6 +21,8 @@ from loadtest.profiles import Profile
 from loadtest.scraping import Gauges, Reading
 
 SETTLE_S = 1.0
+AGREE_ATTEMPTS_MAX = 20
+AGREE_PAUSE_S = 0.1
 
 
 class TookTooLong(Exception):
@@ -128,16 +130,32 @@ class Bench:
         await begin()
         await observer.until(what, lambda: observer.is_planned(generation))
         took = (await self.gauges.read(self.api.session)).since(reading)
-        counted_now = await self._server_writes()
+        server_writes = await self._server_writes_of(took, reading, counted)
         after = observer.contents()
         return Measured(
             pods_created_s=max(observer.pods.came_s.values()) - start,
             writes=took.writes,
             added=len(after.keys() - before.keys()),
             changed=sum(after[pe] != content for pe, content in before.items() if pe in after),
-            server_writes=counted_now - counted if self.server_counts else None,
+            server_writes=server_writes,
             took=took,
         )
+
+    async def _server_writes_of(self, took: Reading, before: Reading, counted: int) -> int | None:
+        """The server's count of the writes in `took`.
+
+        A write is counted there before it is counted by whoever waits for its answer, and writes go
+        on: so both are read until they agree, and what came after `took` is taken off again.
+        """
+        if not self.server_counts:
+            return None
+        for _ in range(AGREE_ATTEMPTS_MAX):
+            by_server = await self._server_writes() - counted
+            by_us = (await self.gauges.read(self.api.session)).since(before).writes
+            if by_server == by_us:
+                break
+            await asyncio.sleep(AGREE_PAUSE_S)
+        return by_server - (by_us - took.writes)
 
     async def _server_writes(self) -> int:
         return await self.api.writes() if self.server_counts else 0
