@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
 from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
-from tests.simulation.world import World, simulate
+from tests.simulation.world import Request, World, simulate
 
 
 def test_a_pod_that_somebody_deleted_for_good_does_not_hold_up_a_resize(tmp_path: Path) -> None:
@@ -65,11 +66,20 @@ def test_a_pod_deleted_by_force_before_any_status_says_so_is_not_launched_again(
     """Its launch has been: the PE is Stopped, and a person may ask for the next launch."""
 
     async def test(world: World) -> None:
+        deleted: list[str] = []
+
+        def before_the_first_status(request: Request) -> Fault | None:
+            if deleted or "streamspes/j-1/status" not in request.path:
+                return None
+            deleted.append(world.live_pods("j")["j-1"]["metadata"]["name"])
+            delete_by_force(world, deleted[0])
+            return Fault(lost=When.BEFORE)
+
+        world.faults = before_the_first_status
         world.start()
         submit_example(world, "j", width=2)
-        await world.until("a pod", lambda: "j-1" in world.live_pods("j"))
-        delete_by_force(world, world.live_pods("j")["j-1"]["metadata"]["name"])
         await world.until("phase Submitted", lambda: world.phase("j") == "Submitted")
+        assert deleted
         await world.settle()
         status = world.objects("streamspes", "j")["j-1"]["status"]
         assert (status["phase"], status["launchCount"]) == ("Stopped", 1)

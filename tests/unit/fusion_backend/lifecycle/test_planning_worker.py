@@ -144,6 +144,7 @@ async def test_slow_tasks_never_have_all_workers(
     async with WorkerPlanner(workers=2) as planner:
         planner._slow.update(dict.fromkeys(each.inputs.digest for each in large))
         waiting = [asyncio.create_task(planner.plan(each)) for each in large]
+        await asyncio.sleep(0)  # all of them have asked for a worker
         async with asyncio.timeout(60):
             assert (await planner.plan(task)).record.job_name == "shop"
         ends.set()
