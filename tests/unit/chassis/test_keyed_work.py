@@ -11,7 +11,7 @@ import pytest
 
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import LoopClock
-from services.chassis.keyed_work import WAKE_DELAY_MAX_S, KeyedWork
+from services.chassis.keyed_work import KeyedWork
 from tests.virtual_time import virtually
 
 
@@ -209,5 +209,5 @@ async def test_a_wall_clock_that_steps_back_for_a_moment_costs_a_minute_at_most(
         work.mark("a")
         await asyncio.sleep(1)
         clock.skew_s = 0.0
-        await asyncio.sleep(WAKE_DELAY_MAX_S)
+        await asyncio.sleep(60)
         assert len(ran) == 2
