@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 PAIR_SETTINGS = ("MILLRACE_KUBECONFIG", "MILLRACE_BOOTSTRAP_SERVERS")
 
@@ -17,6 +19,13 @@ def pytest_configure() -> None:
     warnings are errors.
     """
     asyncio.set_event_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _logging_ends_with_the_test() -> Iterator[None]:
+    """A test that sets up logging writes to a stream that is closed when it ends."""
+    yield
+    structlog.reset_defaults()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

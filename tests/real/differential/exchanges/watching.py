@@ -78,7 +78,7 @@ EXCHANGES = (
         "two objects in order", _make("b"), _make("a"), _relabel("b", x="1"), _relabel("a", x="1")
     ),
     _after(
-        "deletecollection",
+        "deletecollection, watched",
         _make("a", g="1"),
         _make("b", g="1"),
         _make("c"),
