@@ -97,14 +97,14 @@ def to_json(rows: Sequence[Row], hops: Hops | None) -> dict[str, Any]:
 
 
 def render(rows: Iterable[Row], hops: Hops | None = None) -> str:
-    """Tables in Markdown; medians over the runs."""
+    """Tables in Markdown; medians over the runs. Stages are shown where hops were measured, too."""
     grouped: dict[tuple[int, str], list[Row]] = {}
     for row in rows:
         grouped.setdefault((row.profile.pes, row.step), []).append(row)
     is_real = hops is not None
-    parts = [_steps_table(grouped, beaten=is_real), _cpu_table(grouped), _stages_table(grouped)]
+    parts = [_steps_table(grouped, beaten=is_real), _cpu_table(grouped)]
     if hops is not None:
-        parts.append(_hops_table(hops))
+        parts += [_stages_table(grouped), _hops_table(hops)]
     return "\n\n".join(parts)
 
 
