@@ -53,6 +53,21 @@ class Entry:
         return (self.kind, self.namespace, self.name)
 
 
+def is_deleting(entry: Entry) -> bool:
+    """Whether the object has a deletion timestamp."""
+    return entry.data["metadata"]["deletionTimestamp"] is not None
+
+
+def label(entry: Entry, key: str) -> str:
+    """A label of the object, or nothing."""
+    return str(entry.data["metadata"]["labels"].get(key, ""))
+
+
+def annotation(entry: Entry, key: str) -> str:
+    """An annotation of the object, or nothing."""
+    return str(entry.data["metadata"]["annotations"].get(key, ""))
+
+
 Index = Callable[[Entry], Iterable[Hashable]]
 """The values under which an entry is found in one secondary index."""
 

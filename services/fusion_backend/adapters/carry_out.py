@@ -12,7 +12,7 @@ from typing import Any
 from contracts import labels
 from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded
 from services.chassis.resources import resource_of
-from services.chassis.table import Entry
+from services.chassis.table import Entry, is_deleting
 from services.chassis.wiring import Wiring
 from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers
@@ -37,7 +37,7 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
 )
 from services.fusion_backend.core.rendering import body_of, patch_of
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot, is_deleting
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.transitions import Phase
 
 JOB = "Job"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from contracts import labels
-from services.chassis.table import Entry
+from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.effects import DeleteChild, DeleteChildren, Effect
-from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, is_deleting
+from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot
 
 
 def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:

@@ -13,18 +13,11 @@ from dataclasses import dataclass
 
 from contracts import labels
 from contracts.resources.processing_element import PePhase
-from services.chassis.table import Entry
+from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import input_ports
 from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.records import PeRecord, PlanRecord
-from services.fusion_backend.core.snapshot import (
-    CHILD_KINDS,
-    KnownPlan,
-    Snapshot,
-    annotation,
-    is_deleting,
-    stamp_of,
-)
+from services.fusion_backend.core.snapshot import CHILD_KINDS, KnownPlan, Snapshot, stamp_of
 
 PLANS_KEPT = 2
 _ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})

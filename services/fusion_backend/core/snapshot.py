@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from contracts import labels
-from services.chassis.table import Entry
+from services.chassis.table import Entry, label
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.records import PeRecord, PlanRecord
@@ -140,18 +140,8 @@ class Snapshot:
 
 def stamp_of(entry: Entry) -> int:
     """The generation that last wrote an object; -1 where its label says nothing."""
-    text = str(entry.data["metadata"]["labels"].get(labels.GENERATION, ""))
+    text = label(entry, labels.GENERATION)
     return int(text) if text.isdecimal() else -1
-
-
-def is_deleting(entry: Entry) -> bool:
-    """Whether the object has a deletion timestamp."""
-    return entry.data["metadata"]["deletionTimestamp"] is not None
-
-
-def annotation(entry: Entry, key: str) -> str:
-    """An annotation of the object, or nothing."""
-    return str(entry.data["metadata"]["annotations"].get(key, ""))
 
 
 def plan_number(name: str, job: str) -> int | None:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from contracts import labels
 from contracts.reasons import Reason
-from services.chassis.table import Entry
+from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.accepting import sentence
 from services.fusion_backend.core.effects import SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, resized
 from services.fusion_backend.core.records import RegionRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.snapshot import KnownPlan, Outcome, Snapshot, is_deleting
+from services.fusion_backend.core.snapshot import KnownPlan, Outcome, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from contracts import labels
 from services.chassis.errors import Conflict, NotFound, Rejected, Superseded
 from services.chassis.resources import resource_of
-from services.chassis.table import Entry, Table
+from services.chassis.table import Entry, Table, is_deleting
 from services.chassis.writing import Outcome, Writer
 from services.pod_state_machine.adapters.intake import JOB, PE, POD
 from services.pod_state_machine.adapters.launches import Launches
@@ -143,7 +143,7 @@ class CarryOut:
 
 
 def _lives(job: Entry, uid: str) -> bool:
-    return job.uid == uid and job.data["metadata"]["deletionTimestamp"] is None
+    return job.uid == uid and not is_deleting(job)
 
 
 _FIELDS = {

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from contracts import labels
-from services.chassis.table import Entry, Index, TableReading
+from services.chassis.table import Entry, Index, TableReading, is_deleting, label
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import (
     controller,
-    is_deleting,
     is_orphaning,
     job_of,
     job_view,
-    label,
     pe_of,
     pod_of,
 )

@@ -12,7 +12,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
-from services.chassis.table import Entry
+from services.chassis.table import Entry, is_deleting, label
 from services.pod_state_machine.core.snapshot import Job, Pe, PeStatus, Pod, RestartPolicies
 
 Data = Mapping[str, Any]
@@ -26,16 +26,6 @@ def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
         if owner["controller"] and owner["kind"] == kind:
             return str(owner["name"]), str(owner["uid"])
     return None
-
-
-def label(entry: Entry, key: str) -> str:
-    """A label's value; empty where there is none."""
-    return str(entry.data["metadata"]["labels"].get(key, ""))
-
-
-def is_deleting(entry: Entry) -> bool:
-    """Whether the object has a deletion timestamp."""
-    return entry.data["metadata"]["deletionTimestamp"] is not None
 
 
 def is_orphaning(entry: Entry) -> bool:
