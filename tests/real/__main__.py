@@ -1,7 +1,8 @@
 """`make test-real`: a pair of its own is brought up, the tests marked `real` run on it, it ends.
 
 They run in rounds, one pytest each: two systems on one cluster would act on the same objects, and
-what hurts the pair comes last. Words on the command line go to every round (`-k`, `-x`, …). With
+what hurts the pair comes last. Words on the command line go to every round (`-k`, `-x`, …); a
+round in which they select nothing is left out, and one of them has to select something. With
 MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS that cluster and those brokers are used, and the
 faults, which stop parts of a pair, are left out.
 """
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cli.failing import Failure
@@ -33,22 +35,49 @@ ROUNDS: tuple[tuple[str, ...], ...] = (
     (FAULTS, "-rP"),
 )
 NOTHING_SELECTED = 5
+FAILED = 1
 TIMEOUT_S = 300
 
 
+@dataclass(frozen=True, slots=True)
+class RoundEnd:
+    """How a round of tests ended: pytest's exit code, and the seconds that it took."""
+
+    folder: str
+    code: int
+    took_s: float
+
+    @property
+    def sentence(self) -> str:
+        """What people read of it."""
+        words = {0: "green", NOTHING_SELECTED: "nothing selected"}
+        outcome = words.get(self.code, f"failed (exit code {self.code})")
+        return f"{self.folder:<16} {self.took_s:6.0f} s  {outcome}"
+
+
+def exit_code_of(ends: Sequence[RoundEnd], *, selecting: bool) -> int:
+    """0 where every round was green; `selecting`: whether words chose among the tests."""
+    if all(end.code == NOTHING_SELECTED for end in ends):
+        return NOTHING_SELECTED
+    passing = {0, NOTHING_SELECTED} if selecting else {0}
+    return 0 if all(end.code in passing for end in ends) else FAILED
+
+
 async def run_rounds(words: Sequence[str]) -> int:
-    """The exit code: 0 where every round was green."""
+    """Bring the pair up, run every round on it; the exit code of all."""
     with (
         tempfile.TemporaryDirectory(prefix="millrace-test-real-") as folder,
         Progress() as progress,
     ):
         options = PairOptions(Path(folder) / "pair")
         async with running_pair(options, progress) as pair:
-            codes = [await _run_round(pair, round_, words) for round_ in ROUNDS]
-    return int(any(codes))
+            ends = [await _run_round(pair, round_, words) for round_ in ROUNDS]
+    for end in ends:
+        sys.stderr.write(f"{end.sentence}\n")
+    return exit_code_of(ends, selecting=bool(words))
 
 
-async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) -> int:
+async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) -> RoundEnd:
     environment = dict(os.environ) | {
         KUBECONFIG_SETTING: str(pair.kubeconfig),
         BROKERS_SETTING: pair.bootstrap_servers,
@@ -66,9 +95,7 @@ async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) ->
         process.terminate()
         await process.wait()
         raise
-    took_s = time.monotonic() - began_s
-    sys.stderr.write(f"{round_[0]}: exit code {code} after {took_s:.0f} s\n")
-    return 0 if words and code == NOTHING_SELECTED else code
+    return RoundEnd(round_[0], code, time.monotonic() - began_s)
 
 
 def main() -> int:
