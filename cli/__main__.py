@@ -15,6 +15,7 @@ from rich.console import Console
 from cli import jobs
 from cli.bundling import pack_folder
 from cli.connecting import Cluster, connected
+from cli.controlling import ask
 from cli.demo import demonstrate
 from cli.failing import Failure
 from cli.following import following
@@ -37,6 +38,8 @@ app.add_typer(bundle_app, name="bundle")
 app.add_typer(real_app, name="real")
 topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_args_is_help=True)
 app.add_typer(topics_app, name="topics")
+service_app = typer.Typer(help="Services of a running `up`: stop and start.", no_args_is_help=True)
+app.add_typer(service_app, name="service")
 
 Kubeconfig = Annotated[
     Path | None,
@@ -64,6 +67,8 @@ PairFolder = Annotated[
     Path | None,
     typer.Option("--pair", help="With --real: the folder of the pair (`real up --state`)."),
 ]
+Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …")]
+State = Annotated[Path, typer.Option(help="The folder of the running `up` (`up --state`).")]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
 PIPED_COLUMNS = 200
@@ -174,6 +179,25 @@ def topics_apply(
 def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX) -> None:
     """Compare the topics with what they should be; changes nothing."""
     _run(lambda: check_topics(TopicsWish(bootstrap_servers, prefix), console))
+
+
+@service_app.command("stop")
+def service_stop(service: Service, state: State) -> None:
+    """End a service as SIGTERM does, and keep it ended; jobs go on running without it."""
+    _ask(state, "stop", service)
+
+
+@service_app.command("start")
+def service_start(service: Service, state: State) -> None:
+    """Start a service that was stopped, and wait until it has finished its restore."""
+    _ask(state, "start", service)
+
+
+def _ask(state: Path, word: str, service: str) -> None:
+    async def work() -> None:
+        print(await ask(state, word, service))
+
+    _run(work)
 
 
 @app.command()

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-STOP_GRACE_S = 8.0
+STOP_GRACE_S = 15.0
+"""Longer than the grace of a service (10 s), which ends its effects in flight."""
 RESTART_DELAY_S = 0.5
 RESTART_DELAY_MAX_S = 15.0
 RESTART_RESETS_AFTER_S = 60.0
@@ -59,13 +60,18 @@ class Child:
         """The process id while the child runs."""
         return self._process.pid if self._process else None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How its last process ended; None while it runs, and before the first."""
+        return self._process.returncode if self._process else None
+
     async def keep_running(self) -> None:
         """Run the child, again and again; raises ChildEnded when an essential one ends."""
         delay_s = RESTART_DELAY_S
-        while not self._is_stopping():
+        while not self.is_stopped():
             began_s = asyncio.get_running_loop().time()
             code = await self._run_once()
-            if self._is_stopping():
+            if self.is_stopped():
                 return
             if self.spec.essential:
                 raise ChildEnded(
@@ -82,7 +88,8 @@ class Child:
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)
 
-    def _is_stopping(self) -> bool:
+    def is_stopped(self) -> bool:
+        """Whether it was told to stop: it is not started again."""
         return self._stopping
 
     async def _run_once(self) -> int:

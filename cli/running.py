@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ import yaml
 
 from cli.children import Child, ChildEnded, ChildSpec, Crew
 from cli.connecting import EXTENSION
+from cli.controlling import controlled
+from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.real.state import write_private
 
@@ -54,7 +56,7 @@ class UpOptions:
     pair: Path | None = None
 
 
-class NotReady(Exception):
+class NotReady(Failure):
     """The system did not become ready; the message says which part and why."""
 
 
@@ -62,10 +64,44 @@ class NotReady(Exception):
 class RunningSystem:
     """A system that is ready; `children` are by name (`sandbox`, `watch-ingest`, …)."""
 
-    kubeconfig: Path
-    bundles: Path
+    layout: Layout
     server: str
-    children: dict[str, Child]
+    crew: Crew
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's."""
+        return self.layout.options.kubeconfig
+
+    @property
+    def bundles(self) -> Path:
+        """The bundle root."""
+        return self.layout.bundles
+
+    @property
+    def children(self) -> Mapping[str, Child]:
+        """What runs, or ran."""
+        return self.crew.children
+
+    async def stop_service(self, name: str) -> str:
+        """End a service as SIGTERM does, and keep it ended; says how it went."""
+        child = self._service(name)
+        await self.crew.stop([name])
+        return f"{name} ended with code {child.exit_code}"
+
+    async def start_service(self, name: str) -> str:
+        """Start a service that was stopped, and wait until it has finished its restore."""
+        child = self._service(name)
+        if child.is_stopped():
+            child = self.crew.start(child.spec)
+        await self.layout.until_service_ready(child)
+        return f"{name} is ready"
+
+    def _service(self, name: str) -> Child:
+        services = [each for each in self.children if each != SANDBOX]
+        if name not in services:
+            raise Misused(f"there is no service {name} here; there are {', '.join(services)}")
+        return self.children[name]
 
 
 def free_port() -> int:
@@ -99,9 +135,7 @@ async def running_system(
             async with _ground(layout, crew, say) as ground:
                 try:
                     await _start_services(layout, ground, crew, say)
-                    yield RunningSystem(
-                        options.kubeconfig, layout.bundles, ground.server, crew.children
-                    )
+                    yield RunningSystem(layout, ground.server, crew)
                 finally:
                     await crew.stop(map(child_name, options.services))
         except asyncio.CancelledError:
@@ -133,8 +167,8 @@ async def _start_services(
     children = [crew.start(layout.service(name, ground)) for name in services]
     if services:
         say(f"starting {', '.join(map(child_name, services))}")
-    for name, child in zip(services, children, strict=True):
-        await _until_ready(f"http://127.0.0.1:{layout.ports[name]}/readyz", child)
+    for child in children:
+        await layout.until_service_ready(child)
 
 
 async def _until_ready(url: str, child: Child) -> None:
@@ -171,7 +205,7 @@ class Layout:
             folder.mkdir(parents=True, exist_ok=True)
         self.api_port = options.api_port or free_port()
         self.server = f"http://127.0.0.1:{self.api_port}"
-        self.ports = {name: free_port() for name in SERVICES}
+        self.ports = {child_name(name): free_port() for name in SERVICES}
         self.inner_kubeconfig = state / "kubeconfig"
 
     def sandbox_ground(self) -> Ground:
@@ -194,7 +228,7 @@ class Layout:
         environment = dict(os.environ) | {
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
-            "MILLRACE_METRICS_PORT": str(self.ports[name]),
+            "MILLRACE_METRICS_PORT": str(self.ports[child_name(name)]),
             **ground.settings,
         }
         if name == "fusion_backend":
@@ -202,6 +236,10 @@ class Layout:
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
         command = [sys.executable, "-m", f"services.{name}"]
         return ChildSpec(child_name(name), command, environment)
+
+    async def until_service_ready(self, child: Child) -> None:
+        """Wait until a service has finished its restore; raises NotReady."""
+        await _until_ready(f"http://127.0.0.1:{self.ports[child.spec.name]}/readyz", child)
 
     def write_kubeconfig(self, ground: Ground) -> None:
         """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""
@@ -232,8 +270,10 @@ async def stay_up(options: UpOptions) -> int:
     async def run() -> None:
         async with running_system(options, say) as system:
             say(f"Kubernetes API {system.server}, bundles in {system.bundles}")
-            print("ready", flush=True)
-            await asyncio.Event().wait()
+            acts = {"stop": system.stop_service, "start": system.start_service}
+            async with controlled(system.layout.state, acts, say):
+                print("ready", flush=True)
+                await asyncio.Event().wait()
 
     work = asyncio.create_task(run())
     waiting = asyncio.create_task(stop.wait())

@@ -1,0 +1,97 @@
+"""Telling a running `millrace up` to stop one of its services, or to start it again.
+
+`up` listens on a unix socket in its state folder, for its owner only. A request is one line, `stop
+SERVICE` or `start SERVICE`; the answer is one line, said when it has come to pass: `done: SENTENCE`
+or `refused: SENTENCE`. What stopping and starting mean is `running.py`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from cli.failing import CannotReach, Failure, Misused
+
+SOCKET = "control"
+REQUEST_S_MAX = 10.0
+DONE = "done"
+REFUSED = "refused"
+
+Acts = Mapping[str, Callable[[str], Awaitable[str]]]
+"""What can be asked for, by its word: given a service, it says what it did, or raises Failure."""
+
+
+@asynccontextmanager
+async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> AsyncIterator[None]:
+    """Carry out what is asked for inside of the block.
+
+    One request at a time: a start that overtakes a stop would leave two of a service.
+    """
+    turn = asyncio.Lock()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_S_MAX):
+                request = (await reader.readline()).decode(errors="replace").strip()
+            async with turn:
+                said = await _carried_out(request, acts)
+            writer.write(f"{said}\n".encode())
+            await writer.drain()
+        except (OSError, TimeoutError):
+            pass  # whoever asked is gone; what was asked for has come to pass all the same
+        finally:
+            writer.close()
+
+    socket = state / SOCKET
+    socket.unlink(missing_ok=True)  # of an `up` that was killed
+    try:
+        server = await asyncio.start_unix_server(answer, socket)
+    except OSError as problem:  # a path may have 107 characters
+        say(f"services cannot be stopped and started from outside: {problem}")
+        yield
+        return
+    socket.chmod(0o600)
+    async with server:
+        yield
+    socket.unlink(missing_ok=True)
+
+
+async def _carried_out(request: str, acts: Acts) -> str:
+    word, _, service = request.partition(" ")
+    try:
+        if word not in acts:
+            raise Misused(f"{request!r} is not one of {', '.join(acts)}, and a service")
+        sentence = await acts[word](service)
+    except Failure as failure:
+        return f"{REFUSED}: {_one_line(str(failure))}"
+    return f"{DONE}: {_one_line(sentence)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+async def ask(state: Path, word: str, service: str) -> str:
+    """Ask the `millrace up` of a state folder, and return what it says when it is done.
+
+    Raises CannotReach where none runs, Failure where it refuses.
+    """
+    try:
+        reader, writer = await asyncio.open_unix_connection(state / SOCKET)
+    except OSError as problem:
+        raise CannotReach(f"no `millrace up` answers in {state}: {problem}") from problem
+    try:
+        writer.write(f"{word} {service}\n".encode())
+        await writer.drain()
+        said = (await reader.readline()).decode().strip()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+    outcome, _, sentence = said.partition(": ")
+    if not sentence:
+        raise CannotReach(f"`millrace up` in {state} ended before it answered")
+    if outcome != DONE:
+        raise Failure(sentence)
+    return sentence

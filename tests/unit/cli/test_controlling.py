@@ -1,0 +1,129 @@
+"""Services of a running `up` are stopped and started from outside, one request at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from cli.children import ChildSpec, Crew
+from cli.controlling import SOCKET, Acts, ask, controlled
+from cli.failing import CannotReach, Failure, Misused
+from cli.running import Layout, RunningSystem, UpOptions
+
+STAYS = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)"
+"""A child that says through a pipe that it runs, and is ended by SIGTERM."""
+
+
+@asynccontextmanager
+async def listening(state: Path, acts: Acts) -> AsyncIterator[list[str]]:
+    said: list[str] = []
+    async with controlled(state, acts, said.append):
+        yield said
+
+
+async def test_the_answer_comes_when_it_has_come_to_pass(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    async def stop(service: str) -> str:
+        await asyncio.sleep(0)
+        done.append(service)
+        return f"{service} ended"
+
+    async with listening(tmp_path, {"stop": stop}):
+        assert await ask(tmp_path, "stop", "watch-ingest") == "watch-ingest ended"
+        assert done == ["watch-ingest"]
+
+
+async def test_a_refusal_is_its_sentence_in_one_line(tmp_path: Path) -> None:
+    """A sentence with the end of a log in it has many lines; the answer has one."""
+
+    async def start(_service: str) -> str:
+        raise Failure("it keeps ending:\nno topic\n")
+
+    async with listening(tmp_path, {"start": start}):
+        with pytest.raises(Failure, match="it keeps ending: no topic"):
+            await ask(tmp_path, "start", "watch-ingest")
+        with pytest.raises(Failure, match="'pause watch-ingest' is not one of start"):
+            await ask(tmp_path, "pause", "watch-ingest")
+
+
+async def test_one_request_runs_at_a_time(tmp_path: Path) -> None:
+    """A start that is asked for during a stop begins after it."""
+    order: list[str] = []
+    stopping, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stop(_service: str) -> str:
+        stopping.set()
+        await may_end.wait()
+        order.append("stopped")
+        return "stopped"
+
+    async def start(_service: str) -> str:
+        order.append("started")
+        return "started"
+
+    async with listening(tmp_path, {"stop": stop, "start": start}), asyncio.TaskGroup() as group:
+        group.create_task(ask(tmp_path, "stop", "a"))
+        await stopping.wait()
+        group.create_task(ask(tmp_path, "start", "a"))
+        may_end.set()
+    assert order == ["stopped", "started"]
+
+
+async def test_only_the_owner_can_ask(tmp_path: Path) -> None:
+    """And the socket is gone when nobody listens any more."""
+    async with listening(tmp_path, {}):
+        assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
+    assert not (tmp_path / SOCKET).exists()
+
+
+async def test_asking_where_nothing_runs_says_where(tmp_path: Path) -> None:
+    with pytest.raises(CannotReach, match=str(tmp_path)):
+        await ask(tmp_path, "stop", "watch-ingest")
+
+
+async def test_a_folder_too_deep_for_a_socket_costs_the_control_only(tmp_path: Path) -> None:
+    """The system runs; that nobody can ask it is said."""
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    async with listening(deep, {}) as said:
+        assert "cannot be stopped" in said[0]
+
+
+@asynccontextmanager
+async def system_of(tmp_path: Path, *names: str) -> AsyncIterator[RunningSystem]:
+    """Children that only sleep, under the names of services."""
+    layout = Layout(UpOptions(tmp_path / "kubeconfig"), tmp_path)
+    crew = Crew(layout.logs, None)
+    for name in names:
+        runs = tmp_path / f"{name}.runs"
+        os.mkfifo(runs)
+        crew.start(ChildSpec(name, (sys.executable, "-c", STAYS, str(runs))))
+        await asyncio.to_thread(runs.read_bytes)
+    try:
+        yield RunningSystem(layout, "", crew)
+    finally:
+        await crew.stop(names)
+
+
+async def test_a_stopped_service_stays_stopped_and_the_others_run(tmp_path: Path) -> None:
+    async with system_of(tmp_path, "watch-ingest", "fusion-backend") as system:
+        assert await system.stop_service("watch-ingest") == "watch-ingest ended with code -15"
+        assert system.children["watch-ingest"].is_stopped()
+        assert system.children["watch-ingest"].restarts == 0
+        assert system.children["fusion-backend"].exit_code is None
+
+
+async def test_only_services_are_stopped(tmp_path: Path) -> None:
+    """The sandbox is what they stand on: without it everything would end."""
+    async with system_of(tmp_path, "sandbox", "watch-ingest") as system:
+        for name in ("sandbox", "nobody"):
+            with pytest.raises(Misused, match="there are watch-ingest"):
+                await system.stop_service(name)
