@@ -7,25 +7,17 @@ import pytest
 
 from sandbox.cluster import read_definitions
 from tests.places import ROOT
+from tests.real.differential.breaking import Limit, limits, places, text_of
 from tests.real.differential.conftest import Bout
 from tests.real.differential.objects import Obj, custom
-from tests.real.differential.steps import Exchange, exchange, merge, post
+from tests.real.differential.steps import Exchange, Step, exchange, merge, post
 
 DEFINITIONS = read_definitions(ROOT / "deploy" / "crds")
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _JSON = {"accept": "application/json", "content-type": "application/json"}
 
 
-def messages_of(schema: Obj) -> list[str]:
-    """The message of every rule of a schema."""
-    found = [rule["message"] for rule in schema.get("x-kubernetes-validations") or ()]
-    for below in (schema.get("properties") or {}).values():
-        found += messages_of(below)
-    for below in (schema.get("items"), schema.get("additionalProperties")):
-        found += messages_of(below) if isinstance(below, dict) else []
-    return found
-
-
+_MISSING = object()
 _JOB = {"bundle": {"name": "a.sab"}}
 _PE = {"job": "j", "id": 1}
 _BOTH: Obj = {
@@ -42,7 +34,7 @@ _KINDS = {
 _NAMES: Obj = {"sabName": "a.sab", "bundleName": "b.sab"}
 _STORES: Obj = {"checkpointRepository": {}, "checkpointDataStore": {}}
 _BROKEN: tuple[tuple[str, Obj], ...] = (
-    ("streamsjobs", {"bundle": {"file": {"path": "a.sab"}, "http": {"url": "http://x"}}}),
+    ("streamsjobs", {"bundle": {"name": "a.sab", "file": {"path": "a.sab"}, "http": {"url": "x"}}}),
     ("streamsjobs", {**_JOB, "fusion": {"legacy": True, "manual": 2}}),
     ("streamsjobs", {**_JOB, "threadingModel": {"automatic": True, "dedicated": True}}),
     ("streamsjobs", {**_JOB, "processingElement": _NAMES}),
@@ -101,15 +93,70 @@ def test_a_definition_is_accepted_without_a_warning(bout: Bout, definition: Obj)
 @pytest.mark.real
 def test_every_rule_refuses_what_it_should(bout: Bout) -> None:
     """Each rule of each definition is broken once, and both sides refuse with its message."""
-    refused: dict[str, str] = {}
+    refused: dict[str, list[tuple[str, str]]] = {}
     for plural, attempt in _attempts():
-        sandbox, real = bout.play(attempt)
+        sandbox, real = bout.run(bout.both.play(attempt))
         said = [answer["status"] for answer in sandbox]
         assert said == [answer["status"] for answer in real], (attempt.name, sandbox[-1], real[-1])
         assert real[-1]["status"] == 422, (attempt.name, real[-1])
-        refused[plural] = refused.get(plural, "") + real[-1]["body"]["message"]
+        assert causes_of(sandbox[-1]) == causes_of(real[-1]), attempt.name
+        refused.setdefault(plural, []).extend(causes_of(real[-1]))
     for definition in DEFINITIONS:
         plural = definition["spec"]["names"]["plural"]
-        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        missing = [message for message in messages_of(schema) if message not in refused[plural]]
-        assert not missing, (plural, missing)
+        for field, message in rules_of(schema_of(definition)):
+            assert (field, f"Invalid value: {message}") in refused[plural], plural
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda each: each["metadata"]["name"])
+def test_every_limit_refuses_what_it_should(bout: Bout, definition: Obj) -> None:
+    """Types, lengths, patterns, words, numbers, required fields and keys of lists, one by one."""
+    names = definition["spec"]["names"]
+    found = limits(schema_of(definition))
+    attempts = [_breaking(names["plural"], names["kind"], limit) for limit in found]
+    begin = post(names["plural"], custom(names["kind"], spec=_KINDS[names["plural"]][1]))
+    limits_of_it = exchange(f"limits of {names['plural']}", begin, *attempts)
+    sides = bout.run(bout.both.play(limits_of_it))
+    for side, answers in zip(("sandbox", "real"), sides, strict=True):
+        for limit, answer in zip(found, answers[1:], strict=True):
+            said = [cause for field, cause in causes_of(answer) if field == limit.field]
+            refused = answer["status"] == 422 and any(limit.said in text for text in said)
+            assert refused, (side, limit.field, limit.said, answer["status"], causes_of(answer))
+
+
+def test_rules_are_broken_by_hand_once_each() -> None:
+    """A rule that is added and never broken is noticed without a cluster."""
+    rules = sum(len(rules_of(schema_of(definition))) for definition in DEFINITIONS)
+    assert len(_attempts()) == rules
+
+
+def _breaking(plural: str, kind: str, limit: Limit) -> Step:
+    """A request that breaks a limit, and that would change nothing if it were not refused."""
+    if limit.field.partition(".")[0] == "status":
+        return merge(plural, "one", {"status": limit.broken["status"]}, "status", dryRun="All")
+    spec = limit.broken.get("spec", _MISSING)
+    body = custom(kind, "two", spec=spec)
+    if spec is _MISSING:
+        del body["spec"]
+    return post(plural, body, dryRun="All")
+
+
+def causes_of(answer: Obj) -> list[tuple[str, str]]:
+    """Field and message of every cause."""
+    causes = answer["body"].get("details", {}).get("causes", ())
+    return [(cause.get("field", ""), cause["message"]) for cause in causes]
+
+
+def rules_of(schema: Obj) -> list[tuple[str, str]]:
+    """Where every rule of a schema is, as a cause says it, and its message."""
+    return [
+        (text_of(steps) or "<nil>", rule["message"])
+        for steps, below in places(schema)
+        for rule in below.get("x-kubernetes-validations") or ()
+    ]
+
+
+def schema_of(definition: Obj) -> Obj:
+    """The schema of the only version."""
+    found: Obj = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return found

@@ -1,0 +1,189 @@
+"""Every limit of a schema, each with an object that breaks this limit and no other by intention.
+
+1. Walk the schema: every keyword that refuses something is a limit at a place. 2. For each, build
+the smallest object that has the place and satisfies what is required on the way there. 3. Put a
+value there that breaks the limit. A keyword that is neither known to refuse nor known to be
+harmless is an error, so that no limit can be added without being broken here.
+Rules in CEL cannot be broken by looking at them: their cases are written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Obj = dict[str, Any]
+Steps = tuple[str | int, ...]
+KEY = "k"  # of maps
+_TIME = "2026-01-02T03:04:05Z"
+_OURS = ("spec", "status")  # what else there is belongs to every object
+_WORDS = ("one", "1", "none")  # one of them fits every pattern of ours
+_WORD = "!"  # no word that a pattern or enum of ours allows
+_HARMLESS = frozenset(
+    {
+        "additionalProperties",
+        "default",
+        "description",
+        "items",
+        "nullable",
+        "properties",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-validations",
+    }
+)
+_HARMLESS_FORMATS = frozenset({"int32", "int64"})  # of what is an integer anyway
+_OF_JSON: Mapping[str, tuple[Any, str]] = {
+    "array": (1, "integer"),
+    "boolean": ("x", "string"),
+    "integer": ("x", "string"),
+    "number": ("x", "string"),
+    "object": (1, "integer"),
+    "string": (1, "integer"),
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One keyword of a schema. `broken` is the whole object; `field` and `said` are its cause."""
+
+    keyword: str
+    field: str
+    said: str
+    broken: Obj
+
+
+def limits(root: Obj) -> list[Limit]:
+    """Every limit of a schema, apart from rules in CEL."""
+    found = []
+    for steps, schema in places(root):
+        if not steps or steps[0] not in _OURS:
+            continue
+        for keyword in sorted(schema):
+            for below, value, said in _broken(keyword, schema):
+                where = text_of((*steps, *below))
+                found.append(Limit(keyword, where, said, _around(root, steps, value)))
+    found += [Limit("required", name, "Required value", {}) for name in root["required"]]
+    return found
+
+
+def places(schema: Obj, steps: Steps = ()) -> Iterator[tuple[Steps, Obj]]:
+    """Every schema in a schema with the way to a value that it is for."""
+    yield steps, schema
+    for name, below in (schema.get("properties") or {}).items():
+        yield from places(below, (*steps, name))
+    if isinstance(schema.get("items"), dict):
+        yield from places(schema["items"], (*steps, 0))
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from places(schema["additionalProperties"], (*steps, KEY))
+
+
+def text_of(steps: Steps) -> str:
+    """`spec.ports[0].name`"""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return "".join(parts).removeprefix(".")
+
+
+def valid(schema: Obj) -> Any:
+    """The smallest value that a schema allows, with what it requires."""
+    kind = schema.get("type")
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if kind == "object":
+        return {name: valid(schema["properties"][name]) for name in schema.get("required") or ()}
+    if kind == "array":
+        return []
+    if kind == "string":
+        return _text(schema)
+    if kind == "boolean":
+        return False
+    return schema.get("minimum", 0)
+
+
+def _text(schema: Obj) -> str:
+    if schema.get("format") == "date-time":
+        return _TIME
+    return next(word for word in _WORDS if re.search(schema.get("pattern", ""), word))
+
+
+def _around(schema: Obj, steps: Steps, value: Any) -> Any:
+    """The smallest object with `value` at the end of `steps`."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        return [_around(schema["items"], rest, value)]
+    below = (schema.get("properties") or {}).get(step) or schema.get("additionalProperties")
+    assert isinstance(below, dict)
+    return {**valid(schema), step: _around(below, rest, value)}
+
+
+def _broken(keyword: str, schema: Obj) -> Iterator[tuple[Steps, Any, str]]:
+    """For each way to break a keyword: where below the cause is, the value, what is said."""
+    if keyword == "required":
+        whole = valid(schema)
+        for name in schema["required"]:
+            rest = {key: value for key, value in whole.items() if key != name}
+            yield (name,), rest, "Required value"
+    elif keyword == "format":
+        if schema["format"] not in _HARMLESS_FORMATS:
+            yield (), "yesterday", f"must be of type {schema['format']}"
+    elif keyword == "x-kubernetes-list-type":
+        item = valid(schema["items"])
+        assert schema[keyword] in {"map", "set"}
+        yield (1,), [item, item], "Duplicate value"
+    elif keyword in _BREAKERS:
+        value, said = _BREAKERS[keyword](schema[keyword], schema)
+        yield (), value, said
+    else:
+        assert keyword in _HARMLESS, f"nobody knows what breaks {keyword}"
+
+
+def _long(limit: int, schema: Obj) -> tuple[Any, str]:
+    return "a" * (limit + 1), f"Too long: may not be more than {limit} bytes"
+
+
+def _short(limit: int, schema: Obj) -> tuple[Any, str]:
+    return "a" * (limit - 1), f"should be at least {limit} chars long"
+
+
+def _unmatched(pattern: str, schema: Obj) -> tuple[Any, str]:
+    assert not re.search(pattern, _WORD)
+    return _WORD, f"should match '{pattern}'"
+
+
+def _many(limit: int, schema: Obj) -> tuple[Any, str]:
+    items = [valid(schema["items"]) for _ in range(limit + 1)]
+    return items, f"Too many: {limit + 1}: must have at most {limit} items"
+
+
+def _wide(limit: int, schema: Obj) -> tuple[Any, str]:
+    item = valid(schema["additionalProperties"])
+    value = {f"k{number}": item for number in range(limit + 1)}
+    return value, f"Too many: {limit + 1}: must have at most {limit} items"
+
+
+def _mistyped(kind: str, schema: Obj) -> tuple[Any, str]:
+    value, found = _OF_JSON[kind]
+    if schema.get("format") == "date-time":
+        return value, "must be of type "  # the format or the type is named
+    return value, f'must be of type {kind}: "{found}"'
+
+
+_BREAKERS: Mapping[str, Callable[[Any, Obj], tuple[Any, str]]] = {
+    "enum": lambda allowed, schema: (_WORD, f'Unsupported value: "{_WORD}"'),
+    "maximum": lambda limit, schema: (limit + 1, f"should be less than or equal to {limit}"),
+    "maxItems": _many,
+    "maxLength": _long,
+    "maxProperties": _wide,
+    "minimum": lambda limit, schema: (limit - 1, f"should be greater than or equal to {limit}"),
+    "minLength": _short,
+    "pattern": _unmatched,
+    "type": _mistyped,
+    "x-kubernetes-int-or-string": lambda yes, schema: (
+        True,
+        'must be of type integer,string: "boolean"',
+    ),
+}
