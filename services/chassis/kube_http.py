@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import aiohttp
 import yaml
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
+from kubernetes_asyncio.config.incluster_config import SERVICE_TOKEN_FILENAME
 
-from services.chassis.errors import Transient
+from services.chassis.errors import Away, Transient
 from services.chassis.kube import Response, refusal
 from services.chassis.log_lines import log_of
 
@@ -38,21 +40,30 @@ async def load_configuration(kubeconfig: str) -> Configuration:
     if kubeconfig:
         await config.load_kube_config(kubeconfig, client_configuration=configuration)
         token_file = _token_file(Path(kubeconfig))
-        if token_file is not None:
-            configuration.refresh_api_key_hook = TokenFile(token_file).refresh
     else:
         config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        token_file = Path(SERVICE_TOKEN_FILENAME)
+    if token_file is not None:
+        configuration.refresh_api_key_hook = TokenFile(token_file)
     return configuration
 
 
 class TokenFile:
-    """A bearer token in a file that somebody renews: it is read again every minute."""
+    """A bearer token in a file that somebody renews: it is read again every minute.
+
+    A token that the API server does not know (401) is read again before the next request: the
+    account was made anew, or the whole cluster, and a newer token may lie there already.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read_again_at = 0.0
 
-    def refresh(self, configuration: Configuration) -> None:
+    def distrust(self) -> None:
+        """Read the file again before the next request."""
+        self._read_again_at = 0.0
+
+    def __call__(self, configuration: Configuration) -> None:
         """Put the newest token into the configuration; the last one stays where none is there."""
         now = asyncio.get_running_loop().time()
         if now < self._read_again_at:
@@ -94,7 +105,7 @@ class HttpTransport:
     async def request(
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> Response:
-        """One request; raises Transient when the outcome is unknown or the server is away."""
+        """One request; raises Away when nobody listens, Transient when its outcome is unknown."""
         timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S, sock_connect=CONNECT_TIMEOUT_S)
         try:
             async with self._session.request(
@@ -105,9 +116,10 @@ class HttpTransport:
                 timeout=timeout,
                 allow_redirects=False,
             ) as answer:
+                self._note_status(answer.status)
                 return Response(answer.status, await answer.read(), _lower(answer.headers))
-        except aiohttp.ClientConnectorError as problem:
-            raise Transient(f"{method} {path}: {problem}", outcome_unknown=False) from problem
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as problem:
+            raise Away(f"{method} {path}: {problem}") from problem
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             raise Transient(f"{method} {path}: {type(problem).__name__} {problem}") from problem
 
@@ -126,6 +138,7 @@ class HttpTransport:
                 timeout=timeout,
                 allow_redirects=False,
             ) as answer:
+                self._note_status(answer.status)
                 if answer.status >= 400:
                     body = await answer.read()
                     raise refusal(Response(answer.status, body, _lower(answer.headers)))
@@ -136,6 +149,11 @@ class HttpTransport:
     async def close(self) -> None:
         """Close the pool."""
         await self._session.close()
+
+    def _note_status(self, status: int) -> None:
+        hook = self._configuration.refresh_api_key_hook
+        if status == HTTPStatus.UNAUTHORIZED and isinstance(hook, TokenFile):
+            hook.distrust()
 
     async def _authenticated(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Tokens of a service account change while we run, so each request asks for its own."""

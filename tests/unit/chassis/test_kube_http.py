@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import yaml
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from services.chassis.clock import LoopClock
-from services.chassis.kube_http import TOKEN_REREAD_S, load_configuration
+from services.chassis.errors import Rejected
+from services.chassis.kube_http import TOKEN_REREAD_S, HttpTransport, load_configuration
 from tests.virtual_time import virtually
 
 
@@ -40,6 +44,45 @@ async def test_a_token_in_a_file_is_read_again_every_minute(tmp_path: Path) -> N
     token.unlink()
     await clock.sleep(TOKEN_REREAD_S)
     assert await configuration.get_api_key_with_prefix("BearerToken") == "Bearer second"
+
+
+async def test_a_token_that_is_not_known_any_more_is_read_again_at_once(tmp_path: Path) -> None:
+    """Another cluster stands behind the address; the token that it gave lies in the file."""
+
+    async def answer(request: web.Request) -> web.Response:
+        known = request.headers["authorization"] == "Bearer second"
+        return web.Response(text="{}\n", status=200 if known else 401)
+
+    app = web.Application()
+    app.router.add_get("/plain", answer)
+    app.router.add_get("/watch", answer)
+    token = tmp_path / "token"
+    token.write_text("first")
+    async with TestServer(app) as server:
+        transports = []
+        for _ in range(2):
+            configuration = await load_configuration(
+                str(write_kubeconfig(tmp_path, {"tokenFile": "token"}))
+            )
+            configuration.host = str(server.make_url(""))
+            transports.append(HttpTransport(configuration))
+        asking, watching = transports
+        try:
+            assert (await asking.request("GET", "/plain", body=None, headers={})).status == 401
+            with pytest.raises(Rejected):
+                await anext(_lines_of(watching))
+            token.write_text("second")
+            assert (await asking.request("GET", "/plain", body=None, headers={})).status == 200
+            assert await anext(_lines_of(watching)) == b"{}"
+        finally:
+            for each in transports:
+                await each.close()
+
+
+async def _lines_of(transport: HttpTransport) -> AsyncIterator[bytes]:
+    async with transport.stream("/watch", headers={}, silence_s=5.0) as lines:
+        async for line in lines:
+            yield line
 
 
 @pytest.mark.parametrize(
