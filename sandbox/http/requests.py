@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import yaml
 
+from sandbox.http import protobuf
 from sandbox.http.routing import Query, Target
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import (
@@ -35,7 +36,7 @@ FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 NOT_OLDER_THAN = "NotOlderThan"
 EXACT = "Exact"
 _SHOWN_BYTES_MAX = 24
-_BODY_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+BODY_TYPES = ("application/json", "application/yaml", protobuf.PROTOBUF)
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 _PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH})
 
@@ -75,7 +76,9 @@ class Call:
             return _yaml(self.body)
         if kind in {"application/json", ""}:
             return _json(self.body, f"must be of type {self.rt.kind}")
-        raise unsupported_media_type(_BODY_TYPES)
+        if kind == protobuf.PROTOBUF:
+            return protobuf.sent_object(self.body)
+        raise unsupported_media_type(BODY_TYPES)
 
     def sent_part(self, name: str) -> dict[str, Any]:
         """An object inside the body of an action; empty if it is absent, 400 if it is not one."""
