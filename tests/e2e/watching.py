@@ -68,6 +68,11 @@ class JobObjects:
         return (self._jobs.objects.get(self.job) or {}).get("status") or {}
 
     @property
+    def uid(self) -> str:
+        """The Job's uid; empty where there is none."""
+        return str((self._jobs.objects.get(self.job) or {}).get("metadata", {}).get("uid", ""))
+
+    @property
     def phase(self) -> str:
         """The Job's phase."""
         return str(self.status.get("phase", ""))
