@@ -1,33 +1,34 @@
 """`python -m tests.real.differential [WORD]` prints every difference, allowed ones too.
 
-For whoever mends the sandbox. With a word, only exchanges whose names hold it are played.
+For whoever mends the sandbox. With a word, only exchanges whose names hold it are played. A `!`
+stands before what the list of allowed differences does not expect.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from pathlib import Path
 
+from tests.real.differential.allowed import ALLOWED
 from tests.real.differential.catalogue import EXCHANGES
-from tests.real.differential.comparing import differences
+from tests.real.differential.comparing import differences, place_of, surprises
 from tests.real.differential.furnishing import arena
+from tests.real.differential.playing import Outcomes
 from tests.real.differential.steps import Exchange
 
 AT_ONCE_MAX = 8
 
 
-def shortened(found: list[str]) -> list[str]:
-    """Where the status differs, the status and the message of each such step say enough."""
-    refused = {line.partition(".")[0] for line in found if re.match(r"\d+\.status:", line)}
-    return [
-        line
-        for line in found
-        if line.partition(".")[0] not in refused
-        or re.match(r"\d+\.(status|body\.message|body\.details):", line)
-    ]
+def report(exchange: Exchange, sandbox: Outcomes, real: Outcomes) -> list[str]:
+    """The differences of an exchange, and an entry for the list of allowed ones."""
+    found = differences(sandbox, real)
+    wrong = surprises(found, ALLOWED.get(exchange.name, ()))
+    lines = [f"! {line}" if line in wrong else line for line in found]
+    lines += [f"! {line}" for line in wrong if line not in found]
+    entry = ", ".join(f'"{place_of(line)}"' for line in found)
+    return [f"== {exchange.name}", *lines, f"[{entry}]"] if lines else []
 
 
 async def main(word: str) -> None:
@@ -38,14 +39,14 @@ async def main(word: str) -> None:
 
         async def shown(exchange: Exchange) -> int:
             async with gate:
-                sandbox, real = await both.play(exchange)
-            found = differences(sandbox, real)
-            if found:
-                print(f"== {exchange.name}", *shortened(found), sep="\n  ")  # noqa: T201
-            return bool(found)
+                lines = report(exchange, *await both.play(exchange))
+            if lines:
+                print(*lines, sep="\n  ")  # noqa: T201
+            return bool(lines)
 
         differing = sum(await asyncio.gather(*(shown(each) for each in chosen)))
     print(f"{len(chosen)} exchanges, {differing} differ")  # noqa: T201
 
 
-asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else ""))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,18 +17,39 @@ from tests.real.differential.steps import Exchange
 
 T = TypeVar("T")
 SETTING = "MILLRACE_KUBECONFIG"
+AT_ONCE_MAX = 16
 
 
 class Bout:
-    """The arena and the event loop that it lives in, for tests that are plain functions."""
+    """The arena and the event loop that it lives in, for tests that are plain functions.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, both: Arena) -> None:
+    Watches are read for a second each, so the exchanges of the session are all played beside each
+    other; a test waits for its own.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, both: Arena, exchanges: Sequence[Exchange]
+    ) -> None:
         self._loop = loop
+        self._gate = asyncio.Semaphore(AT_ONCE_MAX)
         self.both = both
+        self._played = {
+            each.name: loop.create_task(self._play(each), name=each.name) for each in exchanges
+        }
 
     def play(self, exchange: Exchange) -> tuple[Outcomes, Outcomes]:
         """The outcomes of the sandbox and of the real server."""
-        return self.run(self.both.play(exchange))
+        return self._loop.run_until_complete(self._played[exchange.name])
+
+    async def _play(self, exchange: Exchange) -> tuple[Outcomes, Outcomes]:
+        async with self._gate:
+            return await self.both.play(exchange)
+
+    async def leave(self) -> None:
+        """End what nobody waits for any more, as after a test that failed with `-x`."""
+        for task in self._played.values():
+            task.cancel()
+        await asyncio.gather(*self._played.values(), return_exceptions=True)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the loop of the arena."""
@@ -45,14 +66,25 @@ def kubeconfig() -> Path:
 
 
 @pytest.fixture(scope="session")
-def bout(kubeconfig: Path) -> Iterator[Bout]:
-    """Both sides, ready."""
+def bout(kubeconfig: Path, request: pytest.FixtureRequest) -> Iterator[Bout]:
+    """Both sides, ready, and at the exchanges that the tests of this session ask for."""
+    exchanges = [
+        _parameters(item)["exchange"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "exchange" in _parameters(item)
+    ]
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         stack = AsyncExitStack()
         both = loop.run_until_complete(stack.enter_async_context(arena(kubeconfig)))
+        playing = Bout(loop, both, exchanges)
         try:
-            yield Bout(loop, both)
+            yield playing
         finally:
+            loop.run_until_complete(playing.leave())
             loop.run_until_complete(stack.aclose())
             asyncio.set_event_loop(None)
+
+
+def _parameters(item: pytest.Function) -> Mapping[str, Any]:
+    return item.callspec.params if hasattr(item, "callspec") else {}

@@ -4,10 +4,11 @@ Masked: uids, times, addresses, continue tokens, generated suffixes of `gen-…`
 Not masked: whether a version changed. A resourceVersion of an object becomes its number in order
 of appearance, so that a write that changes nothing shows the same one again. So are
 the descriptions of columns (the sandbox has no documentation of fields), and the whole object that
-kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs.
+kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs. The
+order of causes where kube-apiserver itself walks a map (`Exchange.any_order`).
 Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into
-every namespace, hashes of discovery (whose order is nobody's business), and plain bookmarks (their
-time is up to the server).
+every namespace and on every node, hashes of discovery (whose
+order is nobody's business), and plain bookmarks (their time is up to the server).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 
 _DROPPED = frozenset({"managedFields", "remainingItemCount", "storageVersionHash"})
 _OF_THE_CLUSTER = frozenset({"kube-root-ca.crt"})
+_ANNOTATIONS_OF_CONTROLLERS = frozenset({"node.alpha.kubernetes.io/ttl"})
+_TAINTS_OF_CONTROLLERS = "node.kubernetes.io/"
 _TEXTS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
@@ -36,8 +39,10 @@ _TEXTS = (
 class Mask:
     """The mask of one exchange on one side."""
 
-    def __init__(self, fields: Sequence[str]) -> None:
+    def __init__(self, fields: Sequence[str], *, any_order: bool = False) -> None:
         self._fields = frozenset(fields)
+        self._any_order = any_order
+        self._sorted = {"resources", "verbs", *(("causes",) if any_order else ())}
         self._versions: dict[str, str] = {}
 
     def masked(self, value: Any, *, of_list: bool = False) -> Any:
@@ -61,8 +66,12 @@ class Mask:
                 result[key] = "<masked>"
             elif key == "resourceVersion" and isinstance(item, str) and item:
                 result[key] = "<list>" if of_list else self._version(item)
-            elif key in {"resources", "verbs"} and isinstance(item, list):
+            elif key in self._sorted and isinstance(item, list):
                 result[key] = sorted(self.masked(item), key=str)
+            elif key == "message" and self._any_order and "causes" in (value.get("details") or {}):
+                result[key] = "<causes>"
+            elif _of_controllers(key, item):
+                continue
             elif key == "continue" and item:
                 result[key] = "<token>"
             else:
@@ -81,13 +90,24 @@ def _passes_on(value: dict[str, Any], *, of_list: bool) -> str:
     return "metadata" if of_list or kind.endswith("List") or kind == "Table" else ""
 
 
+def _of_controllers(key: str, item: Any) -> bool:
+    """Taints and annotations that only controllers of nodes have made."""
+    if key == "taints" and isinstance(item, list):
+        return bool(item) and all(_is_noise(taint) for taint in item)
+    if key == "annotations" and isinstance(item, dict):
+        return bool(item) and item.keys() <= _ANNOTATIONS_OF_CONTROLLERS
+    return key in _ANNOTATIONS_OF_CONTROLLERS
+
+
 def _is_noise(item: Any) -> bool:
-    """What nobody asked for: objects of the cluster itself, and plain bookmarks."""
+    """What nobody asked for: objects of the cluster itself, its taints, and plain bookmarks."""
     if not isinstance(item, dict):
         return False
     if item.get("type") == "BOOKMARK":
         obj = item.get("object") or {}
         return "annotations" not in obj.get("metadata", {})
+    if str(item.get("key", "")).startswith(_TAINTS_OF_CONTROLLERS) and "effect" in item:
+        return True
     obj = item.get("object") if isinstance(item.get("object"), dict) else item
     assert isinstance(obj, dict)
     meta = obj.get("metadata")

@@ -86,7 +86,7 @@ async def living(cluster: Cluster) -> AsyncIterator[Cluster]:
 async def play(side: Side, exchange: Exchange, namespace: str) -> Outcomes:
     """The masked outcomes of the compared steps, in their order."""
     kept: dict[str, Any] = {}
-    mask = Mask(exchange.masked)
+    mask = Mask(exchange.masked, any_order=exchange.any_order)
     outcomes = []
     for step in exchange.steps:
         raw = await _played(side, step, namespace, kept)

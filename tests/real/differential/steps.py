@@ -52,17 +52,28 @@ class Step:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A short script. `live` needs controllers; `masked` are names of fields not to compare."""
+    """A short script.
+
+    `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
+    that kube-apiserver itself names the causes in an order of chance.
+    """
 
     name: str
     steps: tuple[Step, ...]
     live: bool = False
     masked: tuple[str, ...] = ()
+    any_order: bool = False
 
 
-def exchange(name: str, *steps: Step, live: bool = False, masked: Sequence[str] = ()) -> Exchange:
+def exchange(
+    name: str,
+    *steps: Step,
+    live: bool = False,
+    masked: Sequence[str] = (),
+    any_order: bool = False,
+) -> Exchange:
     """An exchange."""
-    return Exchange(name, steps, live, tuple(masked))
+    return Exchange(name, steps, live, tuple(masked), any_order)
 
 
 def path(plural: str, name: str = "", sub: str = "", /, **query: Any) -> str:

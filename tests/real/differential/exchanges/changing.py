@@ -331,6 +331,7 @@ EXCHANGES = (
             },
             "status",
         ),
+        any_order=True,
     ),
     exchange(
         "a PE that goes back",

@@ -94,6 +94,72 @@ _WIDGET_FIELDS = (
     "metadata.name=a",
     "spec.mode!=slow",
 )
+_MORE_LABELS = (
+    " app = x ",
+    "app in (x,)",
+    "app notin (,x)",
+    "app in (,)",
+    "app in (x,,y)",
+    "app in (x",
+    "app in (x=)",
+    "app in (=",
+    "app in (in, notin)",
+    "in",
+    "in in (in)",
+    "!",
+    "!!app",
+    "!app=x",
+    "app!",
+    "app!=",
+    "app<>5",
+    "app>-5",
+    "app>+5",
+    "app<99999999999999999999",
+    "app>",
+    "app=x=y",
+    "app=!",
+    "app=(x)",
+    "app)",
+    "(app)",
+    "app x",
+    "app,,tier",
+    "app==x,tier",
+    "app===x",
+    "example.com/app=x",
+    "/app=x",
+    "example.com/=x",
+    "Example.com/app=x",
+    "app=x;y",
+    "app=\u00e4",
+    "app=" + "x" * 64,
+    "y" * 64,
+    "app in (x, -y, z-)",
+    "\tapp\n",
+    "app notin x",
+    "app in",
+    "app\u00a0=x",
+)
+_MORE_FIELDS = (
+    " metadata.name=a",
+    "metadata.name= a",
+    "metadata.name=a\\,b",
+    "metadata.name=a\\=b",
+    "metadata.name=a\\x",
+    "metadata.name=a\\",
+    "metadata.name=a=b",
+    "metadata.name=!a",
+    "metadata.name!==a",
+    "metadata.name===a",
+    "metadata.name!=a,metadata.name!=b,metadata.name!=kube-root-ca.crt",
+    "metadata.name=a,metadata.name=b",
+    "=x",
+    "!=",
+    "b.c=d,a.b=c",
+    "metadata.name=a,x",
+    "spec.nodeName",
+    ',,metadata.name="a"',
+    'a"b=c',
+)
 
 
 def _lists(title: str, plural: str, before: tuple[Step, ...], **query: object) -> Exchange:
@@ -107,6 +173,25 @@ EXCHANGES = (
     *(
         _lists(f"fieldSelector of widgets {s!r}", "widgets", _WIDGETS, fieldSelector=s)
         for s in _WIDGET_FIELDS
+    ),
+    exchange(
+        "label selectors", *_THREE, *(get("configmaps", labelSelector=s) for s in _MORE_LABELS)
+    ),
+    exchange(
+        "field selectors", *_THREE, *(get("configmaps", fieldSelector=s) for s in _MORE_FIELDS)
+    ),
+    exchange(
+        "field selectors of every kind",
+        *(
+            get(plural, fieldSelector=field)
+            for plural in ("nodes", "namespaces", "pods", "services", "events", "secrets", "sites")
+            for field in (
+                "metadata.namespace=none",
+                "metadata.uid=x",
+                "spec.host=none",
+                "type=none",
+            )
+        ),
     ),
     exchange("an empty list", get("leases"), get("widgets"), get("services")),
     exchange("a list of widgets", *_WIDGETS, get("widgets")),
@@ -329,7 +414,7 @@ EXCHANGES = (
         post("nodes", node("$ns"), compared=False),
         get("nodes", "$ns", accept=TABLE),
         delete("nodes", "$ns", compared=False),
-        masked=("cells", "annotations"),
+        masked=("cells",),
     ),
     exchange("a Table of the namespace", get("namespaces", "$ns", accept=TABLE)),
     exchange(

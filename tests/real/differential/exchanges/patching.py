@@ -183,7 +183,7 @@ def _node(title: str, step: Step) -> Exchange:
         post("nodes", node("$ns"), compared=False),
         step,
         delete("nodes", "$ns", compared=False),
-        masked=("taints", "annotations", "status"),
+        masked=("status",),
     )
 
 

@@ -136,6 +136,7 @@ EXCHANGES = (
         "a watch from 0",
         _BEGIN_WIDGET,
         post("widgets", widget("a"), compared=False),
+        get("widgets", compared=False),  # the cache that a watch from 0 starts from has both then
         watch("widgets", "0"),
     ),
     exchange(

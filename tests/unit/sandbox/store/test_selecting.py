@@ -52,9 +52,72 @@ def test_label_selectors_follow_the_grammar(maps: Store, selector: str, found: s
     assert "".join(obj["metadata"]["name"] for obj in listed) == found
 
 
-@pytest.mark.parametrize("selector", ["a=b=c", "a in b", "=x", "a in (b", "a,,b"])
-def test_a_label_selector_that_cannot_be_read_is_a_bad_request(maps: Store, selector: str) -> None:
-    assert refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector)).code == 400
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        (" app = web ", "ab"),
+        ("app in (web,)", "ab"),
+        ("app in ()", ""),
+        ("app notin (,)", "abcd"),
+        ("!app,!tier", "d"),
+        ("in", ""),
+        ("app!=", "abcd"),
+        ("tier in (in,notin,back)", "b"),
+    ],
+)
+def test_words_may_be_left_out_or_look_like_operators(
+    maps: Store, selector: str, found: str
+) -> None:
+    listed = maps.list(CONFIG_MAP, "default", labels=selector).items
+    assert "".join(obj["metadata"]["name"] for obj in listed) == found
+
+
+def test_numbers_are_compared_as_numbers(store: Store) -> None:
+    for name, size in (("a", "9"), ("b", "10"), ("c", "x"), ("d", "99999999999999999999")):
+        body = config_map(name, metadata={"labels": {"size": size}})
+        store.create(CONFIG_MAP, "default", body)
+    for selector, found in (("size>9", "b"), ("size < 10", "a"), ("size>8", "ab")):
+        listed = store.list(CONFIG_MAP, "default", labels=selector).items
+        assert "".join(obj["metadata"]["name"] for obj in listed) == found
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ("a=b=c", "found '=', expected: ',' or 'end of string'"),
+        ("!a=b", "found '=', expected: ',' or 'end of string'"),
+        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+        ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+        ("a in (b,=)", "unable to parse requirement: found '=', expected: ',', or identifier"),
+        ("a=!", "unable to parse requirement: found '!', expected: identifier"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        (
+            "a b",
+            "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+        ),
+        ("=x", "found '=', expected: !, identifier, or 'end of string'"),
+        ("a,,b", "found ',', expected: identifier after ','"),
+        ("a,", "found '', expected: identifier after ','"),
+    ],
+)
+def test_a_label_selector_that_cannot_be_read_is_refused_in_the_words_of_kubernetes(
+    maps: Store, selector: str, message: str
+) -> None:
+    error = refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector))
+    assert (error.code, error.message) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("selector", "place"),
+    [("-a=b", "<nil>: "), ("a=-b", "values[0][a]: "), ("a>x", "values[0]: "), ("a in (b,c d)", "")],
+)
+def test_keys_and_values_that_no_label_can_have_are_refused(
+    maps: Store, selector: str, place: str
+) -> None:
+    error = refusal(lambda: maps.list(CONFIG_MAP, "default", labels=selector))
+    assert error.code == 400
+    assert error.message.startswith(f"unable to parse requirement: {place}")
 
 
 def test_field_selectors_know_names(maps: Store) -> None:
@@ -90,6 +153,39 @@ def test_events_are_found_by_what_they_are_about(store: Store) -> None:
 @pytest.mark.parametrize("fields", ["spec.nodeName=x", "nonsense", "data=x"])
 def test_a_field_that_cannot_be_selected_by_is_a_bad_request(maps: Store, fields: str) -> None:
     assert refusal(lambda: maps.list(CONFIG_MAP, None, fields=fields)).code == 400
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
+        (r"metadata.name=a\x", r"invalid field selector: invalid escape sequence: \x"),
+        ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
+        (
+            " metadata.name=a",
+            '" metadata.name" is not a known field selector: only "metadata.name", '
+            '"metadata.namespace"',
+        ),
+    ],
+)
+def test_a_field_selector_that_cannot_be_read_is_refused_in_the_words_of_kubernetes(
+    maps: Store, fields: str, message: str
+) -> None:
+    error = refusal(lambda: maps.list(CONFIG_MAP, None, fields=fields))
+    assert (error.code, error.message) == (400, message)
+
+
+def test_empty_terms_select_everything(maps: Store) -> None:
+    for fields in ("=", ",", "!=,metadata.name!=x"):
+        assert len(maps.list(CONFIG_MAP, None, fields=fields).items) == len(LABELLED)
+
+
+def test_an_escaped_value_is_compared_without_its_backslashes(store: Store) -> None:
+    for name, reason in (("a", "x,y"), ("b", "x")):
+        body = {"metadata": {"name": name}, "involvedObject": {}, "reason": reason}
+        store.create(EVENT, "default", body)
+    listed = store.list(EVENT, "default", fields=r"reason=x\,y").items
+    assert [obj["metadata"]["name"] for obj in listed] == ["a"]
 
 
 def test_a_definition_can_add_selectable_fields(store: Store) -> None:
