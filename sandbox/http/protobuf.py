@@ -13,20 +13,44 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sandbox.http.protobuf_messages import MESSAGES, Field, Message
-from sandbox.store.errors import ApiError, bad_request, unsupported_media_type
+from sandbox.store.errors import bad_request, unsupported_media_type
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _WITHOUT_TABLE = ("application/json", "application/yaml")
+_SHOWN_BYTES_MAX = 30
 _VARINT_BITS_MAX = 64
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_BYTES = {_FIXED64: 8, _FIXED32: 4}
 
 
-def sent_object(body: bytes) -> dict[str, Any]:
+class Unreadable(ValueError):
+    """The bytes are no message; says why in the words of kube-apiserver."""
+
+
+def sent_object(body: bytes, wanted: str) -> dict[str, Any]:
     """The object in an envelope; 400 where the bytes are none, 415 for kinds without a table."""
+    try:
+        return _decoded(body)
+    except Unreadable as problem:
+        shown = body[:_SHOWN_BYTES_MAX]
+        text = shown.decode(errors="replace") if shown.startswith(b"{") else shown.hex()
+        more = " ..." if len(body) > _SHOWN_BYTES_MAX else ""
+        raise bad_request(
+            f"the object provided is unrecognized ({wanted}): {problem} ({text or '<empty>'}{more})"
+        ) from problem
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
+    if not body:
+        raise Unreadable("empty data")
     if not body.startswith(_MAGIC):
-        raise _unreadable(f"expected prefix {list(_MAGIC)}")
+        raise Unreadable(
+            "provided data does not appear to be a protobuf message, expected prefix "
+            f"[{' '.join(str(byte) for byte in _MAGIC)}]"
+        )
+    if body == _MAGIC:
+        raise Unreadable("empty body")
     envelope = _read(body[len(_MAGIC) :], MESSAGES["Unknown"])
     said = envelope.get("typeMeta", {})
     message = MESSAGES.get(said.get("kind", ""))
@@ -104,9 +128,9 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in _FIXED_BYTES:
             length = _FIXED_BYTES[kind]
         else:
-            raise _unreadable(f"proto: illegal wireType {kind}")
+            raise Unreadable(f"proto: illegal wireType {kind}")
         if at + length > len(data):
-            raise _unreadable("unexpected EOF")
+            raise Unreadable("unexpected EOF")
         yield number, data[at : at + length]
         at += length
 
@@ -115,9 +139,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data):
-            raise _unreadable("unexpected EOF")
+            raise Unreadable("unexpected EOF")
         if shift >= _VARINT_BITS_MAX:
-            raise _unreadable("proto: integer overflow")
+            raise Unreadable("proto: integer overflow")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -128,7 +152,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise _unreadable("proto: wrong wireType")
+        raise Unreadable("proto: wrong wireType")
     return value
 
 
@@ -136,15 +160,11 @@ def _text(value: int | bytes) -> str:
     try:
         return _bytes(value).decode()
     except UnicodeDecodeError as problem:
-        raise _unreadable("string field contains invalid UTF-8") from problem
+        raise Unreadable("string field contains invalid UTF-8") from problem
 
 
 def _number(value: int | bytes) -> int:
     """A varint as the signed number it stands for."""
     if not isinstance(value, int):
-        raise _unreadable("proto: wrong wireType")
+        raise Unreadable("proto: wrong wireType")
     return value - (1 << 64) if value >> 63 else value
-
-
-def _unreadable(why: str) -> ApiError:
-    return bad_request(f"provided data does not appear to be a protobuf message: {why}")

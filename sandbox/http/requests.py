@@ -76,8 +76,8 @@ class Call:
             return _yaml(self.body)
         if kind in {"application/json", ""}:
             return _json(self.body, f"must be of type {self.rt.kind}")
-        if kind == protobuf.PROTOBUF:
-            return protobuf.sent_object(self.body)
+        if kind == protobuf.PROTOBUF and not self.rt.custom:
+            return protobuf.sent_object(self.body, f"must be of type {self.rt.kind}")
         raise unsupported_media_type(BODY_TYPES)
 
     def sent_part(self, name: str) -> dict[str, Any]:

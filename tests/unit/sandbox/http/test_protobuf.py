@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.http.protobuf import PROTOBUF, sent_object
 from sandbox.store.errors import ApiError
-from tests.unit.sandbox.http.asking import CONFIG_MAPS, Asker
+from tests.unit.sandbox.http.asking import CONFIG_MAPS, WIDGETS, Asker
 
 # `kubectl create namespace b`, as kubectl 1.32 put it on the wire.
 NAMESPACE = bytes.fromhex(
@@ -64,7 +64,7 @@ def test_maps_of_text_and_of_bytes_are_what_json_would_say() -> None:
         (3, message((1, "b"), (2, b"\x00\xff"))),
         (4, 0),
     )
-    assert sent_object(envelope("ConfigMap", raw)) == {
+    assert sent_object(envelope("ConfigMap", raw), "") == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "c", "labels": {"app": "x"}},
@@ -77,7 +77,7 @@ def test_maps_of_text_and_of_bytes_are_what_json_would_say() -> None:
 def test_what_go_would_leave_out_of_json_is_left_out() -> None:
     port = message((1, ""), (2, "TCP"), (3, 80), (4, message((1, 1), (2, 0), (3, "http"))), (5, 0))
     raw = message((1, message((1, "s"), (8, b""))), (2, message((1, port), (13, 0))))
-    assert sent_object(envelope("Service", raw))["spec"] == {
+    assert sent_object(envelope("Service", raw), "")["spec"] == {
         "ports": [{"protocol": "TCP", "port": 80, "targetPort": "http"}]
     }
 
@@ -85,16 +85,16 @@ def test_what_go_would_leave_out_of_json_is_left_out() -> None:
 def test_pointers_to_zero_and_negative_numbers_survive() -> None:
     options = message((1, -1), (5, "All"))
     raw = message((1, message((1, "p"))), (2, options))
-    said = sent_object(envelope("Eviction", raw, "policy/v1"))
+    said = sent_object(envelope("Eviction", raw, "policy/v1"), "")
     assert said["deleteOptions"] == {"gracePeriodSeconds": -1, "dryRun": ["All"]}
     raw = message((1, message((1, "p"))), (2, message((1, 0))))
-    assert sent_object(envelope("Eviction", raw))["deleteOptions"] == {"gracePeriodSeconds": 0}
+    assert sent_object(envelope("Eviction", raw), "")["deleteOptions"] == {"gracePeriodSeconds": 0}
 
 
 def test_times_are_said_with_the_precision_of_their_kind() -> None:
     moment = message((1, 1_600_000_000), (2, 123_456_789))
     raw = message((6, moment), (10, moment))
-    said = sent_object(envelope("Event", raw))
+    said = sent_object(envelope("Event", raw), "")
     assert said["firstTimestamp"] == "2020-09-13T12:26:40Z"
     assert said["eventTime"] == "2020-09-13T12:26:40.123456Z"
 
@@ -107,26 +107,47 @@ def test_a_service_comes_back_as_json_with_its_defaults(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "empty data (<empty>)"),
+        (
+            b"{}",
+            "provided data does not appear to be a protobuf message, expected prefix "
+            "[107 56 115 0] ({})",
+        ),
+        (b"k8s\0", "empty body (6b387300)"),
+        (b"k8s\0\x0a\xff", "unexpected EOF (6b3873000aff)"),
+        (b"k8s\0\x0a", "unexpected EOF (6b3873000a)"),
+        (b"k8s\0\x0b", "proto: illegal wireType 3 (6b3873000b)"),
+    ],
+)
+def test_bytes_that_are_no_message_are_refused(asker: Asker, body: bytes, why: str) -> None:
+    answer = asker.json("POST", "/api/v1/namespaces", body, content_type=PROTOBUF)
+    text = f"the object provided is unrecognized (must be of type Namespace): {why}"
+    assert (answer["code"], answer["message"]) == (400, text)
+
+
+@pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"{}",
-        b"k8s\0\x0a\xff",
-        b"k8s\0\x0a",
-        b"k8s\0\x0b",
         b"k8s\0" + b"\xff" * 11,
         envelope("Namespace", message((1, message((1, b"\xff"))))),
         envelope("Namespace", message((1, 5))),
     ],
 )
-def test_bytes_that_are_no_message_are_refused(asker: Asker, body: bytes) -> None:
+def test_fields_of_another_type_are_refused(asker: Asker, body: bytes) -> None:
     answer = asker.ask("POST", "/api/v1/namespaces", body, content_type=PROTOBUF)
     assert answer.status == 400
 
 
+def test_custom_resources_take_no_protobuf(with_widgets: Asker) -> None:
+    answer = with_widgets.ask("POST", WIDGETS, NAMESPACE, content_type=PROTOBUF)
+    assert answer.status == 415
+
+
 def test_a_kind_without_a_table_is_refused_as_a_media_type() -> None:
     with pytest.raises(ApiError) as refused:
-        sent_object(envelope("Deployment", b"", "apps/v1"))
+        sent_object(envelope("Deployment", b"", "apps/v1"), "")
     assert refused.value.code == 415
 
 
