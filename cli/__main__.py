@@ -126,21 +126,32 @@ def up(
     ] = None,
     real: Real = False,
     pair: PairFolder = None,
+    instances: Annotated[
+        int,
+        typer.Option(
+            min=1, envvar="MILLRACE_INSTANCES", help="With --real: how many of each service."
+        ),
+    ] = 1,
 ) -> None:
     """Run a cluster and all services in the foreground, until Ctrl-C.
 
     Prints `ready` when a Job can be submitted. kubectl works with the kubeconfig.
     """
-    options = UpOptions(
-        kubeconfig,
-        nodes=nodes,
-        bundles=bundles,
-        api_port=api_port,
-        state=state,
-        real=real,
-        pair=pair,
-    )
-    _run(lambda: stay_up(options))
+
+    async def work() -> int:
+        options = UpOptions(
+            kubeconfig,
+            nodes=nodes,
+            bundles=bundles,
+            api_port=api_port,
+            state=state,
+            real=real,
+            pair=pair,
+            instances=instances,
+        )
+        return await stay_up(options)
+
+    _run(work)
 
 
 @bundle_app.command("pack")

@@ -43,7 +43,8 @@ SANDBOX = "sandbox"
 class UpOptions:
     """What `millrace up` was asked for; port 0 means a free one.
 
-    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair.
+    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair. Only there
+    a service may have several `instances`: one machine's log in a file has one of each.
     """
 
     kubeconfig: Path
@@ -54,6 +55,11 @@ class UpOptions:
     services: tuple[str, ...] = SERVICES
     real: bool = False
     pair: Path | None = None
+    instances: int = 1
+
+    def __post_init__(self) -> None:
+        if self.instances > 1 and not self.real:
+            raise Misused("--instances needs --real: the log in a file has one of each service")
 
 
 class NotReady(Failure):
@@ -111,9 +117,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def child_name(service: str) -> str:
-    """The name of a service's child, from that of its folder."""
-    return service.replace("_", "-")
+def child_name(service: str, number: int = 1) -> str:
+    """The name of a service's child, from that of its folder; the first one has no number."""
+    name = service.replace("_", "-")
+    return name if number == 1 else f"{name}-{number}"
 
 
 @asynccontextmanager
@@ -137,7 +144,7 @@ async def running_system(
                     await _start_services(layout, ground, crew, say)
                     yield RunningSystem(layout, ground.server, crew)
                 finally:
-                    await crew.stop(map(child_name, options.services))
+                    await crew.stop(each for each in crew.children if each != SANDBOX)
         except asyncio.CancelledError:
             raise crew.first_failure() or asyncio.CancelledError from None
 
@@ -163,10 +170,14 @@ async def _start_services(
 ) -> None:
     """Start the services and return when all of them are ready."""
     layout.write_kubeconfig(ground)
-    services = layout.options.services
-    children = [crew.start(layout.service(name, ground)) for name in services]
-    if services:
-        say(f"starting {', '.join(map(child_name, services))}")
+    numbers = range(1, layout.options.instances + 1)
+    children = [
+        crew.start(layout.service(name, ground, number))
+        for name in layout.options.services
+        for number in numbers
+    ]
+    if children:
+        say(f"starting {', '.join(child.spec.name for child in children)}")
     for child in children:
         await layout.until_service_ready(child)
 
@@ -205,7 +216,8 @@ class Layout:
             folder.mkdir(parents=True, exist_ok=True)
         self.api_port = options.api_port or free_port()
         self.server = f"http://127.0.0.1:{self.api_port}"
-        self.ports = {child_name(name): free_port() for name in SERVICES}
+        numbers = range(1, options.instances + 1)
+        self.ports = {child_name(name, n): free_port() for name in SERVICES for n in numbers}
         self.inner_kubeconfig = state / "kubeconfig"
 
     def sandbox_ground(self) -> Ground:
@@ -222,20 +234,21 @@ class Layout:
         command += ["--kubeconfig", str(self.inner_kubeconfig)]
         return ChildSpec(SANDBOX, command, dict(os.environ), essential=True)
 
-    def service(self, name: str, ground: Ground) -> ChildSpec:
-        """A service on what it stands on."""
+    def service(self, name: str, ground: Ground, number: int = 1) -> ChildSpec:
+        """An instance of a service on what it stands on; all of them share its account."""
+        child = child_name(name, number)
         account = ground.account_of(child_name(name))
         environment = dict(os.environ) | {
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
-            "MILLRACE_METRICS_PORT": str(self.ports[child_name(name)]),
+            "MILLRACE_METRICS_PORT": str(self.ports[child]),
             **ground.settings,
         }
         if name == "fusion_backend":
             environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
         command = [sys.executable, "-m", f"services.{name}"]
-        return ChildSpec(child_name(name), command, environment)
+        return ChildSpec(child, command, environment)
 
     async def until_service_ready(self, child: Child) -> None:
         """Wait until a service has finished its restore; raises NotReady."""
