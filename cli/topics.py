@@ -19,6 +19,7 @@ from rich.table import Table
 from cli.failing import CannotReach, Failure, Misused
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_connecting import Brokers
+from services.chassis.kafka_security import KafkaSecurity
 from services.chassis.kafka_topics import (
     Found,
     correct,
@@ -28,6 +29,7 @@ from services.chassis.kafka_topics import (
     wanted_topics,
 )
 from services.chassis.log_lines import configure
+from services.chassis.settings import read_settings
 
 ANSWER_S_MAX = 20.0
 DAY_MS = 24 * 3600 * 1000
@@ -78,14 +80,16 @@ async def _asking(wish: TopicsWish) -> AsyncIterator[Brokers]:
     if not _PREFIX.fullmatch(wish.prefix):
         raise Misused(f"--prefix {wish.prefix!r}: say lower-case letters, digits, dots, dashes")
     configure("millrace", "ERROR")  # the sentences below say it
-    brokers = Brokers(wish.servers, client_id="millrace-topics")
+    security = read_settings(KafkaSecurity)
+    brokers = Brokers(wish.servers, client_id="millrace-topics", security=security)
     try:
         async with asyncio.timeout(ANSWER_S_MAX):
             yield brokers
     except LogRefused as refusal:
         raise Failure(str(refusal)) from refusal
     except TimeoutError:
-        raise CannotReach(f"no Kafka answers at {wish.servers} in {ANSWER_S_MAX:g} s") from None
+        sentence = f"no Kafka answers at {wish.servers} in {ANSWER_S_MAX:g} s: {brokers.problem}"
+        raise CannotReach(sentence) from None
     finally:
         await brokers.close()
 

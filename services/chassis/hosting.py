@@ -23,6 +23,7 @@ from services.chassis.bus import Bus
 from services.chassis.clock import Clock, SystemClock
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_log import KafkaLog
+from services.chassis.kafka_security import KafkaSecurity
 from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.log_lines import configure, log_of
@@ -31,7 +32,7 @@ from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
 from services.chassis.reconciling import StageRunner
 from services.chassis.request_metrics import MeasuredTransport
-from services.chassis.settings import KAFKA_SCHEME, ServiceSettings
+from services.chassis.settings import KAFKA_SCHEME, ServiceSettings, read_settings
 from services.chassis.sqlite_log import SqliteLog
 from services.chassis.wiring import MakeStage, Probes, Runtime
 
@@ -137,7 +138,12 @@ def open_bus(url: str, clock: Clock, *, client_id: str = "millrace") -> Bus:
     if url == "memory:":
         return MemoryLog(now=clock.now)
     if url.startswith(KAFKA_SCHEME):
-        return KafkaLog(url.removeprefix(KAFKA_SCHEME), now=clock.now, client_id=client_id)
+        return KafkaLog(
+            url.removeprefix(KAFKA_SCHEME),
+            now=clock.now,
+            client_id=client_id,
+            security=read_settings(KafkaSecurity),
+        )
     return SqliteLog(Path(url.removeprefix("sqlite://")), now=clock.now)
 
 

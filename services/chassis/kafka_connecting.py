@@ -24,6 +24,7 @@ from aiokafka.errors import (
 )
 
 from services.chassis.errors import LogRefused
+from services.chassis.kafka_security import PLAINTEXT, KafkaSecurity
 from services.chassis.log_lines import log_of
 
 T = TypeVar("T")
@@ -37,8 +38,26 @@ AWAY_GROWTH = 1.6
 
 _PASSING = (KafkaTimeoutError, BrokerNotAvailableError, UnknownError)
 
-# In an outage aiokafka says several lines a second; ours say when it began and when it was over.
-logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+
+class _Complaints(logging.Handler):
+    """What aiokafka said last: only its log tells why brokers could not be talked to.
+
+    In an outage it says several lines a second, which go no further; ours say when the outage began
+    and when it was over.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = record.getMessage()
+
+
+_complaints = _Complaints()
+_aiokafka = logging.getLogger("aiokafka")
+_aiokafka.propagate = False
+_aiokafka.addHandler(_complaints)
 
 
 class LogClosed(Exception):
@@ -48,10 +67,14 @@ class LogClosed(Exception):
 class Brokers:
     """The brokers at `servers` (HOST:PORT, with commas); connects when it is first asked."""
 
-    def __init__(self, servers: str, *, client_id: str = "millrace") -> None:
+    def __init__(
+        self, servers: str, *, client_id: str = "millrace", security: KafkaSecurity = PLAINTEXT
+    ) -> None:
         self.servers = servers
         self.client_id = client_id
+        self._security = security
         self.is_answering = True
+        self.problem = ""  # why they do not answer, while they do not
         self.is_closed = False
         self._client: AIOKafkaClient | None = None
         self._connecting = asyncio.Lock()
@@ -66,7 +89,7 @@ class Brokers:
             "request_timeout_ms": int(REQUEST_TIMEOUT_S * 1000),
             "metadata_max_age_ms": int(METADATA_MAX_AGE_S * 1000),
             "retry_backoff_ms": int(RECONNECT_S * 1000),
-        }
+        } | self._security.client_options()
 
     async def ask(self, what: str, question: Callable[[AIOKafkaClient], Awaitable[T]]) -> T:
         """The answer, however long it takes; `what` is for the log line. Raises LogRefused."""
@@ -128,13 +151,15 @@ class Brokers:
             await client.close()
 
     def _note_away(self, what: str, problem: Exception) -> None:
+        self.problem = f"{problem} {_complaints.last}".rstrip()
         if self.is_answering:
-            self._log.warning("kafka_away", servers=self.servers, asked=what, problem=str(problem))
+            self._log.warning("kafka_away", servers=self.servers, asked=what, problem=self.problem)
         self.is_answering = False
 
     def _note_back(self) -> None:
         if not self.is_answering:
             self._log.info("kafka_back", servers=self.servers)
+        self.problem = ""
         self.is_answering = True
 
 

@@ -26,6 +26,7 @@ from services.chassis.kafka_offsets import (
 )
 from services.chassis.kafka_producing import KafkaProducing
 from services.chassis.kafka_reading import KafkaReading
+from services.chassis.kafka_security import PLAINTEXT, KafkaSecurity
 from services.chassis.kafka_topics import Wanted, look_patiently
 
 
@@ -39,8 +40,9 @@ class KafkaLog:
         now: Callable[[], float],
         client_id: str = "millrace",
         retention_s: float = RETENTION_S,
+        security: KafkaSecurity = PLAINTEXT,
     ) -> None:
-        self._brokers = Brokers(servers, client_id=client_id)
+        self._brokers = Brokers(servers, client_id=client_id, security=security)
         self._retention_s = retention_s
         self._producing = KafkaProducing(self._brokers, now=now)
         self._known: set[Partition] = set()

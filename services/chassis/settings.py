@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-T = TypeVar("T", bound="ServiceSettings")
+T = TypeVar("T", bound=BaseSettings)
 
 ENV_PREFIX = "MILLRACE_"
 EXIT_USAGE = 2
@@ -59,14 +59,20 @@ def read_settings(settings: type[T]) -> T:
     try:
         return settings()
     except ValidationError as problem:
-        sys.stderr.write(explained(problem) + "\n")
+        sys.stderr.write(explained(problem, settings.model_config["env_prefix"]) + "\n")
         raise SystemExit(EXIT_USAGE) from problem
 
 
-def explained(problem: ValidationError) -> str:
-    """One line for each variable that cannot be used: its name, its value and why."""
+def explained(problem: ValidationError, prefix: str = ENV_PREFIX) -> str:
+    """One line for each variable that cannot be used: its name, its value and why.
+
+    What does not fit together names its variables itself.
+    """
     lines = []
     for error in problem.errors():
-        variable = ENV_PREFIX + "_".join(str(part) for part in error["loc"][:1]).upper()
+        if not error["loc"]:
+            lines.append(error["msg"])
+            continue
+        variable = prefix + "_".join(str(part) for part in error["loc"][:1]).upper()
         lines.append(f"{variable}={error.get('input')!r}: {error['msg']}")
     return "\n".join(lines)
