@@ -5,7 +5,9 @@ What an effect does is the stage's `carry_out`; here is what its end means:
 * a word: done, its failures are forgotten;
 * Transient: it waits, then the key is decided again (the effect may not be wanted any more);
 * Superseded: the input is newer, so nothing more is started and the key is decided again;
-* Rejected: logged, tried again as seldom as anything is;
+* NotAllowed: logged, and it waits like Transient: an API server that has just started allows
+  nothing until it has read its roles;
+* Rejected otherwise: logged, tried again as seldom as anything is;
 * anything else: a defect, logged with its traceback and treated like Transient.
 """
 
@@ -17,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.chassis.backing_off import Backoffs
-from services.chassis.errors import Rejected, Superseded, Transient
+from services.chassis.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.log_lines import log_of
 from services.chassis.stage import Stage
 from services.chassis.table import Table
@@ -144,7 +146,9 @@ class CarryingOut:
             self._tell("warning", key, effect, problem)
             return "transient"
         except Rejected as problem:
-            result.wait_until(self._backoffs.mark_refused(who, clock.now()))
+            may_pass = isinstance(problem, NotAllowed)
+            mark = self._backoffs.mark_failed if may_pass else self._backoffs.mark_refused
+            result.wait_until(mark(who, clock.now()))
             self._tell("error", key, effect, problem)
             return "rejected"
         except Exception:  # noqa: BLE001 - a defect in one effect delays only that effect

@@ -2,10 +2,12 @@
 
 ChassisError
 ├── Transient          try again later (time-out, 429, 5xx, connection lost)
+│   └── Away           nobody listens there: the request was never sent
 ├── Superseded         the input is newer than the decision: stop and decide again
 ├── LogRefused         the log refused for good: a record too large, no right to write
 │   └── TopicDiffers   a topic is missing, or is not what the catalogue says
 └── Rejected           refused for good as long as nothing changes
+    ├── NotAllowed     401, 403: rights and quotas change without the object
     ├── NotFound       404
     ├── AlreadyExists  409 on a create
     ├── Conflict       409: the version or uid that was decided on is not the object's
@@ -37,6 +39,13 @@ class Transient(ChassisError):
         self.outcome_unknown = outcome_unknown
 
 
+class Away(Transient):
+    """Nobody listens there: the request was never sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, outcome_unknown=False)
+
+
 class Superseded(ChassisError):
     """The input is newer than the decision: stop and decide again."""
 
@@ -58,6 +67,13 @@ class Rejected(ChassisError):
         self.reason = reason
         self.message = message
         self.status = status
+
+
+class NotAllowed(Rejected):
+    """Not allowed as things are: rights and quotas change without the object.
+
+    An API server that has just started says so to everybody until it has read its roles.
+    """
 
 
 class NotFound(Rejected):

@@ -30,6 +30,7 @@ from services.chassis.log_lines import configure, log_of
 from services.chassis.memory_log import MemoryLog
 from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
+from services.chassis.reaching import PatientTransport
 from services.chassis.reconciling import StageRunner
 from services.chassis.request_metrics import MeasuredTransport
 from services.chassis.settings import KAFKA_SCHEME, ServiceSettings, read_settings
@@ -114,15 +115,17 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
     clock = SystemClock()
     metrics = Metrics()
     transport = HttpTransport(await load_configuration(settings.kubeconfig))
+    randomness = random.SystemRandom()
     measured = MeasuredTransport(transport, metrics, clock.monotonic)
+    patient = PatientTransport(measured, clock=clock, random=randomness)
     bus = open_bus(settings.bus, clock, client_id=service)
     try:
         yield Runtime(
             service=service,
             bus=bus,
-            kube=KubeClient(measured, user_agent=service),
+            kube=KubeClient(patient, user_agent=service),
             clock=clock,
-            random=random.SystemRandom(),
+            random=randomness,
             new_id=lambda: str(uuid.uuid4()),
             prefix=settings.topic_prefix,
             namespaces=settings.namespaces,

@@ -22,6 +22,7 @@ from services.chassis.errors import (
     ChassisError,
     Conflict,
     Expired,
+    NotAllowed,
     NotFound,
     Rejected,
     Transient,
@@ -36,6 +37,8 @@ MESSAGE_CHARS_MAX = 500
 
 _AGAIN = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 _MEANINGS: Mapping[int, type[Rejected]] = {
+    HTTPStatus.UNAUTHORIZED: NotAllowed,
+    HTTPStatus.FORBIDDEN: NotAllowed,
     HTTPStatus.NOT_FOUND: NotFound,
     HTTPStatus.GONE: Expired,
 }

@@ -6,6 +6,8 @@
 3. The resourceVersion at which it was taken is the incarnation: later holders have higher ones.
 4. Held by us: renew every `renew_s`. A conflict means that somebody wrote it: if it is not ours any
    more it is lost. So it is when no renewal succeeded for two thirds of its duration.
+5. Whoever starts again under the same name takes it at once: the process before it is gone. If two
+   have one name all the same, the older one finds another `acquireTime` and has lost it.
 
 A holder who slept may believe for a moment that it still leads: what it writes is fenced by
 versions, what it says by its epoch.
@@ -13,11 +15,19 @@ versions, what it says by its epoch.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from contracts.moments import micro_moment_of
 from services.chassis.clock import Clock
-from services.chassis.errors import AlreadyExists, ChassisError, Conflict, NotFound, Transient
+from services.chassis.errors import (
+    AlreadyExists,
+    ChassisError,
+    Conflict,
+    NotAllowed,
+    NotFound,
+    Transient,
+)
 from services.chassis.kube import Json, Kube, Resource
 from services.chassis.log_lines import log_of
 
@@ -66,8 +76,8 @@ class LeaderLease:
                     seen_at_s = self._clock.monotonic()
                 if self._may_take(lease, self._clock.monotonic() - seen_at_s):
                     return await self._take(lease)
-            except (Transient, Conflict, AlreadyExists, NotFound) as problem:
-                self._log.info("lease_not_acquired", lease=self._name, problem=str(problem))
+            except (Transient, Conflict, AlreadyExists, NotFound, NotAllowed) as problem:
+                self._log.warning("lease_not_acquired", lease=self._name, problem=str(problem))
             await self._clock.sleep(min(RETRY_S, self._renew_s))
 
     async def keep(self) -> None:
@@ -76,12 +86,11 @@ class LeaderLease:
         pause_s = self._renew_s
         while True:
             await self._clock.sleep(pause_s)
-            if self._clock.monotonic() - renewed_s > self._duration_s * RENEW_WITHIN:
-                raise LeaseLost(f"lease {self._name} was not renewed in time")
             began_s = self._clock.monotonic()
+            left_s = renewed_s + self._duration_s * RENEW_WITHIN - began_s
             try:
-                await self._renew()
-            except Transient as problem:
+                await self._renew_within(left_s)
+            except (Transient, NotAllowed) as problem:
                 self._log.warning("lease_not_renewed", lease=self._name, problem=str(problem))
                 pause_s = min(RETRY_S, self._renew_s)
                 continue
@@ -93,7 +102,7 @@ class LeaderLease:
             return
         try:
             await self._patch({"holderIdentity": None, "renewTime": self._now_text()})
-        except (Conflict, NotFound, Transient) as problem:
+        except (Conflict, NotFound, NotAllowed, Transient) as problem:
             self._log.info("lease_not_released", lease=self._name, problem=str(problem))
         self._version = 0
 
@@ -132,6 +141,17 @@ class LeaderLease:
         )
         self._log.info("lease_acquired", lease=self._name, incarnation=self._version)
         return self._version
+
+    async def _renew_within(self, left_s: float) -> None:
+        """Renew, or know in time that it may be somebody else's from then on."""
+        late = LeaseLost(f"lease {self._name} was not renewed in time")
+        if left_s < 0:
+            raise late
+        try:
+            async with asyncio.timeout(left_s):
+                await self._renew()
+        except TimeoutError:
+            raise late from None
 
     async def _renew(self) -> None:
         try:

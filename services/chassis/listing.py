@@ -27,7 +27,8 @@ from services.chassis.log_lines import log_of
 PAGE_OBJECTS_MAX = 500
 WATCH_TIMEOUT_S = 300
 SILENCE_S = 90.0
-RETRY_CAP_S = 30.0
+RETRY_CAP_S = 5.0
+"""Nothing is seen meanwhile, so an absence of the API server is not prolonged by much."""
 WATCH_SHORTEST_S = 1.0
 """A watch that ends sooner without an event counts as a failure, or we would ask in a circle."""
 

@@ -30,7 +30,11 @@ class Probes:
 
 @dataclass(frozen=True)
 class Runtime:
-    """The outside of one service; setting `stopping` begins its drain."""
+    """The outside of one service; setting `stopping` begins its drain.
+
+    `instance` is this instance's name, which a process that starts in its place has again; empty:
+    it has none.
+    """
 
     service: str
     bus: Bus
@@ -39,6 +43,7 @@ class Runtime:
     random: random.Random
     new_id: Callable[[], str]
     prefix: str = "millrace"
+    instance: str = ""
     namespaces: tuple[str, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

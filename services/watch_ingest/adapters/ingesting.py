@@ -3,7 +3,7 @@
     await ingest(runtime, settings)
 
 returns when `runtime.stopping` is set, with everything seen so far published; when the Lease is
-lost it raises LeaseLost and flushes nothing, because somebody else speaks now.
+lost it flushes nothing, because somebody else may speak now, and waits for the Lease again.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
 from services.chassis.bus import Partition
-from services.chassis.errors import Transient
+from services.chassis.errors import NotAllowed, Transient
 from services.chassis.hosting import Main
 from services.chassis.kube import Json, Resource, WatchEvent, WatchType
-from services.chassis.leases import LeaderLease
+from services.chassis.leases import LeaderLease, LeaseLost
 from services.chassis.listing import ListWatch, Watched
 from services.chassis.log_lines import log_of
 from services.chassis.resources import watched_resource
@@ -56,13 +56,23 @@ def ingest_main(settings: WatchIngestSettings) -> Main:
 
 
 async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
-    """Wait for the Lease, then speak until `runtime.stopping` is set or the Lease is lost."""
+    """Lead and speak until `runtime.stopping` is set, again after the Lease was lost."""
     await log_state.ensure_topics(runtime.bus, runtime.prefix)
+    holder = f"{SERVICE}-{runtime.instance or runtime.new_id()}"
+    while not runtime.stopping.is_set():
+        try:
+            await _lead_and_speak(runtime, settings, holder)
+        except LeaseLost as lost:
+            _log.warning("lease_lost", problem=str(lost))
+
+
+async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holder: str) -> None:
+    """One incarnation; returns when `runtime.stopping` is set, raises LeaseLost."""
     lease = LeaderLease(
         runtime.kube,
         namespace=settings.lease_namespace,
         name=LEASE,
-        holder=f"{SERVICE}-{runtime.new_id()}",
+        holder=holder,
         clock=runtime.clock,
     )
     leading = await _unless_stopping(runtime, _lead(runtime, lease))
@@ -99,7 +109,7 @@ async def _cluster_uid(runtime: Runtime) -> str:
     while True:
         try:
             system = await runtime.kube.get(NAMESPACE, "", SYSTEM_NAMESPACE)
-        except Transient as problem:
+        except (Transient, NotAllowed) as problem:
             _log.warning("api_server_away", problem=str(problem))
             await runtime.clock.sleep(AWAY_RETRY_S)
             continue

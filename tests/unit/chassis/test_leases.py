@@ -59,6 +59,55 @@ async def test_a_held_lease_is_waited_for_until_its_holder_falls_silent() -> Non
 
 
 @virtually
+async def test_whoever_starts_again_under_the_same_name_takes_it_at_once() -> None:
+    """The process before it is gone; one that is not finds out."""
+    scene = Scene()
+    before, after = scene.candidate("a"), scene.candidate("a")
+    first_incarnation = await before.acquire()
+    await asyncio.sleep(1)
+    began = scene.clock.monotonic()
+    assert await after.acquire() > first_incarnation
+    assert scene.clock.monotonic() == began
+    with pytest.raises(LeaseLost, match="a holds"):
+        await before.keep()
+
+
+@virtually
+async def test_a_renewal_that_waits_for_an_absent_server_is_given_up_in_time() -> None:
+    scene = Scene()
+    first = scene.candidate(
+        "a", lambda method, _path: Fault(delay_s=3600) if hangs(method) else None
+    )
+    hanging = False
+
+    def hangs(method: str) -> bool:
+        return hanging and method == "PATCH"
+
+    await first.acquire()
+    began, hanging = scene.clock.monotonic(), True
+    with pytest.raises(LeaseLost, match="not renewed in time"):
+        await first.keep()
+    assert scene.clock.monotonic() - began <= 10
+
+
+@virtually
+async def test_a_server_that_knows_no_roles_yet_is_asked_again() -> None:
+    """kube-apiserver refuses everybody until it has read its roles."""
+    scene, roles_known_at_s = Scene(), 3.0
+
+    def starting(_method: str, _path: str) -> Fault | None:
+        return Fault(status=403) if scene.clock.monotonic() < roles_known_at_s else None
+
+    first = scene.candidate("a", starting)
+    await first.acquire()
+    keeping = asyncio.create_task(first.keep())
+    roles_known_at_s = scene.clock.monotonic() + 8
+    await asyncio.sleep(60)
+    assert not keeping.done()
+    keeping.cancel()
+
+
+@virtually
 async def test_a_lease_that_was_given_back_is_taken_without_waiting() -> None:
     scene = Scene()
     first, second = scene.candidate("a"), scene.candidate("b")

@@ -6,7 +6,7 @@ import asyncio
 from itertools import pairwise
 
 from services.chassis.bus import NewRecord
-from services.chassis.errors import Rejected, Superseded, Transient
+from services.chassis.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.stage import Decision
 from services.chassis.table import Entry
 from tests.unit.chassis.saying import RESOURCES_0, epoch, gone, present, record, synced
@@ -342,6 +342,24 @@ class TestFailures:
             await it.settle(120)
         assert 2 <= len(tried) <= 5
         assert tried[1] - tried[0] >= 30
+
+    @virtually
+    async def test_what_is_not_allowed_is_tried_again_soon(self) -> None:
+        """An API server that has just started allows nothing until it has read its roles."""
+        tried: list[float] = []
+        loop = asyncio.get_running_loop()
+
+        async def refuse(_key: str, _effect: Do) -> str:
+            tried.append(loop.time())
+            raise NotAllowed(403, "Forbidden", "no", {})
+
+        async with bench(lambda _k, _e: wanting(Do("x")), refuse) as it:
+            await it.say(present("a"))
+            await it.sync()
+            await it.settle(4)
+            assert len(tried) >= 4
+            await it.settle(600)
+        assert len(tried) < 40
 
     @virtually
     async def test_a_bad_object_delays_only_its_own_key(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from contracts.facts import KINDS, Epoch, Fact, FactType, SyncCompleted
 from contracts.topics import CLUSTER, RESOURCES, sync_group
@@ -14,7 +14,6 @@ from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.bus import NewRecord, Partition
 from services.chassis.errors import Transient
-from services.chassis.leases import LeaseLost
 from services.chassis.memory_log import MemoryLog
 from services.chassis.reading import decode
 from services.chassis.wiring import Runtime
@@ -213,23 +212,51 @@ async def _last(world: World, partition: Partition) -> NewRecord:
     raise AssertionError("the log ended")
 
 
-def test_the_loss_of_the_lease_ends_the_service_and_silences_it() -> None:
-    """Somebody else speaks now."""
+def test_who_lost_the_lease_is_silent_until_it_leads_again() -> None:
+    """Somebody else speaks meanwhile; later it says everything as another incarnation."""
 
     async def test() -> None:
         world = World()
         store = world.sandbox.cluster.store
         async with world.speaking() as task:
-            stolen = {"spec": {"holderIdentity": "somebody-else", "acquireTime": None}}
-            store.patch(world.sandbox.kind("Lease"), "default", LEASE, stolen, MERGE)
-            await asyncio.sleep(20)
-            assert isinstance(task.exception(), LeaseLost)
+            (first,) = _incarnations(await world.said())
+            for renewal in range(6):  # somebody else leads for half a minute
+                stolen = {"spec": {"holderIdentity": f"other-{renewal}", "acquireTime": None}}
+                store.patch(world.sandbox.kind("Lease"), "default", LEASE, stolen, MERGE)
+                await asyncio.sleep(6)
             before = len(await world.said())
             world.sandbox.create(a_job())
-            await asyncio.sleep(10)
+            await asyncio.sleep(5)
             assert len(await world.said()) == before
+            await asyncio.sleep(20)
+            said = await world.said()
+            assert not task.done()
+            assert max(_incarnations(said)) > first
+            assert any(isinstance(each, Fact) and each.kind == "Job" for each in said)
 
     run_virtually(test())
+
+
+def test_an_instance_that_was_killed_leads_at_once_under_its_name() -> None:
+    """Nobody waits for a Lease whose holder is gone for certain."""
+
+    async def test() -> None:
+        world = World()
+        world.runtime = replace(world.runtime, instance="pod-1")
+        killed = asyncio.create_task(_run(world.runtime))
+        await asyncio.sleep(2)
+        killed.cancel()
+        await asyncio.wait((killed,))
+        world.sandbox.create(a_job())
+        world.runtime = replace(world.new_runtime(), instance="pod-1")
+        async with world.speaking():
+            assert any(isinstance(each, Fact) and each.kind == "Job" for each in await world.said())
+
+    run_virtually(test())
+
+
+def _incarnations(said: Sequence[Fact | SyncCompleted]) -> set[int]:
+    return {each.epoch.incarnation for each in said}
 
 
 def test_a_watch_that_breaks_loses_no_change() -> None:
