@@ -32,6 +32,9 @@ from services.chassis.log_lines import configure
 from services.chassis.settings import read_settings
 
 ANSWER_S_MAX = 20.0
+APPLY_S_MAX = 60.0
+LOOKS_AFTER_MAX = 150
+"""A broker that has just started may learn half a minute later of a topic that was created."""
 DAY_MS = 24 * 3600 * 1000
 _SERVERS = re.compile(r"[^\s,/:]+:\d+(,[^\s,/:]+:\d+)*")
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
@@ -48,7 +51,7 @@ class TopicsWish:
 
 async def apply_topics(wish: TopicsWish, console: Console) -> None:
     """Create what is missing and correct settings; a wrong number of partitions is refused."""
-    async with _asking(wish) as brokers:
+    async with _asking(wish, APPLY_S_MAX) as brokers:
         wanted = wanted_topics(wish.prefix)
         before = await look_at(brokers, wanted)
         missing = [topic for topic in before if not topic.partitions]
@@ -57,7 +60,9 @@ async def apply_topics(wish: TopicsWish, console: Console) -> None:
             await create(brokers, [topic.wanted for topic in missing], wish.replication)
         if wrong:
             await correct(brokers, wrong)
-        after = await look_patiently(brokers, wanted) if missing or wrong else before
+        after = before
+        if missing or wrong:
+            after = await look_patiently(brokers, wanted, looks_max=LOOKS_AFTER_MAX)
         done = {topic.wanted.name: "created" for topic in missing}
         done |= {topic.wanted.name: f"corrected {_names(topic)}" for topic in wrong}
     _show(after, done, console)
@@ -71,7 +76,7 @@ async def check_topics(wish: TopicsWish, console: Console) -> None:
 
 
 @asynccontextmanager
-async def _asking(wish: TopicsWish) -> AsyncIterator[Brokers]:
+async def _asking(wish: TopicsWish, s_max: float = ANSWER_S_MAX) -> AsyncIterator[Brokers]:
     if not _SERVERS.fullmatch(wish.servers):
         raise Misused(
             f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "
@@ -83,12 +88,12 @@ async def _asking(wish: TopicsWish) -> AsyncIterator[Brokers]:
     security = read_settings(KafkaSecurity)
     brokers = Brokers(wish.servers, client_id="millrace-topics", security=security)
     try:
-        async with asyncio.timeout(ANSWER_S_MAX):
+        async with asyncio.timeout(s_max):
             yield brokers
     except LogRefused as refusal:
         raise Failure(str(refusal)) from refusal
     except TimeoutError:
-        sentence = f"no Kafka answers at {wish.servers} in {ANSWER_S_MAX:g} s: {brokers.problem}"
+        sentence = f"no Kafka answers at {wish.servers} in {s_max:g} s: {brokers.problem}"
         raise CannotReach(sentence) from None
     finally:
         await brokers.close()

@@ -101,9 +101,11 @@ async def look_at(brokers: Brokers, wanted: Sequence[Wanted]) -> list[Found]:
     return await brokers.ask("topics", lambda client: _found(client, wanted))
 
 
-async def look_patiently(brokers: Brokers, wanted: Sequence[Wanted]) -> list[Found]:
+async def look_patiently(
+    brokers: Brokers, wanted: Sequence[Wanted], *, looks_max: int = LOOKS_MAX
+) -> list[Found]:
     """The topics as they are; where one differs, they are looked at several times."""
-    for _ in range(LOOKS_MAX):
+    for _ in range(looks_max):
         found = await look_at(brokers, wanted)
         if not any(topic.problem for topic in found):
             break
