@@ -25,9 +25,14 @@ class SandboxTransport:
 
     def __init__(self, cluster: Cluster, faults: Faults | None = None) -> None:
         self.asked: list[tuple[str, str]] = []
+        self._faults = faults
+        self.turn_to(cluster)
+
+    def turn_to(self, cluster: Cluster) -> None:
+        """From the next request on, another cluster stands behind the address."""
         self._inner = InProcess(
             cluster.api,
-            faults=faults,
+            faults=self._faults,
             lost=Transient,
             refused=lambda answer: refusal(Response(answer.status, answer.body, answer.headers)),
         )

@@ -94,14 +94,37 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.cluster = new_cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
-        self.store = self.cluster.store
+        self._transports: list[_Recording] = []
+        self._begin_cluster()
         self.log = MemoryLog(now=self.clock.now)
         self.bundles = self.folder / "bundles"
         self.bundles.mkdir(exist_ok=True)
-        self.watches = (LaunchesWatch(self.store), StatusWatch(self.store), PlansWatch(self.store))
         self.failures: list[BaseException] = []
         self._running: dict[str, _Running] = {}
+
+    def _begin_cluster(self) -> None:
+        self.cluster = new_cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
+        self.store = self.cluster.store
+        self.watches = (LaunchesWatch(self.store), StatusWatch(self.store), PlansWatch(self.store))
+
+    @contextlib.asynccontextmanager
+    async def running_cluster(self) -> AsyncIterator[None]:
+        """Let scheduler, kubelet and the others of the cluster work inside of the block."""
+        running = asyncio.create_task(self.cluster.run(), name="sandbox")
+        try:
+            yield
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    @contextlib.asynccontextmanager
+    async def another_cluster(self) -> AsyncIterator[None]:
+        """An empty cluster behind the same address; watches of the old one fall silent."""
+        self._begin_cluster()
+        for transport in self._transports:
+            transport.turn_to(self.cluster)
+        async with self.running_cluster():
+            yield
 
     def _new_uid(self) -> str:
         digits = f"{self.random.getrandbits(128):032x}"
@@ -112,10 +135,11 @@ class World:
     def start(self, *services: str, bus: Bus | None = None) -> None:
         """Start services (all of them by default)."""
         for service in services or tuple(MAINS):
+            self._transports.append(_Recording(self, service))
             runtime = Runtime(
                 service=service,
                 bus=bus or self.log,
-                kube=KubeClient(_Recording(self, service), f"millrace-{service}"),
+                kube=KubeClient(self._transports[-1], f"millrace-{service}"),
                 clock=self.clock,
                 random=random.Random(self.seed + len(self.requests)),
                 new_id=self._new_uid,
@@ -297,13 +321,11 @@ def simulate(folder: Path, test: Test, *, seed: int = 0, nodes: int = 4) -> Worl
 
 async def _simulated(folder: Path, test: Test, seed: int, nodes: int) -> World:
     world = World(folder, seed=seed, nodes=nodes)
-    cluster = asyncio.create_task(world.cluster.run(), name="sandbox")
-    try:
-        await test(world)
-    finally:
-        await world.stop_all()
-        cluster.cancel()
-        await asyncio.gather(cluster, return_exceptions=True)
+    async with world.running_cluster():
+        try:
+            await test(world)
+        finally:
+            await world.stop_all()
     if world.failures:
         raise world.failures[0]
     return world
