@@ -237,6 +237,7 @@ class StageRunner:
                 self._log.exception("key_crashed", key=str(key))
                 return self._failing.mark_failed(key, self._runtime.clock.now())
         self._failing.mark_succeeded(key)
+        self._show_state()
         return carried_out
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:

@@ -63,3 +63,14 @@ async def test_news_gathers_while_a_costly_decision_rests(monkeypatch: pytest.Mo
 async def test_a_cheap_decision_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     async with bench(Costs(monkeypatch, 0.0001).decide) as it:
         assert await hear(it) >= FACTS
+
+
+@virtually
+async def test_the_gauge_of_waiting_keys_falls_when_they_are_decided() -> None:
+    """It was set when facts came only, so an idle service seemed to have work left for ever."""
+    async with bench() as it:
+        await it.say(*(present(name) for name in "abc"))
+        await it.sync()
+        await it.settle()
+        assert it.runner.is_idle
+        assert it.runtime.metrics.value("millrace_keys_waiting") == 0
