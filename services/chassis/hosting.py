@@ -118,7 +118,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
     randomness = random.SystemRandom()
     measured = MeasuredTransport(transport, metrics, clock.monotonic)
     patient = PatientTransport(measured, clock=clock, random=randomness)
-    bus = open_bus(settings.bus, clock, client_id=service)
+    bus = open_bus(settings.bus, clock, client_id=service, instance=settings.instance)
     try:
         yield Runtime(
             service=service,
@@ -128,6 +128,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             random=randomness,
             new_id=lambda: str(uuid.uuid4()),
             prefix=settings.topic_prefix,
+            instance=settings.instance,
             namespaces=settings.namespaces,
             metrics=metrics,
         )
@@ -136,7 +137,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
         await bus.close()
 
 
-def open_bus(url: str, clock: Clock, *, client_id: str = "millrace") -> Bus:
+def open_bus(url: str, clock: Clock, *, client_id: str = "millrace", instance: str = "") -> Bus:
     """The adapter that a bus URL names: `memory:`, `sqlite:///PATH`, `kafka://HOST:PORT[,…]`."""
     if url == "memory:":
         return MemoryLog(now=clock.now)
@@ -145,6 +146,7 @@ def open_bus(url: str, clock: Clock, *, client_id: str = "millrace") -> Bus:
             url.removeprefix(KAFKA_SCHEME),
             now=clock.now,
             client_id=client_id,
+            instance=instance,
             security=read_settings(KafkaSecurity),
         )
     return SqliteLog(Path(url.removeprefix("sqlite://")), now=clock.now)

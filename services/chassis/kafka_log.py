@@ -25,13 +25,16 @@ from services.chassis.kafka_offsets import (
     see_topics,
 )
 from services.chassis.kafka_producing import KafkaProducing
-from services.chassis.kafka_reading import KafkaReading
+from services.chassis.kafka_reading import KafkaReading, TopicsRead
 from services.chassis.kafka_security import PLAINTEXT, KafkaSecurity
 from services.chassis.kafka_topics import Wanted, look_patiently
 
 
 class KafkaLog:
-    """A log at `servers` (HOST:PORT, with commas); `now` gives timestamps (unix seconds)."""
+    """A log at `servers` (HOST:PORT, with commas); `now` gives timestamps (unix seconds).
+
+    `instance` names this process as a member of groups (`kafka_membership.py`); empty: nobody does.
+    """
 
     def __init__(
         self,
@@ -39,13 +42,16 @@ class KafkaLog:
         *,
         now: Callable[[], float],
         client_id: str = "millrace",
+        instance: str = "",
         retention_s: float = RETENTION_S,
         security: KafkaSecurity = PLAINTEXT,
     ) -> None:
         self._brokers = Brokers(servers, client_id=client_id, security=security)
+        self._instance = instance
         self._retention_s = retention_s
         self._producing = KafkaProducing(self._brokers, now=now)
         self._known: set[Partition] = set()
+        self._read: TopicsRead = {}
         self._open: set[KafkaReading | KafkaMember] = set()
 
     @property
@@ -73,7 +79,7 @@ class KafkaLog:
         self, start: Mapping[Partition, int], *, batch_max: int = 500
     ) -> AsyncIterator[Sequence[Record]]:
         """Batches of records of the partitions from the offsets on, until the log is closed."""
-        reading = KafkaReading(self._brokers, start, batch_max)
+        reading = KafkaReading(self._brokers, start, batch_max, self._read)
         self._open.add(reading)
         try:
             async with aclosing(reading.batches()) as batches:
@@ -86,7 +92,7 @@ class KafkaLog:
         self, group: str, topics: Sequence[str]
     ) -> AsyncIterator[frozenset[Partition]]:
         """The partitions of this member of a group, each time they change."""
-        member = KafkaMember(self._brokers, group, topics)
+        member = KafkaMember(self._brokers, group, topics, instance=self._instance)
         self._open.add(member)
         try:
             async with aclosing(member.assignments()) as assignments:

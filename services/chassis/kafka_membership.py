@@ -4,17 +4,24 @@ The member fetches nothing (its partitions are paused) and commits nothing: read
 themselves, from offsets of their own. The assignor is sticky, so that a member keeps what it can.
 A member tells a new assignment only, not that its old one is in question: between the two it works
 on, and what two members write at once is fenced at the effect.
+
+A member with a name (Kafka's static membership) that ends without leaving is replaced by the next
+process of that name at once; nobody waits for its session, and no partition moves. Two processes of
+one name at a time would take the partitions from each other.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.client import AIOKafkaClient
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import ConsumerStoppedError, KafkaError
+from aiokafka.protocol.group import LeaveGroupRequest
 
 from services.chassis.bus import Partition
 from services.chassis.errors import LogRefused
@@ -25,15 +32,20 @@ HEARTBEAT_S = 1.0
 REBALANCE_S = 10.0
 POLL_S = 1.0
 """A member that does not poll is taken for stuck."""
+LEAVE_S_MAX = 2.0
+_OF_A_GROUP = 0
 
 
 class KafkaMember:
     """One member of a group; `assignments` goes on until `close`."""
 
-    def __init__(self, brokers: Brokers, group: str, topics: Sequence[str]) -> None:
+    def __init__(
+        self, brokers: Brokers, group: str, topics: Sequence[str], *, instance: str = ""
+    ) -> None:
         self._brokers = brokers
         self._group = group
         self._topics = list(topics)
+        self._instance = instance
         self._consumer: AIOKafkaConsumer | None = None
         self._changes: asyncio.Queue[frozenset[Partition]] = asyncio.Queue()
         self._closed = False
@@ -56,8 +68,23 @@ class KafkaMember:
         """Leave the group, so that the others need not wait for the session to end."""
         self._closed = True
         consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            await stopped(consumer)
+        if consumer is None:
+            return
+        member_id = consumer._coordinator.member_id
+        await stopped(consumer)
+        if self._instance:
+            await self._leave(member_id)
+
+    async def _leave(self, member_id: str) -> None:
+        """The client does not leave for a member with a name; those that stay would wait for it."""
+
+        async def leave(client: AIOKafkaClient) -> None:
+            coordinator = await client.coordinator_lookup(_OF_A_GROUP, self._group)
+            await client.send(coordinator, LeaveGroupRequest(self._group, member_id))
+
+        with suppress(TimeoutError, LogClosed, LogRefused):
+            async with asyncio.timeout(LEAVE_S_MAX):
+                await self._brokers.ask("to leave a group", leave)
 
     async def _started(self) -> AIOKafkaConsumer:
         # The assignor keeps what it remembers in its class.
@@ -65,6 +92,7 @@ class KafkaMember:
         consumer = AIOKafkaConsumer(
             **self._brokers.options,
             group_id=self._group,
+            group_instance_id=self._instance or None,
             enable_auto_commit=False,
             auto_offset_reset="latest",
             partition_assignment_strategy=(assignor,),

@@ -29,6 +29,13 @@ class ServiceSettings(BaseSettings):
     kubeconfig: str = Field(default="", description="path of a kubeconfig; empty: in-cluster")
     bus: str = Field(default="memory:", description="memory:, sqlite:///PATH or kafka://HOST:PORT")
     topic_prefix: str = Field(default="millrace", pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    instance: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9._-]*$",
+        description="name of this instance, which no two processes have at a time and the one that "
+        "starts in its place has again (the uid of its pod): it takes its Lease and its part of "
+        "the work over at once; empty: it has none",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     metrics_port: int = Field(default=0, ge=0, le=65535, description="0: no port")
     grace_s: float = Field(default=10.0, ge=0, description="time for effects in flight at a stop")

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 import uuid
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Callable
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
+from services.chassis import kafka_membership
 from services.chassis.bus import Partition
 from services.chassis.kafka_connecting import Brokers
 from services.chassis.kafka_log import KafkaLog
 from services.chassis.kafka_topics import Wanted, create
+from tests.places import ROOT
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 PATIENCE_S = 30.0
+
+LONG_SESSION_S = 300.0
+"""Longer than anybody waits here: what comes to pass did not wait for a session to end."""
+MEMBER = """
+import asyncio, sys, time
+from services.chassis import kafka_membership
+from services.chassis.kafka_log import KafkaLog
+
+async def follow(servers, topic, instance, session_s):
+    kafka_membership.SESSION_S = float(session_s)
+    log = KafkaLog(servers, now=time.time, instance=instance)
+    async for assigned in log.assignment(f"{topic}.readers", [topic]):
+        print(len(assigned), flush=True)
+
+asyncio.run(follow(*sys.argv[1:]))
+"""
 
 pytestmark = pytest.mark.real
 
@@ -25,8 +45,8 @@ pytestmark = pytest.mark.real
 class Member:
     """One instance of a service, and the partitions that it has at the moment."""
 
-    def __init__(self, topic: str) -> None:
-        self.log = KafkaLog(SERVERS, now=time.time)
+    def __init__(self, topic: str, instance: str = "") -> None:
+        self.log = KafkaLog(SERVERS, now=time.time, instance=instance)
         self.has: frozenset[Partition] = frozenset()
         self._following = asyncio.create_task(self._follow(topic))
 
@@ -83,3 +103,36 @@ async def test_a_member_keeps_what_it_can_when_another_one_joins(topic: str) -> 
     assert all(member.has <= had for member, had in zip(members, before, strict=False))
     for member in members:
         await member.leave()
+
+
+@pytest.fixture
+def long_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of this test that end without a word are missed by nobody for minutes."""
+    monkeypatch.setattr(kafka_membership, "SESSION_S", LONG_SESSION_S)
+
+
+@pytest.mark.usefixtures("long_session")
+async def test_a_killed_member_is_replaced_at_once_by_the_next_of_its_name(topic: str) -> None:
+    """A session is only waited for where nobody knows that the process is gone."""
+    arguments = (SERVERS, topic, "pod-1", str(LONG_SESSION_S))
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", MEMBER, *arguments, stdout=PIPE, cwd=ROOT
+    )
+    assert killed.stdout is not None
+    async with asyncio.timeout(PATIENCE_S):
+        assert await killed.stdout.readline() == b"8\n"
+    killed.kill()
+    await killed.wait()
+    after = Member(topic, "pod-1")
+    await until(lambda: len(after.has) == 8)
+    await after.leave()
+
+
+@pytest.mark.usefixtures("long_session")
+async def test_a_member_with_a_name_leaves_its_partitions_to_those_that_stay(topic: str) -> None:
+    """Nobody waits for its session when it ends as it should."""
+    first, second = Member(topic, "pod-1"), Member(topic, "pod-2")
+    await until(lambda: len(first.has) == len(second.has) == 4)
+    await second.leave()
+    await until(lambda: len(first.has) == 8)
+    await first.leave()
