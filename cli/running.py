@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import tempfile
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -210,6 +211,7 @@ class Layout:
     def __init__(self, options: UpOptions, state: Path) -> None:
         self.options = options
         self.state = state
+        self.name = uuid.uuid4().hex[:12]  # no other `up` may take what is ours for its own
         self.logs = state / "logs"
         self.bundles = (options.bundles or state / "bundles").resolve()
         for folder in (self.logs, self.bundles, state / "store"):
@@ -242,6 +244,7 @@ class Layout:
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
             "MILLRACE_METRICS_PORT": str(self.ports[child]),
+            "MILLRACE_INSTANCE": f"{child}-{self.name}",
             **ground.settings,
         }
         if name == "fusion_backend":
