@@ -6,7 +6,9 @@ kept until it changes. Requests for objects go through api.py.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -35,6 +37,17 @@ VERSION = {
 _AGGREGATED = "APIGroupDiscoveryList"
 _AGGREGATED_VERSIONS = frozenset({"v2", "v2beta1"})
 _HEALTH = frozenset({"/healthz", "/readyz", "/livez", "/healthz/ping", "/livez/ping"})
+_STORAGE_HASH_BYTES = 8
+_CUSTOM_VERBS = (
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+)
 _SUBRESOURCE_VERBS: dict[str, tuple[str, ...]] = {
     "binding": ("create",),
     "eviction": ("create",),
@@ -79,11 +92,12 @@ class Discovery:
             return _aggregated(version, self._aggregated(core=path == "/api"))
         make: dict[str, Callable[[], Any]] = {
             "/": lambda: {"paths": ["/api", "/apis", "/healthz", "/metrics", "/openapi/v3"]},
-            "/version": lambda: VERSION,
             "/api": _core_versions,
             "/apis": self._group_list,
             "/openapi/v3": lambda: openapi.index(self._registry),
         }
+        if path == "/version":
+            return _json(VERSION, indented=True)
         body = make[path]() if path in make else self._below(path)
         return None if body is None else _json(body)
 
@@ -168,13 +182,26 @@ def _resource(rt: ResourceType) -> dict[str, Any]:
         "singularName": rt.singular,
         "namespaced": rt.namespaced,
         "kind": rt.kind,
-        "verbs": list(rt.verbs),
+        "verbs": _verbs(rt),
     }
     if rt.short_names:
         listed["shortNames"] = list(rt.short_names)
     if rt.categories:
         listed["categories"] = list(rt.categories)
+    if "list" in rt.verbs:
+        listed["storageVersionHash"] = _storage_hash(rt)
     return listed
+
+
+def _verbs(rt: ResourceType) -> list[str]:
+    """In kube-apiserver's order, which is another one for custom resources."""
+    return sorted(rt.verbs, key=_CUSTOM_VERBS.index) if rt.custom else list(rt.verbs)
+
+
+def _storage_hash(rt: ResourceType) -> str:
+    """Tells clients when objects begin to be stored in another version."""
+    stored = "/".join((rt.group, rt.version, rt.kind)).encode()
+    return b64encode(sha256(stored).digest()[:_STORAGE_HASH_BYTES]).decode()
 
 
 def _subresources(rt: ResourceType) -> list[str]:
@@ -201,7 +228,7 @@ def _aggregated_resource(rt: ResourceType) -> dict[str, Any]:
         "responseKind": {"group": rt.group, "version": rt.version, "kind": rt.kind},
         "scope": "Namespaced" if rt.namespaced else "Cluster",
         "singularResource": rt.singular,
-        "verbs": list(rt.verbs),
+        "verbs": _verbs(rt),
     }
     if rt.short_names:
         listed["shortNames"] = list(rt.short_names)
@@ -251,5 +278,5 @@ def _openapi_v2(accept: str) -> Answer:
     raise ApiError(406, "NotAcceptable", "only JSON and protobuf are served here")
 
 
-def _json(body: Any) -> Answer:
-    return Answer(200, orjson.dumps(body))
+def _json(body: Any, *, indented: bool = False) -> Answer:
+    return Answer(200, orjson.dumps(body, option=orjson.OPT_INDENT_2 if indented else None))

@@ -2,13 +2,17 @@
 
 Version 2 is an empty document in protobuf: old kubectl insists on reading one before `apply`,
 and skips what it cannot find in it. Version 3 names the operations of each resource (new kubectl
-looks there for the parameter `fieldValidation`) and carries the schemas of custom resources.
+looks there for the parameter `fieldValidation`) and carries the schemas of custom resources. What
+every object has is described in object_schemas.json, in the words of Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from sandbox.store.resources import Registry, ResourceType
 
@@ -24,6 +28,9 @@ EMPTY_V2_JSON: dict[str, Any] = {
     "definitions": {},
 }
 
+_OF_EVERY_OBJECT: dict[str, Any] = orjson.loads(
+    Path(__file__).with_name("object_schemas.json").read_bytes()
+)
 SchemaOf = Callable[[ResourceType], dict[str, Any] | None]
 
 
@@ -42,7 +49,7 @@ def index(registry: Registry) -> dict[str, Any]:
 def document(types: Iterable[ResourceType], schema_of: SchemaOf) -> dict[str, Any]:
     """The version 3 document of one group version."""
     paths: dict[str, Any] = {}
-    schemas: dict[str, Any] = {}
+    schemas: dict[str, Any] = dict(_OF_EVERY_OBJECT["schemas"])
     for rt in types:
         schemas[_schema_name(rt)] = _schema(rt, schema_of(rt))
         paths.update(_paths(rt))
@@ -65,12 +72,7 @@ def _kind_of(rt: ResourceType) -> dict[str, str]:
 
 def _schema(rt: ResourceType, known: dict[str, Any] | None) -> dict[str, Any]:
     schema = dict(known or {"type": "object", "description": f"{rt.kind} (no schema here)"})
-    properties = {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"type": "object"},
-    }
-    schema["properties"] = {**properties, **schema.get("properties", {})}
+    schema["properties"] = {**schema.get("properties", {}), **_OF_EVERY_OBJECT["properties"]}
     schema["x-kubernetes-group-version-kind"] = [_kind_of(rt)]
     return schema
 

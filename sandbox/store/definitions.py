@@ -12,6 +12,7 @@ from typing import Any
 
 from sandbox.store import rules
 from sandbox.store.custom_resources import CustomStrategy
+from sandbox.store.deleting import OF_DEFINITIONS
 from sandbox.store.errors import Cause, forbidden_field, invalid_value, not_supported, required
 from sandbox.store.resources import Column, ResourceType
 from sandbox.store.scaling import ScalePaths
@@ -20,7 +21,6 @@ from sandbox.store.strategies import Body
 from sandbox.store.structural import structural_causes
 from sandbox.store.timestamps import rfc3339
 
-CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _SCOPES = ("Cluster", "Namespaced")
 
 
@@ -36,7 +36,7 @@ class Served:
 def without_cleanup(definition: Mapping[str, Any]) -> Body:
     """The definition once none of its objects is left."""
     meta = dict(definition["metadata"])
-    meta["finalizers"] = [item for item in meta["finalizers"] if item != CLEANUP_FINALIZER]
+    meta["finalizers"] = [item for item in meta["finalizers"] if item != OF_DEFINITIONS]
     return {**definition, "metadata": meta}
 
 
@@ -50,12 +50,7 @@ class DefinitionStrategy:
         return []
 
     def admit_new(self, obj: Body) -> Body:
-        obj = _with_defaults(obj)
-        meta = obj["metadata"]
-        meta["finalizers"] = list(
-            dict.fromkeys([*(meta.get("finalizers") or ()), CLEANUP_FINALIZER])
-        )
-        return _with_status(obj, {}, rfc3339(self._now()))
+        return _with_status(_with_defaults(obj), {}, rfc3339(self._now()))
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
         return list(_causes(obj))

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.store.errors import Cause, bad_request, conflict, forbidden, invalid, not_supported
-from sandbox.store.resources import ResourceType
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.timestamps import rfc3339, unix_seconds
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
+OF_DEFINITIONS = "customresourcecleanup.apiextensions.k8s.io"
 POLICIES = ("Background", "Foreground", "Orphan")
 POD_GRACE_S = 30
 IMMORTAL_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
@@ -101,6 +102,8 @@ def decide(
     if rt.key == "pods":
         return _decide_gracefully(current, options, now)
     finalizers = _finalizers(meta, options)
+    if rt.key == CUSTOM_RESOURCE_DEFINITION.key and OF_DEFINITIONS not in finalizers:
+        finalizers.append(OF_DEFINITIONS)  # its objects go first; nothing holds it before
     if rt.key == "namespaces" and current.get("spec", {}).get("finalizers"):
         return Deletion(_namespace_terminating(current, finalizers, now), gone=False)
     if not finalizers:

@@ -101,3 +101,40 @@ def test_a_group_that_is_not_served_is_404(asker: Asker, path: str) -> None:
 
 def test_documents_cannot_be_written(asker: Asker) -> None:
     assert asker.ask("POST", "/version").status == 404
+
+
+def test_every_object_is_described_in_the_words_of_kubernetes(with_widgets: Asker) -> None:
+    document = with_widgets.json("GET", "/openapi/v3/apis/example.org/v1")
+    schemas = document["components"]["schemas"]
+    widget = next(schema for name, schema in schemas.items() if name.endswith("Widget"))
+    assert widget["properties"]["kind"]["description"].startswith("Kind is a string value")
+    (metadata,) = widget["properties"]["metadata"]["allOf"]
+    described = schemas[metadata["$ref"].rpartition("/")[2]]
+    assert described["properties"]["finalizers"]["type"] == "array"
+    owners = described["properties"]["ownerReferences"]["items"]["allOf"][0]["$ref"]
+    assert owners.rpartition("/")[2] in schemas
+
+
+def test_verbs_come_in_the_order_of_kube_apiserver(with_widgets: Asker) -> None:
+    (listed, *_) = with_widgets.json("GET", "/apis/example.org/v1")["resources"]
+    assert listed["verbs"] == [
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "create",
+        "update",
+        "watch",
+    ]
+    (event,) = [
+        item
+        for item in with_widgets.json("GET", "/api/v1")["resources"]
+        if item["name"] == "events"
+    ]
+    assert event["verbs"][:2] == ["create", "delete"]
+    assert event["storageVersionHash"] == "r2yiGXH7wu8="
+
+
+def test_the_version_is_written_for_people(asker: Asker) -> None:
+    assert asker.ask("GET", "/version").body.startswith(b'{\n  "major": "1",\n')

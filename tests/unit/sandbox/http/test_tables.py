@@ -8,7 +8,16 @@ import pytest
 
 from sandbox.http.durations import shown_duration
 from sandbox.http.json_paths import find_all
-from tests.unit.sandbox.http.asking import CONFIG_MAPS, WIDGETS, Asker, config_map, pod, widget
+from sandbox.store.timestamps import rfc3339
+from tests.unit.sandbox.http.asking import (
+    CONFIG_MAPS,
+    NOW_S,
+    WIDGETS,
+    Asker,
+    config_map,
+    pod,
+    widget,
+)
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 PODS = "/api/v1/namespaces/default/pods"
@@ -118,6 +127,7 @@ def test_events_show_what_they_are_about(asker: Asker) -> None:
         "reason": "Sad",
         "message": "Something broke.\n",
         "source": {"component": "test"},
+        "lastTimestamp": rfc3339(NOW_S),
     }
     path = "/api/v1/namespaces/default/events"
     asker.ask("POST", path, body)
