@@ -6,6 +6,8 @@
 3. A topic that was made anew has another id, which is looked at every `IDENTITY_EVERY_S`: its
    partitions begin at the start, even where their new offsets have grown beyond ours. What was read
    in between is read once more.
+4. The id is remembered beyond one reader (`TopicsRead`): after a rebalance the next one begins
+   where the last one was, and while nobody read the topic may have been made anew.
 
 The identity is also how an idle reader finds out that the brokers are away.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, MutableMapping, Sequence
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import ConsumerStoppedError, KafkaError, OffsetOutOfRangeError
@@ -30,13 +32,18 @@ FETCH_WAIT_S = 0.5
 PARTITION_BYTES_MAX = 8 * 1024 * 1024
 
 TopicIds = Mapping[str, bytes]
+TopicsRead = MutableMapping[Partition, bytes]
+"""The id of the topic from which each partition was last read: its offsets belong to it alone."""
 
 
 class KafkaReading:
     """One reader; `batches` goes on until `close`."""
 
-    def __init__(self, brokers: Brokers, start: Mapping[Partition, int], batch_max: int) -> None:
+    def __init__(
+        self, brokers: Brokers, start: Mapping[Partition, int], batch_max: int, read: TopicsRead
+    ) -> None:
         self._brokers = brokers
+        self._read = read
         self._wished = dict(start)
         self._batch_max = batch_max
         self._partitions = {TopicPartition(each.topic, each.number): each for each in start}
@@ -54,6 +61,8 @@ class KafkaReading:
                 await self._follow_identity()
                 batch = await self._fetched()
                 if batch:
+                    for partition in {record.partition for record in batch}:
+                        self._read[partition] = self._identity[partition.topic]
                     yield batch
         except LogClosed:
             return
@@ -79,7 +88,13 @@ class KafkaReading:
         consumer.assign(list(self._partitions))
         for there, partition in self._partitions.items():
             wished, first = self._wished[partition], starts[partition]
-            consumer.seek(there, wished if first <= wished <= ends[partition] else first)
+            is_there = first <= wished <= ends[partition] and self._is_as_read(partition)
+            consumer.seek(there, wished if is_there else first)
+
+    def _is_as_read(self, partition: Partition) -> bool:
+        """Whether the offset that is wished for is one of the topic that there is now."""
+        topic_id = self._identity[partition.topic]
+        return self._read.setdefault(partition, topic_id) == topic_id
 
     async def _begin_anew(self, consumer: AIOKafkaConsumer, partitions: list[Partition]) -> None:
         self._log.warning(

@@ -312,6 +312,17 @@ class TestKafkaLog(BusContract):
         for log in opened:
             await log.close()
 
+    async def test_a_reader_after_a_rebalance_begins_anew_where_the_topic_is_another(
+        self, bus: Bus, empty: Callable[[], Awaitable[None]], p0: Partition
+    ) -> None:
+        """Its offset is one of the topic that was, though the new one has grown beyond it."""
+        await bus.produce([record("before", p0), record("before too", p0)])
+        assert values(await take(bus, {p0: 0}, 2)) == ["before", "before too"]
+        await empty()
+        await bus.produce([record(each, p0) for each in "abc"])
+        assert values(await take(bus, {p0: 2}, 3)) == ["a", "b", "c"]
+        assert values(await take(bus, {p0: 2}, 1)) == ["c"]
+
     @pytest.fixture
     def outlive(self, admin: AIOKafkaAdminClient) -> Outlive:
         """Kafka forgets by its own clock; here it is told to."""
