@@ -18,7 +18,7 @@ def test_instances_differ_in_name_and_port_and_share_account_and_bundles(tmp_pat
     assert (first.name, second.name) == ("fusion-backend", "fusion-backend-2")
     assert first.command == second.command
     differing = {k for k in first.environment if first.environment[k] != second.environment[k]}
-    assert differing == {"MILLRACE_METRICS_PORT"}
+    assert differing == {"MILLRACE_METRICS_PORT", "MILLRACE_INSTANCE"}
     assert second.environment["MILLRACE_KUBECONFIG"] == str(tmp_path / "fusion")
 
 
