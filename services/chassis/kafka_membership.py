@@ -5,6 +5,9 @@ themselves, from offsets of their own. The assignor is sticky, so that a member 
 A member tells a new assignment only, not that its old one is in question: between the two it works
 on, and what two members write at once is fenced at the effect.
 
+A member whose client has given up for good (aiokafka ends its part in the group at the first thing
+that it does not expect, such as a broker that has just started and knows of none) begins anew.
+
 A member with a name (Kafka's static membership) that ends without leaving is replaced by the next
 process of that name at once; nobody waits for its session, and no partition moves. Two processes of
 one name at a time would take the partitions from each other.
@@ -26,6 +29,8 @@ from aiokafka.protocol.group import LeaveGroupRequest
 from services.chassis.bus import Partition
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_connecting import Brokers, LogClosed, may_pass, stopped
+from services.chassis.kafka_offsets import coordinator_of
+from services.chassis.log_lines import log_of
 
 SESSION_S = 10.0
 HEARTBEAT_S = 1.0
@@ -33,7 +38,6 @@ REBALANCE_S = 10.0
 POLL_S = 1.0
 """A member that does not poll is taken for stuck."""
 LEAVE_S_MAX = 2.0
-_OF_A_GROUP = 0
 
 
 class KafkaMember:
@@ -53,16 +57,34 @@ class KafkaMember:
     async def assignments(self) -> AsyncGenerator[frozenset[Partition], None]:
         """The partitions that this member has, each time that the group decided."""
         try:
-            consumer = self._consumer = await self._brokers.persist("a group", self._started)
             while not self._closed:
+                if self._consumer is None:
+                    self._consumer = await self._brokers.persist("a group", self._started)
                 try:
                     yield await asyncio.wait_for(self._changes.get(), POLL_S)
                 except TimeoutError:
-                    await _poll(consumer)
+                    await self._poll()
         except LogClosed:
             return
         finally:
             await self.close()
+
+    async def _poll(self) -> None:
+        """Say that we are alive, and hear what went wrong in the group."""
+        consumer = self._consumer
+        if consumer is None:  # closed meanwhile
+            return
+        try:
+            await consumer.getmany(timeout_ms=0)
+        except ConsumerStoppedError:
+            return
+        except KafkaError as problem:
+            if not may_pass(problem):
+                raise LogRefused(f"Kafka refused a member of a group: {problem}") from problem
+            if consumer._coordinator._coordination_task.done():
+                log_of("kafka").warning("member_begins_anew", problem=str(problem))
+                self._consumer = None
+                await stopped(consumer)
 
     async def close(self) -> None:
         """Leave the group, so that the others need not wait for the session to end."""
@@ -79,7 +101,7 @@ class KafkaMember:
         """The client does not leave for a member with a name; those that stay would wait for it."""
 
         async def leave(client: AIOKafkaClient) -> None:
-            coordinator = await client.coordinator_lookup(_OF_A_GROUP, self._group)
+            coordinator = await coordinator_of(client, self._group)
             await client.send(coordinator, LeaveGroupRequest(self._group, member_id))
 
         with suppress(TimeoutError, LogClosed, LogRefused):
@@ -128,14 +150,3 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka tel
         self._changes.put_nowait(
             frozenset(Partition(each.topic, each.partition) for each in partitions)
         )
-
-
-async def _poll(consumer: AIOKafkaConsumer) -> None:
-    """Say that we are alive, and hear what went wrong in the group."""
-    try:
-        await consumer.getmany(timeout_ms=0)
-    except ConsumerStoppedError:
-        return
-    except KafkaError as problem:
-        if not may_pass(problem):
-            raise LogRefused(f"Kafka refused a member of a group: {problem}") from problem

@@ -56,11 +56,21 @@ async def log_offsets(
     return offsets
 
 
+async def coordinator_of(client: AIOKafkaClient, group: str) -> int:
+    """The broker that keeps a group's offsets and members.
+
+    A broker that has just started may know of none, not even of itself, which aiokafka takes for a
+    mistake of ours.
+    """
+    any_node(client)
+    return int(await client.coordinator_lookup(_OF_A_GROUP, group))
+
+
 async def committed_offsets(
     client: AIOKafkaClient, group: str, partitions: Sequence[Partition]
 ) -> dict[Partition, int | None]:
     """What a group committed; None where nothing was."""
-    coordinator = await client.coordinator_lookup(_OF_A_GROUP, group)
+    coordinator = await coordinator_of(client, group)
     request = OffsetFetchRequest(group, _by_topic(partitions, lambda each: each.number))
     found = {
         partition: int(fields["offset"])
@@ -74,7 +84,7 @@ async def commit_offsets(
     client: AIOKafkaClient, group: str, offsets: Mapping[Partition, int]
 ) -> None:
     """Commit for a group without members."""
-    coordinator = await client.coordinator_lookup(_OF_A_GROUP, group)
+    coordinator = await coordinator_of(client, group)
     request = OffsetCommitRequest(
         group,
         OffsetCommitRequest.DEFAULT_GENERATION_ID,

@@ -17,6 +17,7 @@ from services.chassis import kafka_membership
 from services.chassis.bus import Partition
 from services.chassis.kafka_connecting import Brokers
 from services.chassis.kafka_log import KafkaLog
+from services.chassis.kafka_membership import KafkaMember
 from services.chassis.kafka_topics import Wanted, create
 from tests.places import ROOT
 
@@ -103,6 +104,30 @@ async def test_a_member_keeps_what_it_can_when_another_one_joins(topic: str) -> 
     assert all(member.has <= had for member, had in zip(members, before, strict=False))
     for member in members:
         await member.leave()
+
+
+async def test_a_member_whose_client_gave_up_joins_again(
+    topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client's part in the group ends for good at the first thing that it does not expect."""
+    first = Member(topic)
+    await until(lambda: len(first.has) == 8)
+    member = next(iter(first.log._open))
+    assert isinstance(member, KafkaMember)
+    given_up = member._consumer
+    assert given_up is not None
+    client = given_up._client
+    monkeypatch.setattr(client, "coordinator_lookup", _not_bootstrapped)
+    given_up._coordinator.coordinator_dead()
+    await until(lambda: member._consumer not in (None, given_up))
+    second = Member(topic)
+    await until(lambda: len(first.has) == len(second.has) == 4)
+    for each in (first, second):
+        await each.leave()
+
+
+async def _not_bootstrapped(*_arguments: object) -> int:
+    raise AssertionError("Did we not perform bootstrap?")
 
 
 @pytest.fixture
