@@ -18,6 +18,7 @@ from tests.e2e.watching import Cluster
 from tests.real.__main__ import STATE_SETTING
 
 BUNDLE = "wordcount.sab"
+INSTANCES_SETTING = "MILLRACE_INSTANCES"
 
 
 @pytest.fixture
@@ -36,6 +37,16 @@ def pair() -> Pair:
 async def cluster(pair: Pair, tmp_path: Path) -> AsyncIterator[Cluster]:
     """A system of this test alone, with topics of its own, and the example in its bundle root."""
     with up(tmp_path, real=True) as system:
+        (system.bundles / BUNDLE).write_bytes(pack(example_adl()))
+        async with Api.of(system.kubeconfig) as api:
+            yield Cluster(api, system)
+
+
+@pytest.fixture
+async def doubled(pair: Pair, tmp_path: Path) -> AsyncIterator[Cluster]:
+    """Like `cluster`, with two instances of every service."""
+    assert pair.folder is not None
+    with up(tmp_path, real=True, settings={INSTANCES_SETTING: "2"}) as system:
         (system.bundles / BUNDLE).write_bytes(pack(example_adl()))
         async with Api.of(system.kubeconfig) as api:
             yield Cluster(api, system)

@@ -24,6 +24,9 @@ REGION = "Counted"
 WIDTH = 8
 WIDER = 12
 CONVERGED_S_MAX = 150.0
+QUIET_S = 7.0
+"""Longer than the 5 s for which the status of a PE waits."""
+CHILDREN = ("pes", "regions", "pods", "config_maps", "services")
 
 
 class Launches(Follower):
@@ -55,9 +58,37 @@ class Ordeal:
         self.job = job
         self.launches = launches
         self._plans = plans
-        self._ran_at = max(self._contents())
+        self._ran_at = 0
+        self._counts: dict[str, int] = {}
         self._ended_by_fault: Counter[str] = Counter()
         self._began_s = time.monotonic()
+
+    async def settle(self) -> None:
+        """Wait until the services write nothing any more."""
+        async with asyncio.timeout(CONVERGED_S_MAX):
+            before = -1
+            while before != (now := await self.cluster.api.writes()):
+                before = now
+                await asyncio.sleep(QUIET_S)
+
+    async def again(self, *, width: int) -> Ordeal:
+        """Submit a Job of the same name where the old one is no more; says how long it took."""
+        old = self.job.uid
+        await self.cluster.submit(self.job.job, spec_of(width))
+        await self.job.until(
+            "the new job", lambda: self._is_new(old) and self.job.all_running(), CONVERGED_S_MAX
+        )
+        self.say("submitted anew")
+        return Ordeal(self.cluster, self.job, self.launches, self._plans)
+
+    def _is_new(self, old: str) -> bool:
+        """Whether another Job has the name, and nothing that we see is the old one's."""
+        uids = {
+            each["metadata"]["labels"][labels.JOB_UID]
+            for kind in CHILDREN
+            for each in self.job.of(kind).values()
+        }
+        return self.job.uid != old and uids == {self.job.uid}
 
     async def resize(self, width: int) -> None:
         """Set the region's width; repeated while the API server is away."""
@@ -81,8 +112,7 @@ class Ordeal:
             ),
             CONVERGED_S_MAX,
         )
-        took_s = time.monotonic() - self._began_s
-        sys.stdout.write(f"{what}: converged {took_s:.1f} s after the fault or the last resize\n")
+        self.say(f"{what}: converged")
         await self.job.until("launch counts", self._is_counted, CONVERGED_S_MAX)
         self.check_launches()
 
@@ -97,11 +127,18 @@ class Ordeal:
         pods = self.job.pods_of_pes()
         assert all(len(each) == 1 for each in pods.values()), f"not one pod a PE: {pods.keys()}"
         demand = demanded(self._contents(), ran_at=self._ran_at)
-        too_many = surplus(demand, self._launches_wanted())
+        too_many = surplus(demand, self._launches_since())
         assert not too_many, f"launches that no plan asked for, or none that one did: {too_many}"
         for name, pe in self.job.of("pes").items():
             seen = self.launches.names_of(pe)
             assert len(seen) <= _launch_count(pe), f"{name} was launched beyond its count: {seen}"
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """What was launched until now was right; from here on it is held against newer plans."""
+        self._ran_at = max(self._contents())
+        self._counts = {name: _launch_count(pe) for name, pe in self.job.of("pes").items()}
+        self._ended_by_fault.clear()
 
     def launch_count(self, pe: str) -> int:
         """How often a PE was launched, as its status says."""
@@ -111,13 +148,20 @@ class Ordeal:
         """The fault itself ended a pod of this PE, which is launched once more for it."""
         self._ended_by_fault[pe] += 1
 
-    def _launches_wanted(self) -> dict[str, int]:
-        """Launches by PE, but for those that the fault made necessary."""
-        pes = self.job.of("pes")
-        return {name: _launch_count(pe) - self._ended_by_fault[name] for name, pe in pes.items()}
+    def _launches_since(self) -> dict[str, int]:
+        """The launches of each PE, the one that it began with included.
+
+        Those that the fault made necessary do not count.
+        """
+        return {
+            name: 1 + _launch_count(pe) - self._counts.get(name, 1) - self._ended_by_fault[name]
+            for name, pe in self.job.of("pes").items()
+        }
 
     def _contents(self) -> Contents:
-        return self._plans.contents(self.job.uid)
+        """The plans since the job was last known to be right."""
+        plans = self._plans.contents(self.job.uid)
+        return {number: plan for number, plan in plans.items() if number >= self._ran_at}
 
     def _is_counted(self) -> bool:
         """Whether every PE's status and the plan in force have been seen."""
@@ -128,9 +172,23 @@ class Ordeal:
             for name, pe in self.job.of("pes").items()
         )
 
+    def say(self, what: str) -> None:
+        """Print how long something took."""
+        took_s = time.monotonic() - self._began_s
+        sys.stdout.write(f"{what} {took_s:.1f} s after the fault or the last resize\n")
+
     def mark_fault_over(self) -> None:
         """From here on the time counts."""
         self._began_s = time.monotonic()
+
+
+def spec_of(width: int) -> Obj:
+    """The example with a region of that width, one PE an operator."""
+    return {
+        "bundle": {"name": "wordcount.sab"},
+        "fusion": {"legacy": True},
+        "submissionTimeValues": {"width": str(width)},
+    }
 
 
 @asynccontextmanager
@@ -138,15 +196,10 @@ async def ordeal(cluster: Cluster, name: str) -> AsyncIterator[Ordeal]:
     """A running job of width WIDTH; it is deleted at the end, and nothing of it may be left."""
     job = JobObjects(cluster.api, name)
     launches, plans = Launches(job), PlansSeen(cluster.api, name)
-    spec = {
-        "bundle": {"name": "wordcount.sab"},
-        "fusion": {"legacy": True},
-        "submissionTimeValues": {"width": str(WIDTH)},
-    }
     following = [asyncio.create_task(followed_patiently(each)) for each in (launches, plans)]
     try:
         async with job.followed():
-            await cluster.submit(name, spec)
+            await cluster.submit(name, spec_of(WIDTH))
             await job.until("running", job.all_running, CONVERGED_S_MAX)
             await plans.until_seen()
             yield Ordeal(cluster, job, launches, plans)
