@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from sandbox.http import rendering
 from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, success
 from sandbox.http.discovery import Discovery
+from sandbox.http.list_options import (
+    ListOptions,
+    list_options,
+    too_large_version,
+    version_number,
+)
 from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of
-from sandbox.http.paging import Page, page_of, wanted
-from sandbox.http.requests import Call, check_size, check_watch
+from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
+from sandbox.http.requests import Call, check_size
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
@@ -140,6 +147,9 @@ class Api:
     def _get(self, call: Call) -> Answer:
         target = call.target
         shape = shape_of(call.headers.get("accept", ""))
+        version = version_number(call.query.text("resourceVersion"))
+        if version and version > self.store.version:
+            raise too_large_version(version, self.store.version)
         if target.subresource == "scale":
             found = self.store.get(call.rt, target.namespace, target.name, subresource="scale")
         else:
@@ -148,34 +158,45 @@ class Api:
 
     def _list(self, call: Call) -> Answer:
         shape = shape_of(call.headers.get("accept", ""))
-        asked = wanted(call, self.store.version)
-        found = self.store.list(
-            call.rt,
-            call.target.namespace,
-            labels=call.query.text("labelSelector"),
-            fields=call.query.text("fieldSelector"),
-            as_of=asked.as_of,
-        )
-        page = page_of(found.items, found.resource_version, asked)
-        return rendering.listing(call, page, found.resource_version, shape, self._now)
+        page, version = self._page(call, list_options(call))
+        return rendering.listing(call, page, version, shape, self._now)
+
+    def _page(self, call: Call, options: ListOptions) -> tuple[Page, int]:
+        """A page of a collection, and the version that it shows."""
+        asked = wanted(options, self.store.version)
+        where = (call.rt, call.target.namespace)
+        try:
+            found = self.store.list(
+                *where, labels=options.labels, fields=options.fields, as_of=asked.as_of
+            )
+        except ApiError as error:
+            if asked.after is not None and error.code == HTTPStatus.GONE:
+                raise too_old(asked) from error
+            raise
+        collection = found.items
+        if asked.limit and options.selects and not options.name:
+            collection = self.store.list(*where, as_of=asked.as_of).items
+        last = key_of(collection[-1]) if collection else None
+        return page_of(found.items, found.resource_version, asked, last), found.resource_version
 
     def _watch(self, call: Call) -> WatchAnswer:
         line = rendering.line_of(call, shape_of(call.headers.get("accept", "")), self._now)
-        streaming_list = check_watch(call)
-        since, bookmarks = call.version(), call.query.flag("allowWatchBookmarks")
-        if since is None and call.query.text("sendInitialEvents") and not streaming_list:
-            since = self.store.version
-        timeout_s = call.query.number("timeoutSeconds")
+        options = list_options(call, watch=True)
+        since = version_number(options.version)
         watch = self.store.watch(
             call.rt,
             call.target.namespace,
-            labels=call.query.text("labelSelector"),
-            fields=_watched_fields(call),
-            since=since,
-            bookmarks=bookmarks,
-            initial_events=streaming_list,
+            labels=options.labels,
+            fields=options.fields,
+            since=since or self.store.version,
+            bookmarks=options.bookmarks,
+            initial_events=options.initial_events,
         )
-        return WatchAnswer(watch, line, float(timeout_s or WATCH_TIMEOUT_S), bookmarks)
+        if options.initial_events and since and since > self.store.version:
+            watch.fail(too_large_version(since, self.store.version))
+        return WatchAnswer(
+            watch, line, float(options.timeout_s or WATCH_TIMEOUT_S), options.bookmarks
+        )
 
     # Writing
 
@@ -228,14 +249,11 @@ class Api:
 
     def _delete_collection(self, call: Call) -> Answer:
         shape = shape_of(call.headers.get("accept", ""))
-        removed = self.store.delete_collection(
-            call.rt,
-            call.target.namespace,
-            call.delete_options(),
-            labels=call.query.text("labelSelector"),
-            fields=call.query.text("fieldSelector"),
-        )
-        return rendering.listing(call, Page(removed), self.store.version, shape, self._now)
+        page, version = self._page(call, list_options(call))
+        options = call.delete_options()
+        for obj in page.items:
+            self.store.remove(call.rt, *key_of(obj), options)
+        return rendering.listing(call, page, version, shape, self._now)
 
     def _bind(self, call: Call) -> Answer:
         target = call.sent_part("target")
@@ -272,9 +290,11 @@ class Api:
 def _verb_of(method: str, target: Target, query: Query) -> str:
     """The verb as kube-apiserver counts it."""
     if method == "GET":
-        if query.flag("watch") and not target.subresource:
+        if target.watched or (query.flag("watch") and not target.name):
             return "WATCH"
         return "GET" if target.name else "LIST"
+    if target.watched:
+        return f"{method} of a watch"
     if method == "DELETE" and not target.name:
         return "DELETECOLLECTION"
     return method
@@ -284,15 +304,6 @@ def _require_subresource(call: Call) -> None:
     subresource = call.target.subresource
     if subresource and subresource not in call.rt.subresources:
         raise not_found(call.rt, call.target.name) if call.rt.custom else no_such_path()
-
-
-def _watched_fields(call: Call) -> str:
-    """The field selector; a watch of one object selects it by its name."""
-    fields = call.query.text("fieldSelector")
-    if not call.target.name:
-        return fields
-    only = f"metadata.name={call.target.name}"
-    return f"{fields},{only}" if fields else only
 
 
 def _details(rt: ResourceType, obj: StoredObject) -> dict[str, Any]:

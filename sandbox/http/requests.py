@@ -20,7 +20,6 @@ from sandbox.store.errors import (
     ApiError,
     Cause,
     bad_request,
-    forbidden_field,
     invalid,
     not_supported,
     too_large,
@@ -33,8 +32,6 @@ BODY_BYTES_MAX = 3 * 1024 * 1024
 NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
 _NESTING_OF_ANSWERS = 32  # levels that lists, tables and events put around an object
 FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-NOT_OLDER_THAN = "NotOlderThan"
-EXACT = "Exact"
 _SHOWN_BYTES_MAX = 24
 BODY_TYPES = ("application/json", "application/yaml", protobuf.PROTOBUF)
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
@@ -59,14 +56,14 @@ class Call:
         """Whether `dryRun=All` was asked for; 422 for any other value."""
         value = self.query.text("dryRun")
         if value not in {"", "All"}:
-            raise _invalid_options("CreateOptions", not_supported("dryRun", [value], ("All",)))
+            raise invalid_options("CreateOptions", not_supported("dryRun", [value], ("All",)))
         return bool(value)
 
     def field_validation(self) -> str:
         value = self.query.text("fieldValidation")
         if value and value not in FIELD_VALIDATIONS:
             cause = not_supported("fieldValidation", value, FIELD_VALIDATIONS)
-            raise _invalid_options("CreateOptions", cause)
+            raise invalid_options("CreateOptions", cause)
         return value
 
     def sent_object(self) -> Any:
@@ -115,15 +112,6 @@ class Call:
             said["dryRun"] = ["All"]
         return DeleteOptions.from_body(said)
 
-    def version(self) -> int | None:
-        """The parameter resourceVersion; None when it is not given."""
-        value = self.query.text("resourceVersion")
-        if not value:
-            return None
-        if not value.isdecimal() or not value.isascii():
-            raise unreadable_version(value, of_list=not self.query.flag("watch"))
-        return int(value)
-
 
 def check_size(body: bytes) -> None:
     """413 for a body that is over the limit of kube-apiserver."""
@@ -133,73 +121,6 @@ def check_size(body: bytes) -> None:
         )
 
 
-def check_list(call: Call) -> None:
-    """422 for list options that contradict themselves."""
-    match, version = call.query.text("resourceVersionMatch"), call.query.text("resourceVersion")
-    causes = []
-    if match:
-        if not version:
-            causes.append(_forbidden_match("is forbidden unless resourceVersion is provided"))
-        if call.query.text("continue"):
-            causes.append(_forbidden_match("is forbidden when continue is provided"))
-        if match not in {EXACT, NOT_OLDER_THAN}:
-            allowed = (EXACT, NOT_OLDER_THAN, "")
-            causes.append(not_supported("resourceVersionMatch", match, allowed))
-        if match == EXACT and version == "0":
-            causes.append(_forbidden_match('"exact" is forbidden for resourceVersion "0"'))
-    if call.query.text("sendInitialEvents"):
-        detail = "sendInitialEvents is forbidden for list"
-        causes.append(forbidden_field("sendInitialEvents", detail))
-    if causes:
-        raise _invalid_options("ListOptions", *causes)
-
-
-def check_watch(call: Call) -> bool:
-    """Whether the watch begins as a streaming list; 422 for what contradicts itself."""
-    match, streaming = call.query.text("resourceVersionMatch"), "sendInitialEvents"
-    causes = []
-    if call.query.text(streaming):
-        if match != NOT_OLDER_THAN:
-            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            causes.append(forbidden_field("resourceVersionMatch", detail))
-    elif match:
-        causes.append(
-            _forbidden_match("is forbidden for watch unless sendInitialEvents is provided")
-        )
-    if match and match != NOT_OLDER_THAN:
-        causes.append(not_supported("resourceVersionMatch", match, (NOT_OLDER_THAN,)))
-    if call.query.text("continue"):
-        causes.append(_forbidden_match("is forbidden when continue is provided"))
-    if causes:
-        raise _invalid_options("ListOptions", *causes)
-    return call.query.flag(streaming)
-
-
-def unreadable_version(value: str, *, of_list: bool) -> ApiError:
-    """400 for a list; kube-apiserver takes it for a mistake of its own elsewhere."""
-    text = (
-        f'resourceVersion: Invalid value: "{value}": strconv.ParseUint: parsing "{value}": '
-        "invalid syntax"
-    )
-    if of_list:
-        return bad_request(f"invalid resource version: {text}")
-    return ApiError(500, "", text)
-
-
-def too_large_version(wanted: int, current: int) -> ApiError:
-    """504, as for a version of the future that did not come while the server waited."""
-    details = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        "retryAfterSeconds": 1,
-    }
-    text = f"Timeout: Too large resource version: {wanted}, current: {current}"
-    return ApiError(504, "Timeout", text, details)
-
-
-def _forbidden_match(detail: str) -> Cause:
-    return forbidden_field("resourceVersionMatch", f"resourceVersionMatch {detail}")
-
-
 @dataclass(frozen=True, slots=True)
 class _Options:
     kind: str
@@ -207,7 +128,8 @@ class _Options:
     plural: str = ""
 
 
-def _invalid_options(kind: str, *causes: Cause) -> ApiError:
+def invalid_options(kind: str, *causes: Cause) -> ApiError:
+    """422 for parameters, as if they were an object of their own."""
     return invalid(_Options(kind, plural=kind), "", causes)
 
 

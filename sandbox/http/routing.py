@@ -6,6 +6,7 @@ asked of the registry in api.py; paths that address no resource belong to discov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,13 +16,18 @@ from urllib.parse import parse_qsl, unquote
 from sandbox.store.errors import ApiError, bad_request
 
 OF_NAMESPACE_ITSELF = frozenset({"status", "finalize"})
+_NUMBER = re.compile("[+-]?[0-9]+")
+_INT64 = range(-(2**63), 2**63)
 FALSE_WORDS = frozenset({"0", "false"})
 NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a path addresses; `namespace` None is all namespaces, `name` empty a collection."""
+    """What a path addresses; `namespace` None is all namespaces, `name` empty a collection.
+
+    `watched` is the old way to ask for a watch: `/api/v1/watch/…`.
+    """
 
     group: str
     version: str
@@ -29,11 +35,12 @@ class Target:
     plural: str
     name: str
     subresource: str
+    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The query parameters; the last value of a repeated parameter wins."""
+    """The query parameters; the first value of a repeated parameter wins."""
 
     values: Mapping[str, str]
 
@@ -42,15 +49,22 @@ class Query:
 
     def flag(self, name: str) -> bool:
         """A boolean parameter. As in Kubernetes only absence, `false` and `0` are false."""
+        return self.choice(name) is True
+
+    def choice(self, name: str) -> bool | None:
+        """A boolean parameter, or None where it is absent."""
         value = self.values.get(name)
-        return value is not None and value.lower() not in FALSE_WORDS
+        return None if value is None else value.lower() not in FALSE_WORDS
 
     def number(self, name: str) -> int | None:
-        value = self.values.get(name, "")
-        if not value:
+        """A whole number, or None where it is absent; 400 for any other text."""
+        value = self.values.get(name)
+        if value is None:
             return None
-        if not value.lstrip("-").isdigit():
+        if not _NUMBER.fullmatch(value):
             raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
+        if int(value) not in _INT64:
+            raise bad_request(f'strconv.ParseInt: parsing "{value}": value out of range')
         return int(value)
 
 
@@ -65,7 +79,8 @@ def split_path(path: str) -> tuple[str, Query]:
 @lru_cache(maxsize=1024)
 def query_of(text: str) -> Query:
     """Cached, because watches and writes of a client repeat the same few query strings."""
-    return Query(MappingProxyType(dict(parse_qsl(text, keep_blank_values=True))))
+    pairs = reversed(parse_qsl(text, keep_blank_values=True))
+    return Query(MappingProxyType(dict(pairs)))
 
 
 def target_of(path: str) -> Target | None:
@@ -79,15 +94,17 @@ def target_of(path: str) -> Target | None:
 
 
 def _resource_target(group: str, version: str, parts: list[str]) -> Target | None:
+    if watched := parts[0] == "watch":
+        parts = parts[1:]
     namespace: str | None = None
     in_namespace = len(parts) > 2 and parts[0] == "namespaces"
     if in_namespace and (group or parts[2] not in OF_NAMESPACE_ITSELF):
         namespace, parts = parts[1], parts[2:]
-    if len(parts) > 3 or not all(parts):
+    if not parts or len(parts) > (2 if watched else 3) or not all(parts):
         return None
     name = parts[1] if len(parts) > 1 else ""
     subresource = parts[2] if len(parts) > 2 else ""
-    return Target(group, version, namespace, parts[0], name, subresource)
+    return Target(group, version, namespace, parts[0], name, subresource, watched)
 
 
 def no_such_method() -> ApiError:

@@ -15,6 +15,10 @@ OPTIMISTIC_LOCK = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 
+_ESCAPES = {
+    char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)
+}
+
 
 class Named(Protocol):
     """What an error says about a resource type (see resources.ResourceType)."""
@@ -42,23 +46,33 @@ class Cause:
 
 
 class ApiError(Exception):
-    """A request that is refused. `reason` and `code` are those of metav1.Status."""
+    """A request that is refused. `reason` and `code` are those of metav1.Status.
+
+    `token` leads on from a list that cannot be continued as it began.
+    """
 
     def __init__(
-        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: dict[str, Any] | None = None,
+        *,
+        token: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.message = message
         self.details = details
+        self._token = token
 
     def status(self) -> dict[str, Any]:
         """The body of the answer (kind Status)."""
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self._token} if self._token else {},
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -75,9 +89,23 @@ def shown(value: Any) -> str:
     """A value the way Kubernetes prints it inside a cause."""
     if value is None:
         return "null"
-    if isinstance(value, str | bool | dict | list):
+    if isinstance(value, str):
+        return f'"{"".join(map(_quoted, value))}"'
+    if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return str(value)
+
+
+def _quoted(char: str) -> str:
+    """A character as Go quotes it."""
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def invalid_value(field: str, value: Any, detail: str) -> Cause:

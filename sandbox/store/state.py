@@ -117,6 +117,7 @@ class State:
             self.tables[key].rt = found.rt
         else:
             self.tables[key] = Table(found.rt, self._history_max)
+            self.tables[key].history.forget_all(self.version)
         self._scales.pop(key, None)
         if found.scale is not None:
             self._scales[key] = found.scale

@@ -70,6 +70,7 @@ class Store:
         self._new_uid = new_uid
         for name in FIRST_NAMESPACES:
             self.create(NAMESPACE, None, {"metadata": {"name": name}})
+        self.forget_history()  # as a server does not know what was before it was ready
         self.cluster_uid: str = self.get(NAMESPACE, None, "kube-system")["metadata"]["uid"]
 
     @property
@@ -127,13 +128,13 @@ class Store:
         fields: str = "",
         since: int | None = None,
         bookmarks: bool = False,
-        initial_events: bool = False,
+        initial_events: bool | None = None,
     ) -> Watch:
         """Follow a resource.
 
         With `since`: changes after that version; an ERROR event 410 if they are forgotten.
-        Without it (or with 0): ADDED for what exists, then changes. `initial_events` does the
-        same and marks the end of what existed with an annotated bookmark (a streaming list).
+        Without it (or with 0), or with `initial_events`: ADDED for what exists, then changes. Who
+        takes bookmarks is told the end of what existed by an annotated one (a streaming list).
         """
         table = self._state.table(rt)
         selector = selector_of(rt, labels, fields)
@@ -141,12 +142,13 @@ class Store:
             rt,
             namespace,
             selector,
-            bookmarks=bookmarks or initial_events,
+            bookmarks=bookmarks,
+            since=since or 0,
             on_close=lambda closed: table.watches.pop(closed, None),
             current_version=lambda: self.version,
         )
         if initial_events or not since:
-            watch.begin_with(table.select(namespace, selector), announce_end=initial_events)
+            watch.begin_with(table.select(namespace, selector))
         else:
             missed = table.history.since(since)
             if missed is None:
@@ -262,21 +264,6 @@ class Store:
         """As `delete`, with the last state of what is gone."""
         obj = self._state.existing(rt, namespace, name)
         return self._remove(rt, obj, options or DeleteOptions())
-
-    def delete_collection(
-        self,
-        rt: ResourceType,
-        namespace: str | None,
-        options: DeleteOptions | None = None,
-        *,
-        labels: str = "",
-        fields: str = "",
-    ) -> Objects:
-        """DELETE of everything that matches; the result is what was found."""
-        found = self.list(rt, namespace, labels=labels, fields=fields).items
-        for obj in found:
-            self._remove(rt, obj, options or DeleteOptions())
-        return found
 
     def bind(self, namespace: str, name: str, node: str) -> StoredObject:
         """POST pods/binding: give a Pod its node; 409 if it has one or is being deleted."""

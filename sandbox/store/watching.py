@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import orjson
 
-from sandbox.store.errors import expired
+from sandbox.store.errors import ApiError, expired
 from sandbox.store.resources import ResourceType
 from sandbox.store.selecting import Selector
 
@@ -119,6 +119,7 @@ class Watch:
         selector: Selector,
         *,
         bookmarks: bool,
+        since: int,
         on_close: Callable[[Watch], None],
         current_version: Callable[[], int],
     ) -> None:
@@ -128,6 +129,7 @@ class Watch:
         self._namespace = namespace
         self._selector = selector
         self._bookmarks = bookmarks
+        self._since = since
         self._on_close = on_close
         self._current_version = current_version
         self._events: deque[WatchEvent] = deque()
@@ -153,24 +155,30 @@ class Watch:
         if self._bookmarks and not self._events and not self.closed:
             self._push(self._bookmark({}))
 
-    def begin_with(self, objects: Iterable[StoredObject], *, announce_end: bool) -> None:
-        """Say ADDED for what exists; `announce_end` adds the bookmark of a streaming list."""
+    def begin_with(self, objects: Iterable[StoredObject]) -> None:
+        """Say ADDED for what exists and, to who takes bookmarks, that this was all."""
         version = self._current_version()
         for obj in objects:
             self._events.append(WatchEvent("ADDED", obj, obj.version))
-        if announce_end:
+        if self._bookmarks:
             self._events.append(self._bookmark({INITIAL_EVENTS_END: "true"}, version))
         if self._events:
             self._wake()
 
     def expire(self, since: int, oldest: int) -> None:
         """End the watch with the ERROR event of a history that is gone."""
-        status = expired(f"too old resource version: {since} ({oldest})").status()
-        self._events.append(WatchEvent("ERROR", status, 0))
+        self.fail(expired(f"too old resource version: {since} ({oldest})"))
+
+    def fail(self, error: ApiError) -> None:
+        """End the watch with an ERROR event instead of what waits."""
+        self._events.clear()
+        self._events.append(WatchEvent("ERROR", error.status(), 0))
         self.close()
 
     def receive(self, change: Change) -> None:
         """Take a change of the resource, if this watch sees it."""
+        if change.version <= self._since:
+            return
         if self._namespace is not None and change.namespace != self._namespace:
             return
         event = change.event if self._selector.everything else self._selected(change)

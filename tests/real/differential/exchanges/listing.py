@@ -1,4 +1,4 @@
-"""Lists: selectors, pages, versions, and the shapes Table and PartialObjectMetadata."""
+"""Lists: pages, versions, and the shapes Table and PartialObjectMetadata."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from tests.real.differential.steps import (
     PARTIAL,
     PARTIAL_LIST,
     TABLE,
-    Exchange,
     Step,
     delete,
     exchange,
@@ -16,12 +15,12 @@ from tests.real.differential.steps import (
     post,
 )
 
-_THREE = (
+THREE = (
     post("configmaps", config_map("a", labels={"app": "x", "tier": "front"}), compared=False),
     post("configmaps", config_map("b", labels={"app": "x", "tier": "back"}), compared=False),
     post("configmaps", config_map("c", labels={"app": "y"}), compared=False, keep="last"),
 )
-_WIDGETS = (
+WIDGETS = (
     post("widgets", widget("a", {"size": 1, "mode": "slow"}), compared=False),
     post(
         "widgets",
@@ -35,167 +34,14 @@ _WIDGETS = (
         keep="last",
     ),
 )
-_PODS = (
+PODS = (
     post("pods", pod("a", labels={"app": "x"}), compared=False),
     post("pods", pod("b", spec={"restartPolicy": "Never"}), compared=False),
 )
-_LABELS = (
-    "app=x",
-    "app==x",
-    "app!=x",
-    "app in (x,y)",
-    "app notin (x)",
-    "app",
-    "!tier",
-    "app=x,tier=back",
-    "app in (x), tier",
-    "app=x,",
-    "app=,",
-    "app = x",
-    "app in ()",
-    "app in x",
-    "=x",
-    "app=a b",
-    "-app=x",
-    "app>1",
-    "app>x",
-    "app<5",
-    "a/b/c=x",
-    "app in (x,)",
-    "app=-x",
-    ",",
-)
-_FIELDS = (
-    "metadata.name=a",
-    "metadata.name!=a",
-    "metadata.namespace=$ns",
-    "metadata.name==a,metadata.namespace=$ns",
-    "metadata.uid=x",
-    "data.a=b",
-    "metadata.name",
-    "metadata.name=a,",
-    "=",
-    "metadata.name=",
-)
-_POD_FIELDS = (
-    "status.phase=Pending",
-    "spec.nodeName=",
-    "spec.restartPolicy=Never",
-    "spec.schedulerName=nobody",
-    "status.podIP=",
-    "spec.hostNetwork=false",
-    "spec.image=x",
-    "status.phase!=Running",
-)
-_WIDGET_FIELDS = (
-    "spec.mode=slow",
-    "spec.size=2",
-    "spec.ratio=1",
-    "metadata.name=a",
-    "spec.mode!=slow",
-)
-_MORE_LABELS = (
-    " app = x ",
-    "app in (x,)",
-    "app notin (,x)",
-    "app in (,)",
-    "app in (x,,y)",
-    "app in (x",
-    "app in (x=)",
-    "app in (=",
-    "app in (in, notin)",
-    "in",
-    "in in (in)",
-    "!",
-    "!!app",
-    "!app=x",
-    "app!",
-    "app!=",
-    "app<>5",
-    "app>-5",
-    "app>+5",
-    "app<99999999999999999999",
-    "app>",
-    "app=x=y",
-    "app=!",
-    "app=(x)",
-    "app)",
-    "(app)",
-    "app x",
-    "app,,tier",
-    "app==x,tier",
-    "app===x",
-    "example.com/app=x",
-    "/app=x",
-    "example.com/=x",
-    "Example.com/app=x",
-    "app=x;y",
-    "app=\u00e4",
-    "app=" + "x" * 64,
-    "y" * 64,
-    "app in (x, -y, z-)",
-    "\tapp\n",
-    "app notin x",
-    "app in",
-    "app\u00a0=x",
-)
-_MORE_FIELDS = (
-    " metadata.name=a",
-    "metadata.name= a",
-    "metadata.name=a\\,b",
-    "metadata.name=a\\=b",
-    "metadata.name=a\\x",
-    "metadata.name=a\\",
-    "metadata.name=a=b",
-    "metadata.name=!a",
-    "metadata.name!==a",
-    "metadata.name===a",
-    "metadata.name!=a,metadata.name!=b,metadata.name!=kube-root-ca.crt",
-    "metadata.name=a,metadata.name=b",
-    "=x",
-    "!=",
-    "b.c=d,a.b=c",
-    "metadata.name=a,x",
-    "spec.nodeName",
-    ',,metadata.name="a"',
-    'a"b=c',
-)
-
-
-def _lists(title: str, plural: str, before: tuple[Step, ...], **query: object) -> Exchange:
-    return exchange(title, *before, get(plural, **query))
-
-
 EXCHANGES = (
-    *(_lists(f"labelSelector {s!r}", "configmaps", _THREE, labelSelector=s) for s in _LABELS),
-    *(_lists(f"fieldSelector {s!r}", "configmaps", _THREE, fieldSelector=s) for s in _FIELDS),
-    *(_lists(f"fieldSelector of Pods {s!r}", "pods", _PODS, fieldSelector=s) for s in _POD_FIELDS),
-    *(
-        _lists(f"fieldSelector of widgets {s!r}", "widgets", _WIDGETS, fieldSelector=s)
-        for s in _WIDGET_FIELDS
-    ),
-    exchange(
-        "label selectors", *_THREE, *(get("configmaps", labelSelector=s) for s in _MORE_LABELS)
-    ),
-    exchange(
-        "field selectors", *_THREE, *(get("configmaps", fieldSelector=s) for s in _MORE_FIELDS)
-    ),
-    exchange(
-        "field selectors of every kind",
-        *(
-            get(plural, fieldSelector=field)
-            for plural in ("nodes", "namespaces", "pods", "services", "events", "secrets", "sites")
-            for field in (
-                "metadata.namespace=none",
-                "metadata.uid=x",
-                "spec.host=none",
-                "type=none",
-            )
-        ),
-    ),
     exchange("an empty list", get("leases"), get("widgets"), get("services")),
-    exchange("a list of widgets", *_WIDGETS, get("widgets")),
-    exchange("a list of Pods", *_PODS, get("pods")),
+    exchange("a list of widgets", *WIDGETS, get("widgets")),
+    exchange("a list of Pods", *PODS, get("pods")),
     exchange(
         "what is not there",
         get("configmaps", "absent"),
@@ -205,7 +51,7 @@ EXCHANGES = (
     ),
     exchange(
         "one page after the other",
-        *_THREE,
+        *THREE,
         get("configmaps", limit=1, fieldSelector="metadata.name!=kube-root-ca.crt", keep="p"),
         get(
             "configmaps",
@@ -223,18 +69,18 @@ EXCHANGES = (
     ),
     exchange(
         "pages of widgets",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=2, keep="p"),
         get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}),
     ),
-    exchange("a page that holds all", *_WIDGETS, get("widgets", limit=3)),
-    exchange("a page of all and one more", *_WIDGETS, get("widgets", limit=4)),
-    exchange("limit 0", *_WIDGETS, get("widgets", limit=0)),
-    exchange("a limit below 0", *_WIDGETS, get("widgets", limit=-1)),
+    exchange("a page that holds all", *WIDGETS, get("widgets", limit=3)),
+    exchange("a page of all and one more", *WIDGETS, get("widgets", limit=4)),
+    exchange("limit 0", *WIDGETS, get("widgets", limit=0)),
+    exchange("a limit below 0", *WIDGETS, get("widgets", limit=-1)),
     exchange("a limit that is no number", get("widgets", limit="x")),
     exchange(
         "pages show the state of the first page",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=1, keep="p"),
         delete("widgets", "b", compared=False),
         post("widgets", widget("bb"), compared=False),
@@ -243,14 +89,14 @@ EXCHANGES = (
     ),
     exchange(
         "pages with a label selector",
-        *_THREE,
+        *THREE,
         get("configmaps", limit=1, labelSelector="app=x", keep="p"),
         get("configmaps", limit=1, **{"continue": "${p.metadata.continue}"}, labelSelector="app=x"),
     ),
     exchange("a continue token that nobody made", get("widgets", **{"continue": "bad"})),
     exchange(
         "a continue token with a version",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=1, keep="p"),
         get(
             "widgets",
@@ -261,25 +107,25 @@ EXCHANGES = (
     ),
     exchange(
         "a continue token with version 0",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=1, keep="p"),
         get("widgets", limit=1, **{"continue": "${p.metadata.continue}"}, resourceVersion="0"),
     ),
     exchange(
         "pages as a Table",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=2, accept=TABLE, keep="p"),
         get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}, accept=TABLE),
     ),
     exchange(
         "pages as partial objects",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=2, accept=PARTIAL_LIST, keep="p"),
         get("widgets", limit=2, **{"continue": "${p.metadata.continue}"}, accept=PARTIAL_LIST),
     ),
     exchange(
         "a list from version 0",
-        *_WIDGETS,
+        *WIDGETS,
         Step(
             "GET",
             "/apis/diff.example.com/v1/namespaces/$ns/widgets?resourceVersion=${last.metadata.resourceVersion}",
@@ -287,7 +133,7 @@ EXCHANGES = (
     ),
     exchange(
         "an exact list",
-        *_WIDGETS,
+        *WIDGETS,
         delete("widgets", "a", compared=False),
         get(
             "widgets",
@@ -297,7 +143,7 @@ EXCHANGES = (
     ),
     exchange(
         "an exact list of an older state of ConfigMaps",
-        *_THREE,
+        *THREE,
         merge("configmaps", "a", {"data": {"k": "v"}}, compared=False),
         post("configmaps", config_map("d"), compared=False),
         get(
@@ -309,7 +155,7 @@ EXCHANGES = (
     ),
     exchange(
         "a list not older than",
-        *_WIDGETS,
+        *WIDGETS,
         get(
             "widgets",
             resourceVersion="${last.metadata.resourceVersion}",
@@ -318,7 +164,7 @@ EXCHANGES = (
     ),
     exchange(
         "an exact list with pages",
-        *_WIDGETS,
+        *WIDGETS,
         delete("widgets", "c", compared=False),
         get(
             "widgets",
@@ -344,7 +190,7 @@ EXCHANGES = (
     ),
     exchange(
         "resourceVersionMatch with a continue token",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", limit=1, keep="p"),
         get("widgets", **{"continue": "${p.metadata.continue}"}, resourceVersionMatch="Exact"),
     ),
@@ -365,26 +211,24 @@ EXCHANGES = (
     ),
     exchange(
         "GET with a version",
-        *_THREE,
+        *THREE,
         get("configmaps", "a", resourceVersion="0"),
         get("configmaps", "a", resourceVersion="${last.metadata.resourceVersion}"),
     ),
     exchange("sendInitialEvents in a list", get("widgets", sendInitialEvents=True)),
-    exchange("a Table of widgets", *_WIDGETS, get("widgets", accept=TABLE)),
-    exchange("a Table of one widget", *_WIDGETS, get("widgets", "b", accept=TABLE)),
+    exchange("a Table of widgets", *WIDGETS, get("widgets", accept=TABLE)),
+    exchange("a Table of one widget", *WIDGETS, get("widgets", "b", accept=TABLE)),
     exchange(
-        "a Table with objects", *_WIDGETS, get("widgets", accept=TABLE, includeObject="Object")
+        "a Table with objects", *WIDGETS, get("widgets", accept=TABLE, includeObject="Object")
     ),
     exchange(
-        "a Table without objects", *_WIDGETS, get("widgets", accept=TABLE, includeObject="None")
+        "a Table without objects", *WIDGETS, get("widgets", accept=TABLE, includeObject="None")
     ),
     exchange(
-        "a Table with another word", *_WIDGETS, get("widgets", accept=TABLE, includeObject="Some")
+        "a Table with another word", *WIDGETS, get("widgets", accept=TABLE, includeObject="Some")
     ),
-    exchange(
-        "a Table of ConfigMaps", *_THREE, get("configmaps", accept=TABLE, labelSelector="app")
-    ),
-    exchange("a Table of Pods", *_PODS, get("pods", accept=TABLE)),
+    exchange("a Table of ConfigMaps", *THREE, get("configmaps", accept=TABLE, labelSelector="app")),
+    exchange("a Table of Pods", *PODS, get("pods", accept=TABLE)),
     exchange(
         "a Table of Services",
         post("services", service(), compared=False),
@@ -428,25 +272,25 @@ EXCHANGES = (
     exchange("a Table of what is not there", get("widgets", "absent", accept=TABLE)),
     exchange(
         "partial objects",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", accept=PARTIAL_LIST),
         get("widgets", "a", accept=PARTIAL),
     ),
     exchange(
         "partial ConfigMaps",
-        *_THREE,
+        *THREE,
         get("configmaps", accept=PARTIAL_LIST, labelSelector="app"),
         get("configmaps", "a", accept=PARTIAL),
     ),
-    exchange("a list asked for as one partial object", *_WIDGETS, get("widgets", accept=PARTIAL)),
+    exchange("a list asked for as one partial object", *WIDGETS, get("widgets", accept=PARTIAL)),
     exchange(
         "one object asked for as a partial list",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", "a", accept=PARTIAL_LIST),
     ),
     exchange(
         "a Table in protobuf first",
-        *_WIDGETS,
+        *WIDGETS,
         get(
             "widgets",
             accept="application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json",
@@ -454,12 +298,12 @@ EXCHANGES = (
     ),
     exchange(
         "a Table of an older version",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", accept="application/json;as=Table;v=v1beta1;g=meta.k8s.io"),
     ),
     exchange(
         "Accept with quality",
-        *_WIDGETS,
+        *WIDGETS,
         get("widgets", "a", accept="application/json;q=0.9,*/*;q=0.8"),
     ),
     exchange(
@@ -467,5 +311,5 @@ EXCHANGES = (
         post("configmaps", config_map(data={"a": "b"})),
         Step("GET", "/api/v1/namespaces/$ns/configmaps/one", accept="application/xml"),
     ),
-    exchange("pretty", *_WIDGETS, get("widgets", "a", pretty=True)),
+    exchange("pretty", *WIDGETS, get("widgets", "a", pretty=True)),
 )

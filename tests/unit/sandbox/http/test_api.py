@@ -121,12 +121,76 @@ def test_a_page_whose_version_is_forgotten_is_410(asker: Asker) -> None:
     asker.api.store.forget_history()
     answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
     assert (answer["code"], answer["reason"]) == (410, "Expired")
+    rest = asker.json("GET", f"{CONFIG_MAPS}?continue={answer['metadata']['continue']}")
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c"]
 
 
-def test_a_continue_token_that_nobody_made_is_400(asker: Asker) -> None:
-    for token in ("abc", "a", "e30", "bnVsbA"):
-        answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
-        assert (answer["code"], answer["reason"]) == (400, "BadRequest")
+def test_a_full_page_has_a_token_if_anything_follows_whether_it_matches_or_not(
+    asker: Asker,
+) -> None:
+    for name in ("a", "b", "c"):
+        asker.ask("POST", CONFIG_MAPS, config_map(name))
+    tokens = {
+        query: "continue" in asker.json("GET", f"{CONFIG_MAPS}?{query}")["metadata"]
+        for query in (
+            "limit=2&fieldSelector=metadata.name!%3Dc",
+            "limit=2&fieldSelector=metadata.name!%3Da",
+            "limit=1&fieldSelector=metadata.name%3Da",
+            "limit=3",
+            "limit=2",
+            "limit=2&resourceVersion=0",
+            "limit=-1",
+        )
+    }
+    assert list(tokens.values()) == [True, False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("abc", "invalid character 'i' looking for beginning of value"),
+        ("a", "illegal base64 data at input byte 1"),
+        ("a===", "illegal base64 data at input byte 1"),
+        ("e30", "server does not recognize this encoded version "),
+        ("W10", "json: cannot unmarshal array into Go value of type storage.continueToken"),
+        (
+            "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
+            "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+        ),
+        (
+            "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0",
+            "encoded start key empty (version meta.k8s.io/v1)",
+        ),
+        ("eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIuLi9hIn0", "../a"),
+    ],
+)
+def test_a_continue_token_that_nobody_made_is_400(asker: Asker, token: str, why: str) -> None:
+    answer = asker.json("GET", f"{CONFIG_MAPS}?continue={token}")
+    assert answer["code"] == 400
+    assert answer["message"] == f"invalid continue token: continue key is not valid: {why}"
+
+
+def test_of_a_parameter_that_is_repeated_the_first_value_counts(asker: Asker) -> None:
+    assert asker.ask("GET", f"{CONFIG_MAPS}?limit=1&limit=x").status == 200
+    assert asker.ask("GET", f"{CONFIG_MAPS}?limit=x&limit=1").status == 400
+    assert asker.ask("GET", f"{CONFIG_MAPS}?limit=").status == 400
+
+
+def test_an_object_of_a_version_that_does_not_exist_yet_is_504(asker: Asker) -> None:
+    asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    assert asker.ask("GET", f"{CONFIG_MAPS}/a?resourceVersion=999999").status == 504
+    assert asker.ask("GET", f"{CONFIG_MAPS}/a?resourceVersion=x").status == 500
+    assert asker.ask("GET", f"{CONFIG_MAPS}/a?resourceVersion=0").status == 200
+
+
+def test_a_limit_bounds_what_is_deleted(asker: Asker) -> None:
+    for name in ("a", "b"):
+        asker.ask("POST", CONFIG_MAPS, config_map(name))
+    answer = asker.json("DELETE", f"{CONFIG_MAPS}?limit=1")
+    assert [item["metadata"]["name"] for item in answer["items"]] == ["a"]
+    assert answer["metadata"]["continue"]
+    left = asker.json("GET", CONFIG_MAPS)["items"]
+    assert [item["metadata"]["name"] for item in left] == ["b"]
 
 
 def test_a_list_of_a_version_that_does_not_exist_yet_is_504(asker: Asker) -> None:
@@ -136,9 +200,12 @@ def test_a_list_of_a_version_that_does_not_exist_yet_is_504(asker: Asker) -> Non
 
 
 def test_an_exact_list_shows_an_old_state_until_it_is_forgotten(asker: Asker) -> None:
+    before = asker.api.store.version
     asker.ask("POST", CONFIG_MAPS, config_map("a"))
-    exact = f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch=Exact"
+    exact = f"{CONFIG_MAPS}?resourceVersion={before}&resourceVersionMatch=Exact"
     assert asker.json("GET", exact)["items"] == []
+    assert asker.json("GET", f"{CONFIG_MAPS}?resourceVersion={before}&limit=5")["items"] == []
+    assert len(asker.json("GET", f"{CONFIG_MAPS}?resourceVersion={before}")["items"]) == 1
     asker.api.store.forget_history()
     old = f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch"
     assert asker.ask("GET", f"{old}=Exact").status == 410

@@ -42,8 +42,60 @@ def test_a_streaming_list_ends_with_an_annotated_bookmark(asker: Asker) -> None:
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
+def test_whoever_takes_bookmarks_is_told_the_end_of_what_existed(asker: Asker) -> None:
+    asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    for query in ("", "&resourceVersion=0"):
+        watch = asker.watch(f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=1{query}")
+        assert [line["type"] for line in asker.lines(watch)] == ["ADDED", "BOOKMARK"]
+    streaming = STREAMING_LIST.replace("allowWatchBookmarks=true", "allowWatchBookmarks=false")
+    assert [line["type"] for line in asker.lines(asker.watch(streaming))] == ["ADDED"]
+
+
+def test_a_watch_without_initial_events_begins_now(asker: Asker) -> None:
+    asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    query = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
+    for since in ("", "&resourceVersion=0"):
+        assert asker.lines(asker.watch(f"{CONFIG_MAPS}?{query}{since}")) == []
+
+
+def test_a_watch_from_the_future_is_silent_until_then(asker: Asker) -> None:
+    future = asker.api.store.version + 1
+    watch = asker.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={future}")
+    for name in ("a", "b"):
+        asker.ask("POST", CONFIG_MAPS, config_map(name))
+    assert [line["object"]["metadata"]["name"] for line in asker.lines(watch)] == ["b"]
+
+
+def test_a_streaming_list_of_the_future_is_an_error_event(asker: Asker) -> None:
+    (line,) = asker.lines(asker.watch(f"{STREAMING_LIST}&resourceVersion=999999"))
+    assert (line["type"], line["object"]["code"]) == ("ERROR", 504)
+
+
+def test_an_old_path_watches_a_collection_and_nothing_else(asker: Asker) -> None:
+    asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    for path in ("watch/configmaps", "watch/namespaces/default/configmaps", "watch/namespaces"):
+        assert asker.lines(asker.watch(f"/api/v1/{path}"))
+    assert asker.ask("POST", "/api/v1/watch/configmaps", config_map("b")).status == 405
+    assert asker.ask("GET", "/api/v1/watch/namespaces/default/pods/x/status").status == 404
+    other = "/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=metadata.name%3Db"
+    assert asker.ask("GET", other).status == 400
+
+
+def test_the_path_of_an_object_is_read_and_not_watched(asker: Asker) -> None:
+    asker.ask("POST", CONFIG_MAPS, config_map("a"))
+    assert asker.json("GET", f"{CONFIG_MAPS}/a?watch=1")["kind"] == "ConfigMap"
+
+
 @pytest.mark.parametrize(
-    "query", ["sendInitialEvents=true", "resourceVersionMatch=NotOlderThan", "continue=x"]
+    "query",
+    [
+        "sendInitialEvents=true",
+        "sendInitialEvents=",
+        "continue=x",
+        "resourceVersionMatch=NotOlderThan",
+        "sendInitialEvents=1&resourceVersionMatch=Exact",
+        "sendInitialEvents=1&resourceVersionMatch=NotOlderThan&continue=x",
+    ],
 )
 def test_watch_parameters_that_contradict_are_422(asker: Asker, query: str) -> None:
     answer = asker.api.answer("GET", f"{CONFIG_MAPS}?watch=1&{query}", {})
@@ -60,8 +112,16 @@ def test_a_forgotten_version_is_an_error_event_inside_a_stream_of_200(asker: Ask
     assert watch.status == 200
 
 
-def test_a_watch_of_one_object_sees_only_that_object(asker: Asker) -> None:
-    watch = asker.watch(f"{CONFIG_MAPS}/b?watch=1")
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Db",
+        "/api/v1/watch/namespaces/default/configmaps/b",
+        "/api/v1/watch/namespaces/default/configmaps/b?fieldSelector=metadata.name%3Db",
+    ],
+)
+def test_a_watch_of_one_object_sees_only_that_object(asker: Asker, path: str) -> None:
+    watch = asker.watch(path)
     for name in ("a", "b"):
         asker.ask("POST", CONFIG_MAPS, config_map(name))
     assert [line["object"]["metadata"]["name"] for line in asker.lines(watch)] == ["b"]
@@ -90,7 +150,10 @@ def test_a_watch_of_tables_names_its_columns_once(asker: Asker) -> None:
 async def test_a_stream_says_how_far_it_has_come_every_minute_and_at_its_end(
     asker: Asker,
 ) -> None:
-    watch = asker.watch(f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=150")
+    since = asker.api.store.version
+    watch = asker.watch(
+        f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=150&resourceVersion={since}"
+    )
     asker.api.store.create(
         asker.api.store.registry.all()[0], None, {"metadata": {"name": "elsewhere"}}
     )

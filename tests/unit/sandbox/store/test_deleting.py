@@ -168,15 +168,6 @@ def test_a_pod_in_its_grace_survives_the_loss_of_its_finalizers(store: Store) ->
     assert "finalizers" not in store.get(POD, "default", "worker")["metadata"]
 
 
-def test_a_collection_goes_by_its_label(store: Store) -> None:
-    for name, job in (("a", "1"), ("b", "2"), ("c", "1")):
-        store.create(CONFIG_MAP, "default", config_map(name, metadata={"labels": {"job": job}}))
-    removed = store.delete_collection(CONFIG_MAP, "default", labels="job=1")
-    assert [obj["metadata"]["name"] for obj in removed] == ["a", "c"]
-    left = store.list(CONFIG_MAP, "default").items
-    assert [obj["metadata"]["name"] for obj in left] == ["b"]
-
-
 def test_a_dry_run_removes_nothing(store: Store) -> None:
     store.create(CONFIG_MAP, "default", config_map())
     store.delete(CONFIG_MAP, "default", "settings", DeleteOptions(dry_run=True))

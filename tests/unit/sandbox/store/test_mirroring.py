@@ -43,7 +43,8 @@ def write(store: Store, verb: str, namespace: str, name: str, value: str | None)
         elif verb == "delete":
             store.delete(CONFIG_MAP, namespace, name)
         elif verb == "collect":
-            store.delete_collection(CONFIG_MAP, namespace, labels="job=1")
+            for obj in store.list(CONFIG_MAP, namespace, labels="job=1").items:
+                store.delete(CONFIG_MAP, namespace, obj["metadata"]["name"])
         else:
             body = {"metadata": {"finalizers": finalizers}}
             store.patch(CONFIG_MAP, namespace, name, body, MERGE)

@@ -42,7 +42,7 @@ def test_a_watch_from_nowhere_begins_with_what_exists(store: Store, since: int |
 
 def test_a_streaming_list_marks_the_end_of_what_existed(store: Store) -> None:
     store.create(CONFIG_MAP, "default", config_map("a"))
-    watch = store.watch(CONFIG_MAP, "default", initial_events=True)
+    watch = store.watch(CONFIG_MAP, "default", initial_events=True, bookmarks=True)
     added, bookmark = watch.take()
     assert added.type == "ADDED"
     assert bookmark.type == "BOOKMARK"
