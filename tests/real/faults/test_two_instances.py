@@ -1,0 +1,171 @@
+"""Two instances of every service share the work; one of them dies, sleeps or leaves in between.
+
+The instances of fusion-backend and pod-state-machine have some partitions each, so only one of the
+two acts on a job: every fault is done to the one and then to the other. Of watch-ingest one leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from cli.controlling import ask
+from contracts.topics import RESOURCES
+from tests.e2e.test_faults import pids_of
+from tests.e2e.watching import Cluster, System
+from tests.real.faults.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
+from tests.real.faults.processes import (
+    POLL_S,
+    SERVICES,
+    STAGES,
+    metrics_of,
+    tracebacks,
+    until_ready,
+)
+
+pytestmark = [pytest.mark.real, pytest.mark.e2e]
+INSTANCES = 2
+WIDTHS = (WIDER, WIDTH + 1)
+READ_WHOLE = {"fusion-backend": 1, "pod-state-machine": 0}
+"""Partitions that every instance reads, beside those that are shared."""
+
+
+async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
+    doubled: Cluster,
+) -> None:
+    """Both have some of the partitions, together all of them."""
+    await until_ready(doubled.system, INSTANCES)
+    for service in READ_WHOLE:
+        shares = await _settled_shares(doubled.system, service)
+        assert all(shares), f"{service}: {shares}"
+    async with ordeal(doubled, "shared") as job:
+        pes = len(job.job.of("pes"))
+        await job.resize(WIDER)
+        await job.converge("a resize, two instances", WIDER, pes + WIDER - WIDTH)
+        await job.settle()
+        job.check_launches()
+        for service in STAGES:
+            acted = [await _effects(pid) for pid in pids_of(doubled.system, service)]
+            assert len([each for each in acted if each]) == 1, f"{service} acted: {acted}"
+    assert not tracebacks(doubled.system)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_an_instance_killed_during_a_resize_is_stood_in_for(
+    doubled: Cluster, service: str
+) -> None:
+    """SIGKILL to the one during the first resize, to the other during the second."""
+    async with ordeal(doubled, f"one-killed-{service.replace('_', '-')}") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        for number, (victim, width) in enumerate(_each(doubled.system, service)):
+            await job.resize(width)
+            os.kill(victim, signal.SIGKILL)
+            job.mark_fault_over()
+            await job.converge(f"{service} {number} of 2 killed", width, outside + width)
+            await until_ready(doubled.system, INSTANCES)
+    assert not tracebacks(doubled.system)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+async def test_the_other_instance_goes_on_while_one_sleeps_which_then_does_no_harm(
+    doubled: Cluster, service: str
+) -> None:
+    """SIGSTOP at a resize, which converges all the same; the sleeper wakes to work that is done."""
+    async with ordeal(doubled, f"one-asleep-{service.replace('_', '-')}") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        for number, (sleeper, width) in enumerate(_each(doubled.system, service)):
+            with _asleep([sleeper]):
+                await job.resize(width)
+                await job.converge(f"{service} {number} of 2 asleep", width, outside + width)
+            job.mark_fault_over()
+            await job.settle()
+            job.check_launches()
+            await until_ready(doubled.system, INSTANCES)
+    assert not tracebacks(doubled.system)
+
+
+async def test_the_standby_of_watch_ingest_leads_when_the_leader_sleeps(doubled: Cluster) -> None:
+    """The same process that stood by; the old leader wakes, and stands by in its place."""
+    async with ordeal(doubled, "standby") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        pids = pids_of(doubled.system, "watch_ingest")
+        (leader,) = [pid for pid in pids if await _resyncs_begun(pid)]
+        (standby,) = {*pids} - {leader}
+        with _asleep([leader]):
+            await job.resize(WIDER)
+            await job.converge("the leader of watch-ingest asleep", WIDER, outside + WIDER)
+            assert await _resyncs_begun(standby)
+        begun = await _resyncs_begun(leader)
+        await job.resize(WIDTH)
+        await job.converge("the leader of watch-ingest awake again", WIDTH, outside + WIDTH)
+        await job.settle()
+        assert await _resyncs_begun(leader) in (begun, 0), "the old leader speaks again"
+    assert not tracebacks(doubled.system)
+
+
+async def test_partitions_that_change_hands_in_the_middle_of_a_resize_lose_nothing(
+    doubled: Cluster,
+) -> None:
+    """Instances leave in the middle of one resize and come back in the middle of the next."""
+    state = doubled.system.state
+    async with ordeal(doubled, "rebalanced") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        for number in ("", "-2"):
+            names = [f"{service}{number}" for service in READ_WHOLE]
+            for word, width in (("stop", WIDER), ("start", WIDTH)):
+                await job.resize(width)
+                await asyncio.gather(*(ask(state, word, name) for name in names))
+                await job.converge(f"rebalance by {word} of {names}", width, outside + width)
+    assert not tracebacks(doubled.system)
+
+
+def _each(system: System, service: str) -> Iterator[tuple[int, int]]:
+    """The instances that run now, each with a width that is new to the job."""
+    pids = pids_of(system, service)
+    assert len(pids) == INSTANCES
+    return zip(pids, WIDTHS, strict=True)
+
+
+@contextmanager
+def _asleep(pids: Sequence[int]) -> Iterator[None]:
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+async def _settled_shares(system: System, service: str) -> list[int]:
+    """The shares once nothing is told twice and nothing to nobody."""
+    async with asyncio.timeout(CONVERGED_S_MAX):
+        while True:
+            shares = _shares(system, service)
+            if sum(shares) == RESOURCES.partitions:
+                return shares
+            await asyncio.sleep(POLL_S)
+
+
+def _shares(system: System, service: str) -> list[int]:
+    """How many of the shared partitions each instance of a service has, as their logs say."""
+    shares = []
+    for name in (service, f"{service}-2"):
+        lines = (system.state / "logs" / f"{name}.log").read_text().splitlines()
+        said = [json.loads(line) for line in lines if '"event":"assigned"' in line]
+        shares.append(said[-1]["partitions"] - READ_WHOLE[service] if said else 0)
+    return shares
+
+
+async def _effects(pid: int) -> float:
+    return (await metrics_of(pid)).get("millrace_effects_total", 0.0)
+
+
+async def _resyncs_begun(pid: int) -> float:
+    return (await metrics_of(pid)).get("watch_ingest_resyncs_total", 0.0)
