@@ -11,7 +11,8 @@ import re
 import ssl
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,6 +29,8 @@ STREAMS = f"/apis/{API_VERSION}/namespaces/default"
 CORE = "/api/v1/namespaces/default"
 MERGE = "application/merge-patch+json"
 CLIENT = "millrace-bench"
+LINE_BYTES_MAX = 2**22
+"""A watch event is a line; an object has up to 1.5 MiB on the wire."""
 _COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE", "DELETECOLLECTION"})
@@ -63,6 +66,7 @@ class Api:
             connector=aiohttp.TCPConnector(limit=128, ssl=trust),
             headers=headers,
             timeout=aiohttp.ClientTimeout(),
+            read_bufsize=LINE_BYTES_MAX,
         )
         return self
 
@@ -100,17 +104,27 @@ class Api:
                 raise Refused(f"{method} {path}: {response.status} {answer[:300]!r}")
             return dict(orjson.loads(answer))
 
-    async def watch(self, path: str, resource_version: str) -> AsyncIterator[Obj]:
+    async def watch(self, path: str, resource_version: str) -> AsyncGenerator[Obj, None]:
         """The watch events of a collection from a version on."""
         query = f"{'&' if '?' in path else '?'}watch=1&resourceVersion={resource_version}"
         async with self.session.get(self.server + path + query) as response:
-            async for line in response.content:
-                yield orjson.loads(line)
+            try:
+                async for line in response.content:
+                    yield orjson.loads(line)
+            finally:
+                _cut(response)
 
     async def writes(self) -> int:
         """The writes that the API server has counted for our services, Leases excepted."""
         async with self.session.get(self.server + "/metrics") as response:
             return count_writes(await response.text())
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a watch in the middle: TLS would wait for the server's goodbye, beyond the session."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def count_writes(metrics: str) -> int:
@@ -146,10 +160,12 @@ class Follower:
                 self._keep(name, obj)
             async with self._changed:
                 self._changed.notify_all()
-            async for event in self.api.watch(self.path, listing["metadata"]["resourceVersion"]):
-                self._take(event)
-                async with self._changed:
-                    self._changed.notify_all()
+            version = listing["metadata"]["resourceVersion"]
+            async with aclosing(self.api.watch(self.path, version)) as events:
+                async for event in events:
+                    self._take(event)
+                    async with self._changed:
+                        self._changed.notify_all()
 
     def _take(self, event: Obj) -> None:
         name = event["object"]["metadata"].get("name", "")

@@ -142,7 +142,10 @@ class HttpTransport:
                 if answer.status >= 400:
                     body = await answer.read()
                     raise refusal(Response(answer.status, body, _lower(answer.headers)))
-                yield _lines(answer.content)
+                try:
+                    yield _lines(answer.content)
+                finally:
+                    _cut(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             raise Transient(f"watch {path}: {type(problem).__name__} {problem}") from problem
 
@@ -164,6 +167,13 @@ class HttpTransport:
         elif self._configuration.username:
             complete["authorization"] = self._configuration.get_basic_auth_token()
         return complete
+
+
+def _cut(answer: aiohttp.ClientResponse) -> None:
+    """End a watch in the middle: TLS would wait for the server's goodbye, beyond `close`."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
