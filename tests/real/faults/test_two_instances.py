@@ -57,13 +57,11 @@ async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
 
 
 @pytest.mark.parametrize("service", SERVICES)
-async def test_an_instance_killed_during_a_resize_is_stood_in_for(
-    doubled: Cluster, service: str
-) -> None:
+async def test_a_killed_instance_loses_no_resize(doubled: Cluster, service: str) -> None:
     """SIGKILL to the one during the first resize, to the other during the second."""
     async with ordeal(doubled, f"one-killed-{service.replace('_', '-')}") as job:
         outside = len(job.job.of("pes")) - WIDTH
-        for number, (victim, width) in enumerate(_each(doubled.system, service)):
+        for number, (victim, width) in enumerate(_each(doubled.system, service), 1):
             await job.resize(width)
             os.kill(victim, signal.SIGKILL)
             job.mark_fault_over()
@@ -79,7 +77,7 @@ async def test_the_other_instance_goes_on_while_one_sleeps_which_then_does_no_ha
     """SIGSTOP at a resize, which converges all the same; the sleeper wakes to work that is done."""
     async with ordeal(doubled, f"one-asleep-{service.replace('_', '-')}") as job:
         outside = len(job.job.of("pes")) - WIDTH
-        for number, (sleeper, width) in enumerate(_each(doubled.system, service)):
+        for number, (sleeper, width) in enumerate(_each(doubled.system, service), 1):
             with _asleep([sleeper]):
                 await job.resize(width)
                 await job.converge(f"{service} {number} of 2 asleep", width, outside + width)
