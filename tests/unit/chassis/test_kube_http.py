@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from services.chassis.clock import LoopClock
-from services.chassis.errors import Rejected
+from services.chassis.errors import Away, Rejected
 from services.chassis.kube_http import TOKEN_REREAD_S, HttpTransport, load_configuration
 from tests.virtual_time import virtually
 
@@ -77,6 +77,17 @@ async def test_a_token_that_is_not_known_any_more_is_read_again_at_once(tmp_path
         finally:
             for each in transports:
                 await each.close()
+
+
+async def test_a_request_that_nobody_listens_to_was_never_sent(tmp_path: Path) -> None:
+    """It may be sent again without asking what became of it."""
+    transport = HttpTransport(await load_configuration(str(write_kubeconfig(tmp_path, {}))))
+    try:
+        with pytest.raises(Away) as caught:
+            await transport.request("POST", "/api/v1/pods", body=b"{}", headers={})
+    finally:
+        await transport.close()
+    assert not caught.value.outcome_unknown
 
 
 async def _lines_of(transport: HttpTransport) -> AsyncIterator[bytes]:
