@@ -6,8 +6,8 @@ Which answer a request gets is decided in api.py; watching.py turns a watch into
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -21,11 +21,20 @@ _JSON_HEADERS: Mapping[str, str] = {"content-type": JSON_TYPE}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response that is complete; header names are in lower case."""
+    """A response that is complete; header names are in lower case.
+
+    Each of `warnings` is a header of its own.
+    """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=lambda: _JSON_HEADERS)
+    warnings: tuple[str, ...] = ()
+
+    def all_headers(self) -> dict[str, str]:
+        """With the warnings in one header, as a client reads them."""
+        said = {"warning": ", ".join(self.warnings)} if self.warnings else {}
+        return {**self.headers, **said}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,15 @@ class WatchAnswer:
 
 def json_answer(status: int, body: Any) -> Answer:
     return Answer(status, orjson.dumps(body))
+
+
+def with_warnings(answer: Answer, texts: Sequence[str]) -> Answer:
+    """The answer and what is said beside it."""
+    return replace(answer, warnings=tuple(f'299 - "{_quoted(text)}"' for text in texts))
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def refusal(error: ApiError) -> Answer:

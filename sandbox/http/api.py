@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from sandbox.http import rendering
-from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, success
+from sandbox.http.answers import Answer, WatchAnswer, json_answer, refusal, success, with_warnings
 from sandbox.http.discovery import Discovery
 from sandbox.http.list_options import (
     ListOptions,
@@ -78,13 +78,17 @@ class Api:
         if target is None:
             return self._describe(method, bare, headers)
         verb = _verb_of(method, target, query)
+        warnings: list[str] = []
         try:
             check_size(body)
-            answer = self._answer(verb, Call(self._type_of(target), target, query, headers, body))
+            rt = self._type_of(target)
+            answer = self._answer(verb, Call(rt, target, query, headers, body, warnings))
         except NoSuchGroup:
             answer = _NOTHING_THERE
         except ApiError as error:
             answer = refusal(error)
+        if warnings and isinstance(answer, Answer):
+            answer = with_warnings(answer, warnings)
         agent = headers.get("user-agent", "")
         self.metrics.count(verb, target.plural, target.subresource, answer.status, agent)
         return answer
@@ -203,24 +207,25 @@ class Api:
     def _create(self, call: Call) -> Answer:
         if call.target.name:
             raise no_such_method()
+        sent = call.sent_object()
         created = self.store.create(
             call.rt,
             call.target.namespace,
-            call.sent_object(),
-            field_validation=call.field_validation(),
+            sent,
+            validation=call.validation_of(sent),
             dry_run=call.dry_run(),
         )
         return self._shown(call, 201, created)
 
     def _replace(self, call: Call) -> Answer:
-        target = call.target
+        target, sent = call.target, call.sent_object()
         stored = self.store.replace(
             call.rt,
             target.namespace,
             target.name,
-            call.sent_object(),
+            sent,
             subresource=target.subresource,
-            field_validation=call.field_validation(),
+            validation=call.validation_of(sent),
             dry_run=call.dry_run(),
         )
         return self._shown(call, 200, stored)
@@ -235,7 +240,7 @@ class Api:
             patch,
             content_type,
             subresource=target.subresource,
-            field_validation=call.field_validation(),
+            validation=call.validation_of(patch),
             dry_run=call.dry_run(),
         )
         return self._shown(call, 200, stored)

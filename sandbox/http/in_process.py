@@ -166,7 +166,7 @@ class InProcess:
 
 
 def _response(answer: Answer) -> Response:
-    return Response(answer.status, answer.body, answer.headers)
+    return Response(answer.status, answer.body, answer.all_headers())
 
 
 def _failing(code: int) -> Answer:

@@ -7,7 +7,7 @@ What the values mean to objects is decided by the store.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -26,7 +26,9 @@ from sandbox.store.errors import (
     unsupported_media_type,
 )
 from sandbox.store.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patch_types
+from sandbox.store.repeating import repeated, written_fields
 from sandbox.store.resources import ResourceType
+from sandbox.store.validation import IGNORE, FieldValidation
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
@@ -35,7 +37,9 @@ FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SHOWN_BYTES_MAX = 24
 BODY_TYPES = ("application/json", "application/yaml", protobuf.PROTOBUF)
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
+_OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 _PATCH_TYPES = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH})
+_JSON_TYPES = _PATCH_TYPES | {"application/json", ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Call:
     query: Query
     headers: Mapping[str, str]
     body: bytes
+    warnings: list[str] = field(default_factory=list)  # what is said beside the answer
 
     @property
     def content_type(self) -> str:
@@ -59,7 +64,19 @@ class Call:
             raise invalid_options("CreateOptions", not_supported("dryRun", [value], ("All",)))
         return bool(value)
 
-    def field_validation(self) -> str:
+    def validation_of(self, sent: Any) -> FieldValidation:
+        """How to look at the fields of what was sent, and at those of a patch itself."""
+        how = self._field_validation()
+        if how == IGNORE or self.content_type not in _JSON_TYPES:
+            return FieldValidation(how, warnings=self.warnings)
+        written = written_fields(self.body, sent)
+        if self.content_type != JSON_PATCH:
+            return FieldValidation(how, written, warnings=self.warnings)
+        complaints = [f'json patch duplicate field "{path}"' for path in repeated(written)]
+        complaints += _unknown_of_operations(sent)
+        return FieldValidation(how, complaints=complaints, warnings=self.warnings)
+
+    def _field_validation(self) -> str:
         value = self.query.text("fieldValidation")
         if value and value not in FIELD_VALIDATIONS:
             cause = not_supported("fieldValidation", value, FIELD_VALIDATIONS)
@@ -111,6 +128,16 @@ class Call:
         if self.dry_run():
             said["dryRun"] = ["All"]
         return DeleteOptions.from_body(said)
+
+
+def _unknown_of_operations(operations: Any) -> list[str]:
+    return [
+        f'json patch unknown field "[{index}].{name}"'
+        for index, operation in enumerate(operations if isinstance(operations, list) else ())
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _OPERATION_FIELDS
+    ]
 
 
 def check_size(body: bytes) -> None:

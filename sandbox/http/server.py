@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -164,12 +164,18 @@ async def _close_when_gone(receive: Receive, watch: Watch) -> None:
 
 
 async def _send(send: Send, answer: Answer) -> None:
-    await send(_start(answer.status, answer.headers, len(answer.body)))
+    await send(_start(answer.status, answer.headers, len(answer.body), answer.warnings))
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def _start(status: int, headers: Mapping[str, str], length: int | None = None) -> Message:
+def _start(
+    status: int,
+    headers: Mapping[str, str],
+    length: int | None = None,
+    warnings: Sequence[str] = (),
+) -> Message:
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    pairs += [(b"warning", text.encode()) for text in warnings]
     if length is not None:
         pairs.append((b"content-length", b"%d" % length))
     return {"type": "http.response.start", "status": status, "headers": pairs}

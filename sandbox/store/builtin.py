@@ -1,8 +1,7 @@
 """What the API server adds to, and refuses in, the core kinds.
 
 Only what something here depends on: defaults of Pods and Services, limits of ConfigMaps, life
-cycle of Namespaces. Fields that are not named here are stored as they are sent; a real API server
-would drop the ones that it does not know.
+cycle of Namespaces. Which fields there are, and of what types, is in core_fields.py.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ class BuiltinStrategy:
             "secrets": _secret_with_defaults,
             "persistentvolumeclaims": _claim_with_defaults,
             "configmaps": config_maps.without_empty,
-            "events": _event_with_defaults,
         }.get(rt.key, _unchanged)
         self._causes: Check = {
             "pods": pods.causes,
@@ -149,19 +147,6 @@ def _lease_causes(obj: Body) -> list[Cause]:
         detail = "must be greater than or equal to 0"
         found.append(invalid_value("spec.leaseTransitions", transitions, detail))
     return found
-
-
-def _event_with_defaults(obj: Body) -> Body:
-    """What Go writes out although nothing was said."""
-    empty: Body = {
-        "source": {},
-        "firstTimestamp": None,
-        "lastTimestamp": None,
-        "eventTime": None,
-        "reportingComponent": "",
-        "reportingInstance": "",
-    }
-    return {**empty, **obj}
 
 
 def _event_causes(obj: Body) -> list[Cause]:

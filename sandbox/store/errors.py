@@ -175,15 +175,15 @@ def invalid(
     return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {said}', details)
 
 
-def unknown_fields(rt: Named, version: str, paths: Sequence[str]) -> ApiError:
-    """400: fieldValidation=Strict and fields that the schema does not know."""
+def unknown_fields(rt: Named, version: str, complaints: Sequence[str]) -> ApiError:
+    """400: fieldValidation=Strict and fields that are not known or said twice."""
     text = f'{rt.kind} in version "{version}" cannot be handled as a {rt.kind}: '
-    return bad_request(text + _strict_error(paths))
+    return bad_request(text + _strict_error(complaints))
 
 
-def patch_with_unknown_fields(patch: str, paths: Sequence[str]) -> ApiError:
+def patch_with_unknown_fields(patch: str, complaints: Sequence[str]) -> ApiError:
     """422: the same for what a patch would lead to."""
-    return patch_leads_astray(patch, _strict_error(paths))
+    return patch_leads_astray(patch, _strict_error(complaints))
 
 
 def patch_leads_astray(result: str, why: str) -> ApiError:
@@ -193,8 +193,8 @@ def patch_leads_astray(result: str, why: str) -> ApiError:
     return ApiError(422, "Invalid", f' "" is invalid: {cause}', details)
 
 
-def _strict_error(paths: Sequence[str]) -> str:
-    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in paths)
+def _strict_error(complaints: Sequence[str]) -> str:
+    return f"strict decoding error: {', '.join(complaints)}"
 
 
 def patch_rejected() -> ApiError:

@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from sandbox.store.core_fields import knows, read_kind
+from sandbox.store.core_values import Misread
 from sandbox.store.errors import (
     ApiError,
     Cause,
@@ -73,8 +75,13 @@ WITH_GENERATION = frozenset({"pods", "customresourcedefinitions.apiextensions.k8
 _SHOWN_CHARS_MAX = 30
 
 
-def typed(rt: ResourceType, body: Any) -> Body:
-    """A copy of what was sent whose kind and metadata can be relied on; 400 otherwise."""
+def typed(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:
+    """A copy of what was sent whose kind and metadata can be relied on; 400 otherwise.
+
+    Paths of fields that the kind does not have go to `unknown`; of custom resources, only those of
+    their metadata.
+    """
+    unknown = [] if unknown is None else unknown
     if body is None and not rt.custom:
         body = {}
     if not isinstance(body, dict):
@@ -101,16 +108,29 @@ def typed(rt: ResourceType, body: Any) -> Body:
         )
     if sent_kind != rt.kind:
         raise bad_request(f"the kind in the data ({sent_kind}) does not match {rt.kind}")
-    check_shape(rt, body)
+    if rt.custom or not knows(rt.kind):
+        check_shape(rt, body)
+        unknown.extend(_unknown_in_metadata(body))
+    else:
+        body = _read(rt, body, unknown)
     obj = {**body, "apiVersion": rt.api_version, "kind": rt.kind}
     obj["metadata"] = _readable(body.get("metadata") or {})
     return obj
 
 
-def typed_by_patch(rt: ResourceType, body: Any) -> Body:
+def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
+    """An object of a core kind with the fields that the kind has; 400 if one cannot be read."""
+    try:
+        return read_kind(rt.kind, body, unknown)
+    except Misread as problem:
+        what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
+        raise bad_request(what) from problem
+
+
+def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:
     """As `typed`, for what a patch led to: 422 that quotes the whole of it."""
     try:
-        return typed(rt, body)
+        return typed(rt, body, unknown)
     except ApiError as problem:
         if problem.code != HTTPStatus.BAD_REQUEST:
             raise
@@ -139,10 +159,9 @@ def _readable(meta: Body) -> Body:
     }
 
 
-def unknown_fields(body: Any) -> list[str]:
+def _unknown_in_metadata(body: Body) -> list[str]:
     """Paths in the metadata of what was sent that no object has."""
-    meta = body.get("metadata") if isinstance(body, dict) else None
-    names = meta if isinstance(meta, dict) else {}
+    names = body.get("metadata") or {}
     return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
 
 

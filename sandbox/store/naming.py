@@ -45,7 +45,7 @@ _VALUE_TEXT = (
     f"or '12345', regex used for validation is '({_QUALIFIED})?')"
 )
 _LABEL_RESOURCES = frozenset({"namespaces", "services"})
-_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _DOTS_TEXT = "must not contain dots"
 _FINALIZER_TEXT = "name is neither a standard finalizer name nor is it fully qualified"
 _KEY_TEXT = (
@@ -90,7 +90,7 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
             causes.extend(
                 invalid_value(f"metadata.finalizers[{index}]", finalizer, _FINALIZER_TEXT)
                 for index, finalizer in enumerate(finalizers)
-                if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+                if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
             )
     if owners := meta.get("ownerReferences"):
         causes.extend(_owner_causes(owners))

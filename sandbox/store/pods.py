@@ -26,6 +26,13 @@ _CONTAINER_DEFAULTS: dict[str, Any] = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_DEFAULTS = {
+    "timeoutSeconds": 1,
+    "periodSeconds": 10,
+    "successThreshold": 1,
+    "failureThreshold": 3,
+}
 _EVICTION_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _VOLUMES_WITH_MODE = ("configMap", "secret", "projected", "downwardAPI")
 _MUTABLE = ("activeDeadlineSeconds", "tolerations")
@@ -138,7 +145,27 @@ def _container_with_defaults(container: Mapping[str, Any]) -> dict[str, Any]:
     result["resources"] = resources
     if result.get("ports"):
         result["ports"] = [{"protocol": "TCP", **port} for port in result["ports"]]
+    for name in _PROBES:
+        if name in result:
+            result[name] = _probe_with_defaults(result[name])
+    if result.get("env"):
+        result["env"] = [_variable_with_defaults(item) for item in result["env"]]
     return result
+
+
+def _probe_with_defaults(probe: Mapping[str, Any]) -> dict[str, Any]:
+    result = {**_PROBE_DEFAULTS, **probe}
+    if "httpGet" in result:
+        result["httpGet"] = {"path": "/", "scheme": "HTTP", **result["httpGet"]}
+    return result
+
+
+def _variable_with_defaults(variable: Mapping[str, Any]) -> dict[str, Any]:
+    source = variable.get("valueFrom") or {}
+    if "fieldRef" not in source:
+        return dict(variable)
+    field = {"apiVersion": "v1", **source["fieldRef"]}
+    return {**variable, "valueFrom": {**source, "fieldRef": field}}
 
 
 def _pull_policy(image: str) -> str:

@@ -48,6 +48,8 @@ def with_defaults(obj: Body, addresses: Addresses) -> Body:
         "internalTrafficPolicy": "Cluster",
         **(obj.get("spec") or {}),
     }
+    if spec.get("clusterIP") == HEADLESS and not spec.get("selector"):
+        spec |= {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
     if spec["type"] != "ExternalName":
         address = spec.get("clusterIP") or addresses.reserve()
         if address != HEADLESS:
@@ -109,7 +111,8 @@ def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
 
 
 def _port_with_defaults(port: Mapping[str, Any]) -> dict[str, Any]:
-    return {"protocol": "TCP", "targetPort": port.get("port"), **port}
+    """A port without a target, which Go writes as 0, is its own target."""
+    return {"protocol": "TCP", **port, "targetPort": port.get("targetPort") or port.get("port")}
 
 
 def _exhausted() -> ApiError:

@@ -24,13 +24,15 @@ from sandbox.store.selecting import selector_of
 from sandbox.store.state import State
 from sandbox.store.strategies import Body
 from sandbox.store.timestamps import rfc3339
+from sandbox.store.validation import IGNORE, STRICT, FieldValidation
+from sandbox.store.warnings import warnings_of, without_repeated_owners
 from sandbox.store.watching import StoredObject, Watch
 
 GENERATE_NAME_TRIES_MAX = 8
+Paths = list[str]
 Objects = list[StoredObject]  # an alias because Store.list hides the builtin in annotations
 Dependents = list[tuple[ResourceType, StoredObject]]
 FIRST_NAMESPACES = ("default", "kube-system")
-STRICT = "Strict"
 OLD_VERSION = "The resourceVersion for the provided list is too old."
 
 
@@ -172,15 +174,14 @@ class Store:
         namespace: str | None,
         body: Any,
         *,
-        field_validation: str = "",
+        validation: FieldValidation | None = None,
         dry_run: bool = False,
     ) -> StoredObject:
         """POST. 404 without the namespace, 409 if the name is taken, 422 if it is invalid."""
-        obj = metadata.typed(rt, body)
+        validation = validation or FieldValidation()
+        obj = self._read(rt, body, validation)
         metadata.place(rt, namespace, obj)
         self._require_namespace(rt, namespace, obj["metadata"].get("name", ""))
-        if field_validation == STRICT:
-            self._refuse_unknown(rt, body, obj)
         strategy = self._state.strategy(rt)
         self._name(rt, obj)
         obj = strategy.admit_new(obj)
@@ -188,6 +189,7 @@ class Store:
         meta = obj["metadata"]
         if causes:
             raise errors.invalid(rt, meta["name"], causes)
+        validation.warn(*warnings_of(rt, obj, None))
         metadata.refuse_version_on_create(obj)
         if self._state.table(rt).get(meta.get("namespace", ""), meta["name"]) is not None:
             raise errors.already_exists(rt, meta["name"])
@@ -201,7 +203,7 @@ class Store:
         body: Any,
         *,
         subresource: str = "",
-        field_validation: str = "",
+        validation: FieldValidation | None = None,
         dry_run: bool = False,
     ) -> StoredObject:
         """PUT. A uid in the body has to be that of the object (409)."""
@@ -211,12 +213,11 @@ class Store:
             scaled = scaling.scaled(old, body, self._state.scale_paths(rt))
             changed = self.replace(rt, namespace, name, scaled, dry_run=dry_run)
             return self._scale(rt, changed)
-        obj = metadata.typed(rt, body)
+        validation = validation or FieldValidation()
+        obj = self._read(rt, body, validation)
         metadata.place(rt, namespace, obj)
         metadata.check_uid(rt, obj, old)
-        if field_validation == STRICT:
-            self._refuse_unknown(rt, body, obj)
-        return self._change(rt, old, obj, subresource=subresource, dry_run=dry_run)
+        return self._change(rt, old, obj, validation, subresource=subresource, dry_run=dry_run)
 
     def patch(
         self,
@@ -227,7 +228,7 @@ class Store:
         content_type: str,
         *,
         subresource: str = "",
-        field_validation: str = "",
+        validation: FieldValidation | None = None,
         dry_run: bool = False,
     ) -> StoredObject:
         """PATCH with an already decoded `patch`; see patching.py for the types."""
@@ -237,11 +238,17 @@ class Store:
             return self.replace(rt, namespace, name, scale, subresource="scale", dry_run=dry_run)
         body = patched(rt, old, patch, content_type)
         metadata.require_name(body)
-        obj = metadata.typed_by_patch(rt, body)
+        validation, unknown = validation or FieldValidation(), Paths()
+        obj = metadata.typed_by_patch(rt, body, unknown)
         metadata.place(rt, namespace, obj)
-        if field_validation == STRICT and (unknown := self._unknown(rt, body, obj)):
-            raise errors.patch_with_unknown_fields(orjson.dumps(patch).decode(), unknown)
-        return self._change(rt, old, obj, subresource=subresource, dry_run=dry_run)
+        if validation.how != IGNORE:
+            unknown += self._state.strategy(rt).unknown_fields(obj)
+            complaints = validation.of_map(unknown)
+            if complaints and validation.how == STRICT:
+                raise errors.patch_with_unknown_fields(orjson.dumps(body).decode(), complaints)
+            validation.warn(*complaints)
+        self._name_owners_once(obj, validation, patched=True)
+        return self._change(rt, old, obj, validation, subresource=subresource, dry_run=dry_run)
 
     def delete(
         self,
@@ -295,13 +302,25 @@ class Store:
         cause = Cause("metadata.namespace", ending, "NamespaceTerminating")
         raise errors.forbidden(rt, name, why, [cause])
 
-    def _refuse_unknown(self, rt: ResourceType, body: Any, obj: Body) -> None:
-        if unknown := self._unknown(rt, body, obj):
-            raise errors.unknown_fields(rt, rt.version, unknown)
+    def _read(self, rt: ResourceType, body: Any, validation: FieldValidation) -> Body:
+        """What was sent as an object of its kind; fields that nobody knows are refused or named."""
+        unknown: Paths = []
+        obj = metadata.typed(rt, body, unknown)
+        if validation.how != IGNORE:
+            unknown += self._state.strategy(rt).unknown_fields(obj)
+            found = validation.of_map(unknown) if rt.custom else validation.of_kind(unknown)
+            if found and validation.how == STRICT:
+                raise errors.unknown_fields(rt, rt.version, found)
+            validation.warn(*found)
+        self._name_owners_once(obj, validation, patched=False)
+        return obj
 
-    def _unknown(self, rt: ResourceType, body: Any, obj: Body) -> tuple[str, ...]:
-        known_to = self._state.strategy(rt)
-        return tuple(sorted((*metadata.unknown_fields(body), *known_to.unknown_fields(obj))))
+    def _name_owners_once(self, obj: Body, validation: FieldValidation, *, patched: bool) -> None:
+        if owners := obj["metadata"].get("ownerReferences"):
+            kept, warning = without_repeated_owners(owners, patched=patched)
+            if warning is not None:
+                obj["metadata"]["ownerReferences"] = kept
+                validation.warn(warning)
 
     def _name(self, rt: ResourceType, obj: Body) -> None:
         """Give a new object its identity; a generated name is tried again while it is taken."""
@@ -316,7 +335,14 @@ class Store:
                 return
 
     def _change(
-        self, rt: ResourceType, old: StoredObject, obj: Body, *, subresource: str, dry_run: bool
+        self,
+        rt: ResourceType,
+        old: StoredObject,
+        obj: Body,
+        validation: FieldValidation,
+        *,
+        subresource: str,
+        dry_run: bool,
     ) -> StoredObject:
         metadata.check_same_object(obj, old)
         metadata.check_version(rt, obj, old)
@@ -324,6 +350,8 @@ class Store:
         obj = strategy.admit_change(obj, old, subresource=subresource)
         metadata.keep_identity(obj, old)
         metadata.count_generation(rt, obj, old)
+        if not subresource:
+            validation.warn(*warnings_of(rt, obj, old))
         if metadata.same(obj, old):
             return old
         causes = metadata.change_causes(rt, obj, old)

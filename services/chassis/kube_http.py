@@ -187,7 +187,12 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
-    return {key.lower(): value for key, value in headers.items()}
+    """Lower names; what is said several times becomes one header, as HTTP has it."""
+    found: dict[str, str] = {}
+    for key, value in headers.items():
+        name = key.lower()
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
 
 
 def _ssl_context(configuration: Configuration) -> ssl.SSLContext | bool:

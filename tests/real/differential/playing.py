@@ -55,7 +55,7 @@ class SandboxSide:
         """One request."""
         answer = self.cluster.api.answer(method, path, headers, body)
         if isinstance(answer, Answer):
-            return Raw(answer.status, answer.body, answer.headers)
+            return Raw(answer.status, answer.body, answer.all_headers())
         return Raw(200, b"".join([chunk async for chunk in chunks(answer)]), answer.headers)
 
 

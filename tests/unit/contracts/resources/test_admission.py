@@ -12,6 +12,7 @@ from contracts.resources import GROUP, VERSION
 from contracts.resources.crds import custom_resource_definitions
 from sandbox.store.errors import ApiError
 from sandbox.store.store import Store
+from sandbox.store.validation import FieldValidation
 from tests.places import ROOT
 
 NAMESPACE = "default"
@@ -69,7 +70,10 @@ class Cluster:
         rt = self._type(plural)
         body = {"apiVersion": rt.api_version, "kind": rt.kind, "metadata": {"name": name}}
         return self.store.create(
-            rt, NAMESPACE, {**body, "spec": spec}, field_validation="Strict" if strict else ""
+            rt,
+            NAMESPACE,
+            {**body, "spec": spec},
+            validation=FieldValidation("Strict" if strict else ""),
         )
 
     def patch(self, plural: str, patch: dict[str, Any], *, subresource: str = "") -> Any:

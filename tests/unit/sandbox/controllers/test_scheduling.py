@@ -317,15 +317,6 @@ async def test_waiting_costs_no_writes_while_the_reason_stays(cluster: LivingClu
         assert cluster.writes_of(POD, "p") == ["ADDED", "MODIFIED"]
 
 
-async def test_an_unreadable_request_concerns_its_own_pod_only(cluster: LivingCluster) -> None:
-    async with cluster.living():
-        cluster.create(POD, pod("bad", requests={"cpu": "many"}))
-        cluster.create(POD, pod("good"))
-        await asyncio.sleep(1)
-        assert cluster.phase("good") == "Running"
-        assert "many" in cluster.condition(POD, "bad", "PodScheduled")["message"]
-
-
 async def test_five_hundred_pods_cost_little_time_and_few_writes(cluster: LivingCluster) -> None:
     apart = near("podAntiAffinity", expression("apart", "In", "x"))
     async with cluster.living(nodes=4):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.store.store import Store
+from sandbox.store.validation import FieldValidation
 from tests.unit.sandbox.store.building import (
     JSON_PATCH,
     MERGE,
@@ -102,7 +103,7 @@ def test_unknown_fields_are_pruned_where_they_are_not_preserved(store: Store) ->
 def test_strict_validation_refuses_unknown_fields_by_name(store: Store) -> None:
     rt = serve(store, definition(SPEC))
     body = widget({"name": "abc", "foo": 1, "items": [{"bar": 1}]}, metadata={"what": 1})
-    error = refusal(lambda: store.create(rt, "default", body, field_validation="Strict"))
+    error = refusal(lambda: store.create(rt, "default", body, validation=FieldValidation("Strict")))
     assert error.code == 400
     assert 'unknown field "metadata.what"' in error.message
     assert 'unknown field "spec.foo"' in error.message
@@ -110,7 +111,9 @@ def test_strict_validation_refuses_unknown_fields_by_name(store: Store) -> None:
     store.create(rt, "default", widget({"name": "abc"}))
     patch = {"spec": {"foo": 1}}
     error = refusal(
-        lambda: store.patch(rt, "default", "one", patch, MERGE, field_validation="Strict")
+        lambda: store.patch(
+            rt, "default", "one", patch, MERGE, validation=FieldValidation("Strict")
+        )
     )
     assert error.code == 422
     assert 'unknown field "spec.foo"' in error.message
