@@ -124,6 +124,11 @@ def child_name(service: str, number: int = 1) -> str:
     return name if number == 1 else f"{name}-{number}"
 
 
+def sandbox_bus(state: Path) -> str:
+    """The log of a system on the sandbox, as its services are told it."""
+    return f"sqlite:///{state / 'log.sqlite'}"
+
+
 @asynccontextmanager
 async def running_system(
     options: UpOptions, say: Callable[[str], None]
@@ -227,7 +232,7 @@ class Layout:
         return Ground(
             server=self.server,
             kubeconfig=self.inner_kubeconfig,
-            bus=f"sqlite:///{self.state / 'log.sqlite'}",
+            bus=sandbox_bus(self.state),
         )
 
     def sandbox(self) -> ChildSpec:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from cli.real.pair import BROKERS_SETTING
+from cli.running import sandbox_bus
+from services.chassis.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
 from tests.places import ROOT
 
+READY_S_MAX = 110.0
 STOP_S_MAX = 60.0
+LOG_LINES_SHOWN = 15
 
 
 @contextmanager
@@ -31,14 +38,46 @@ def up(
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env=environment
         )
-        said = process.stdout
-        assert said is not None
         try:
-            first = said.readline()
-            assert first == b"ready\n", (folder / "up.log").read_text()
-            yield System(kubeconfig, bundles, state, process, prefix)
+            first = first_line(process, READY_S_MAX)
+            assert first == b"ready\n", f"`up` said {first!r}:\n{logs_of(folder)}"
+            log_url = f"{KAFKA_SCHEME}{os.environ[BROKERS_SETTING]}" if real else sandbox_bus(state)
+            yield System(kubeconfig, bundles, state, process, log_url, prefix)
         finally:
-            process.terminate()
-            code = process.wait(timeout=STOP_S_MAX)
-            said.close()
-    assert code == 0, (folder / "up.log").read_text()
+            code = ended(process)
+    assert code == 0, f"`up` ended with code {code}:\n{logs_of(folder)}"
+
+
+def first_line(process: subprocess.Popen[bytes], wait_s: float) -> bytes:
+    """The first line that a child prints; what there is of it when it takes longer or ends."""
+    assert process.stdout is not None
+    output, end_s, line = process.stdout.fileno(), time.monotonic() + wait_s, b""
+    while not line.endswith(b"\n"):
+        readable, _, _ = select.select([output], [], [], max(0.0, end_s - time.monotonic()))
+        more = os.read(output, 1) if readable else b""
+        if not more:
+            break
+        line += more
+    return line
+
+
+def logs_of(folder: Path) -> str:
+    """What `up` and its children said last, for the message of a failure."""
+    shown = []
+    for log in [folder / "up.log", *sorted((folder / "state" / "logs").glob("*.log"))]:
+        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        shown.append("\n".join([f"--- {log.name}", *lines]))
+    return "\n".join(shown)
+
+
+def ended(process: subprocess.Popen[bytes]) -> int:
+    """Stop a child, by force where it does not listen; its exit code."""
+    process.terminate()
+    try:
+        return process.wait(timeout=STOP_S_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()

@@ -12,10 +12,10 @@ import pytest
 
 from contracts.bundle_format import pack
 from loadtest.api import STREAMS, Refused
-from tests.e2e.watching import Cluster, JobObjects, Obj
+from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
 from tests.places import ROOT
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
 
 def example_adl() -> bytes:
@@ -70,7 +70,7 @@ BUNDLES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 async def refused(cluster: Cluster, name: str, spec: Obj) -> Obj:
     """Submit; wait for Failed; nothing is left; returns the status."""
-    async with JobObjects(cluster.api, name).followed() as job:
+    async with cluster.job(name) as job:
         await cluster.submit(name, spec)
         await job.until("phase Failed", lambda: job.phase == "Failed")
         kinds = ("pes", "pods", "services", "config_maps", "regions", "pools")
@@ -83,7 +83,6 @@ async def refused(cluster: Cluster, name: str, spec: Obj) -> Obj:
         assert failed, status
         events = [e for e in await cluster.events(name) if e["type"] == "Warning"]
         assert any(status["message"] in event["message"] for event in events)
-        await cluster.delete(job)
         return status
 
 

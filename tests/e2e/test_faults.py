@@ -8,11 +8,10 @@ import subprocess
 
 import pytest
 
-from contracts.bundle_format import pack
-from tests.e2e.test_bad_input import example_adl
-from tests.e2e.watching import Cluster, JobObjects, System
+from tests.e2e.examples import OUTSIDE, REGION, submit_example, until_width
+from tests.e2e.watching import TEST_S_MAX, Cluster, System
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WIDTH = 20
 
 
@@ -33,30 +32,20 @@ async def test_a_service_killed_during_a_submission_and_a_resize_converges(
     cluster: Cluster, service: str
 ) -> None:
     """SIGKILL in the middle of both; every PE ends with exactly one running pod."""
-    (cluster.system.bundles / "wordcount.sab").write_bytes(pack(example_adl()))
-    name = f"killed-{service.replace('_', '-')}"
-    async with JobObjects(cluster.api, name).followed() as job:
-        spec = {
-            "bundle": {"name": "wordcount.sab"},
-            "fusion": {"legacy": True},
-            "submissionTimeValues": {"width": str(WIDTH)},
-        }
-        await cluster.submit(name, spec)
+    async with cluster.job(f"killed-{service.replace('_', '-')}") as job:
+        await submit_example(cluster, job, WIDTH)
         await job.until("some children", lambda: len(job.of("config_maps")) > 3)
-        for pid in pids_of(cluster.system, service):
-            os.kill(pid, signal.SIGKILL)
-        await job.until("running", job.all_running)
-        pes = len(job.of("pes"))
-        await cluster.resize(job, "Counted", WIDTH + 5)
-        await job.until("more children", lambda: len(job.of("config_maps")) > pes + 4)
-        for pid in pids_of(cluster.system, service):
-            os.kill(pid, signal.SIGKILL)
-        await job.until(
-            "the new width",
-            lambda: (
-                job.width_in_force("Counted") == WIDTH + 5
-                and job.all_running()
-                and len(job.live_pods()) == pes + 5
-            ),
-        )
-        await cluster.delete(job)
+        kill(cluster.system, service)
+        await until_width(job, WIDTH)
+        await cluster.resize(job, REGION, WIDTH + 5)
+        await job.until("more children", lambda: len(job.of("config_maps")) > WIDTH + OUTSIDE + 4)
+        kill(cluster.system, service)
+        await until_width(job, WIDTH + 5)
+
+
+def kill(system: System, service: str) -> None:
+    """End a service in the middle of whatever it does."""
+    pids = pids_of(system, service)
+    assert pids, f"{service} does not run"
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from tests.e2e.watching import Cluster, JobObjects
+from tests.e2e.watching import TEST_S_MAX, Cluster
 from tests.places import corpus
 
-pytestmark = [pytest.mark.e2e, pytest.mark.corpus]
+pytestmark = [pytest.mark.e2e, pytest.mark.corpus, pytest.mark.timeout(TEST_S_MAX)]
 BUNDLE = "apps.parallel.Parallel.sab"
 WIDTHS = {"width1": "2", "width2": "5", "width3": "4"}
 
@@ -31,11 +31,10 @@ def spec(fusion: dict[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("pes", [1, 3])
 async def test_manual_fusion_gives_that_many_pes(parallel: Cluster, pes: int) -> None:
     """`fusion: {manual: N}` gives N processing elements, each with one running pod."""
-    async with JobObjects(parallel.api, f"manual-{pes}").followed() as job:
+    async with parallel.job(f"manual-{pes}") as job:
         await parallel.submit(job.job, spec({"manual": pes}))
         await job.until("running", job.all_running)
         assert sorted(job.of("pes")) == [f"{job.job}-{number}" for number in range(pes)]
-        await parallel.delete(job)
 
 
 async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
@@ -45,7 +44,7 @@ async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
     schema = etree.XMLSchema(
         etree.parse(str(corpus("schema/SAM/augmentedApplicationModel.xsd")), None)
     )
-    async with JobObjects(parallel.api, "legacy").followed() as job:
+    async with parallel.job("legacy") as job:
         await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
         await job.until("running", job.all_running)
         names = {f"legacy-{number}" for number in range(13)}
@@ -70,22 +69,15 @@ async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
             schema.assertValid(etree.fromstring(aadl.encode()))
         contents = {hashlib.sha256(aadl.encode()).hexdigest() for aadl in aadls}
         assert {pe["spec"]["contentId"] for pe in job.of("pes").values()} == contents
-        await parallel.delete(job)
 
 
 async def test_a_resize_restarts_what_it_must_and_writes_nothing_to_the_rest(
     parallel: Cluster,
 ) -> None:
     """Region1 2 → 10 adds PEs 13–20, restarts 0, 2, 3, 5–9 and leaves 1, 4, 10, 11, 12 alone."""
-    async with JobObjects(parallel.api, "resized").followed() as job:
+    async with parallel.job("resized") as job:
         await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
-        await job.until("running", job.all_running)
-        await job.until(
-            "the status of every PE",
-            lambda: all(
-                p.get("status", {}).get("phase") == "Running" for p in job.of("pes").values()
-            ),
-        )
+        await job.until("settled", job.is_settled)
         before = {name: pods[0] for name, pods in job.pods_of_pes().items()}
         pes, services = dict(job.of("pes")), dict(job.of("services"))
         await parallel.resize(job, "Result.Region1", 10)
@@ -108,12 +100,11 @@ async def test_a_resize_restarts_what_it_must_and_writes_nothing_to_the_rest(
             assert service["resourceVersion"] == services[name]["metadata"]["resourceVersion"]
         for name in restarted:
             assert after[name]["metadata"]["labels"]["streams.ibm.com/launch-count"] == "2"
-        await parallel.delete(job)
 
 
 async def test_the_last_of_two_quick_resizes_wins(parallel: Cluster) -> None:
     """A second width that arrives during the first resize is the one that converges."""
-    async with JobObjects(parallel.api, "twice").followed() as job:
+    async with parallel.job("twice") as job:
         await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
         await job.until("running", job.all_running)
         await parallel.resize(job, "Result.Region2", 9)
@@ -129,4 +120,3 @@ async def test_the_last_of_two_quick_resizes_wins(parallel: Cluster) -> None:
                 and len(job.of("pes")) == 2 + 2 + 3 + 4
             ),
         )
-        await parallel.delete(job)

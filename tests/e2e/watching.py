@@ -12,21 +12,39 @@ from typing import Any
 
 import aiohttp
 
+from cli.controlling import ask
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower, Refused
 
 Obj = dict[str, Any]
-WAIT_S = 60.0
+Versions = dict[tuple[str, str], str]
+"""A resourceVersion for each object, by what it is and its name."""
+
+PATHS = {
+    "pes": f"{STREAMS}/streamspes",
+    "regions": f"{STREAMS}/streamsprs",
+    "pools": f"{STREAMS}/streamshostpools",
+    "pods": f"{CORE}/pods",
+    "config_maps": f"{CORE}/configmaps",
+    "services": f"{CORE}/services",
+}
+"""What a job consists of."""
+
+TEST_S_MAX = 400
+"""For a test with its setup; like WAIT_S a guard, and no aim."""
+WAIT_S = 120.0
+"""A guard against hanging: after a service was killed its Lease takes 15 s, a busy machine more."""
 RETRY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A running `millrace up`; `prefix` is that of its topics."""
+    """A running `millrace up`; `bus` is the URL of its log, `prefix` that of its topics."""
 
     kubeconfig: Path
     bundles: Path
     state: Path
     process: subprocess.Popen[bytes]
+    bus: str
     prefix: str
 
 
@@ -45,18 +63,12 @@ class JobObjects:
     def __init__(self, api: Api, job: str) -> None:
         self.api = api
         self.job = job
+        self.path = f"{STREAMS}/streamsjobs/{job}"
         self._changed = asyncio.Condition()
+        self._following: list[asyncio.Task[None]] = []
         ours = f"?labelSelector=streams.ibm.com%2Fjob%3D{job}"
         self._jobs = Follower(api, f"{STREAMS}/streamsjobs", self._changed)
-        paths = {
-            "pes": f"{STREAMS}/streamspes",
-            "regions": f"{STREAMS}/streamsprs",
-            "pools": f"{STREAMS}/streamshostpools",
-            "pods": f"{CORE}/pods",
-            "config_maps": f"{CORE}/configmaps",
-            "services": f"{CORE}/services",
-        }
-        self._of = {kind: Follower(api, path + ours, self._changed) for kind, path in paths.items()}
+        self._of = {kind: Follower(api, path + ours, self._changed) for kind, path in PATHS.items()}
 
     def of(self, kind: str) -> dict[str, Obj]:
         """Objects of one kind by name."""
@@ -108,26 +120,62 @@ class JobObjects:
                 return int((region.get("status") or {}).get("width", 0))
         return 0
 
+    def is_settled(self) -> bool:
+        """Running, and everything that the services write about it is written."""
+        conditions = {each["type"]: each["status"] for each in self.status.get("conditions", ())}
+        return (
+            self.all_running()
+            and conditions.get("Healthy") == "True"
+            and len(self.of("pods")) == len(self.of("pes"))
+            and all(
+                (pe.get("status") or {}).get("phase") == "Running" for pe in self.of("pes").values()
+            )
+        )
+
+    def versions(self) -> Versions:
+        """Everything of the job, and the Job itself."""
+        found = {
+            (kind, name): str(each["metadata"]["resourceVersion"])
+            for kind in self._of
+            for name, each in self.of(kind).items()
+        }
+        for name in {self.job} & self._jobs.objects.keys():
+            version = self._jobs.objects[name]["metadata"]["resourceVersion"]
+            found["jobs", name] = str(version)
+        return found
+
     async def until(self, what: str, holds: Callable[[], bool], wait_s: float = WAIT_S) -> None:
-        """Wait by watch; fails with what there was instead."""
+        """Wait by watch; fails with what there was instead, or with what ended a watch."""
+        waiting = asyncio.create_task(self._come(holds))
         try:
-            async with asyncio.timeout(wait_s), self._changed:
-                await self._changed.wait_for(holds)
-        except TimeoutError:
-            counts = {kind: len(each.objects) for kind, each in self._of.items()}
-            raise AssertionError(f"{what} did not come: {self.status} {counts}") from None
+            await asyncio.wait(
+                {waiting, *self._following}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if waiting.done():
+                return await waiting
+        finally:
+            waiting.cancel()
+        for task in self._following:
+            if task.done():
+                await task
+        counts = {kind: len(each.objects) for kind, each in self._of.items()}
+        raise AssertionError(f"{what} did not come in {wait_s:g} s: {self.status} {counts}")
+
+    async def _come(self, holds: Callable[[], bool]) -> None:
+        async with self._changed:
+            await self._changed.wait_for(holds)
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[JobObjects]:
         """Follow until the block ends."""
         followers = [self._jobs, *self._of.values()]
-        tasks = [asyncio.create_task(followed_patiently(each)) for each in followers]
+        self._following = [asyncio.create_task(followed_patiently(each)) for each in followers]
         try:
             yield self
         finally:
-            for task in tasks:
+            for task in self._following:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*self._following, return_exceptions=True)
 
 
 class Cluster:
@@ -157,12 +205,32 @@ class Cluster:
     async def delete(self, job: JobObjects) -> None:
         """Delete a Job and wait until nothing of it is left."""
         try:
-            await self.api.call("DELETE", f"{STREAMS}/streamsjobs/{job.job}")
+            await self.api.call("DELETE", job.path)
         except Refused as refused:
             if "404" not in str(refused):
                 raise
-        kinds = ("pes", "regions", "pools", "pods", "config_maps", "services")
-        await job.until("the end of all children", lambda: not any(job.of(kind) for kind in kinds))
+        await job.until("the end of the job and all its children", lambda: not job.versions())
+
+    @asynccontextmanager
+    async def job(self, name: str) -> AsyncIterator[JobObjects]:
+        """A job of that name, followed; at the end it and all of it are deleted, come what may."""
+        async with JobObjects(self.api, name).followed() as job:
+            try:
+                yield job
+            finally:
+                await self.delete(job)
+
+    @asynccontextmanager
+    async def stopped(self, *services: str) -> AsyncIterator[None]:
+        """Services stop as SIGTERM stops them, and start again in this order after the block."""
+        try:
+            for service in services:
+                said = await ask(self.system.state, "stop", service)
+                assert said == f"{service} ended with code 0"
+            yield
+        finally:
+            for service in services:
+                await ask(self.system.state, "start", service)
 
     async def events(self, name: str) -> list[Obj]:
         """Events about a Job."""
