@@ -21,8 +21,8 @@ from cli.real.probing import problem_of, until
 from cli.real.processes import ProcessId, marked, spawn, stop
 from cli.real.state import PairFolder, PairPlan
 
-READY_TIMEOUT_S = 120.0  # 15 s on a machine with nothing else to do
-FORMAT_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 240.0  # 15 s on a machine with nothing else to do
+FORMAT_TIMEOUT_S = 180.0
 # Below the ports that systems give to outgoing connections: a part that is stopped and started
 # again wants its port back, and nobody may have been given it in between.
 PORTS = range(20_000, 32_000)
