@@ -24,10 +24,15 @@ from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
 from sandbox.http.requests import Call, check_size
+from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
-from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, ResourceType
+from sandbox.store.resources import (
+    CUSTOM_RESOURCE_DEFINITION,
+    SELF_SUBJECT_ACCESS_REVIEW,
+    ResourceType,
+)
 from sandbox.store.store import Store
 from sandbox.store.watching import StoredObject
 
@@ -119,6 +124,8 @@ class Api:
         return any(rt.group == group and not rt.custom for rt in self.store.registry.all())
 
     def _answer(self, verb: str, call: Call) -> AnyAnswer:
+        if call.rt.key == SELF_SUBJECT_ACCESS_REVIEW.key:
+            return review(verb, call)
         answer_verb = self._verbs.get(verb)
         target = call.target
         elsewhere = call.rt.namespaced and target.namespace is None

@@ -124,6 +124,15 @@ CUSTOM_RESOURCE_DEFINITION = _core(
     categories=("api-extensions",),
     group="apiextensions.k8s.io",
 )
+SELF_SUBJECT_ACCESS_REVIEW = ResourceType(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="selfsubjectaccessreviews",
+    singular="selfsubjectaccessreview",
+    kind="SelfSubjectAccessReview",
+    namespaced=False,
+    verbs=("create",),
+)
 BUILTIN = (
     NAMESPACE,
     NODE,
@@ -136,6 +145,7 @@ BUILTIN = (
     PERSISTENT_VOLUME_CLAIM,
     LEASE,
     CUSTOM_RESOURCE_DEFINITION,
+    SELF_SUBJECT_ACCESS_REVIEW,
 )
 
 
