@@ -80,6 +80,12 @@ def gauge(name: str = "one", /, **rest: Any) -> Obj:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Gauge", "metadata": {"name": name}, **rest}
 
 
+def site(name: str, /, spec: Any = None, **meta: Any) -> Obj:
+    """An object of `sites`, which belong to the cluster."""
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "Site", "metadata": {"name": name, **meta}}
+    return {**body, "spec": spec or {}}
+
+
 def owner(kept: str, **more: Any) -> Obj:
     """A reference to what a step kept."""
     return {

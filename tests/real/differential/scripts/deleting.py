@@ -1,0 +1,131 @@
+"""Deleting and waiting."""
+
+from __future__ import annotations
+
+from tests.real.differential.kubectl import Script, Stream
+from tests.real.differential.objects import config_map, pod, service, widget
+
+_BOTH = (widget("w", {"size": 2}, labels={"a": "b"}), config_map("c", {"k": "v"}))
+_HELD = widget("h", {"size": 1}, finalizers=["example.com/held"])
+_RELEASE = 'patch widget h --type merge -p \'{"metadata":{"finalizers":null}}\''
+SCRIPTS = (
+    Script(
+        "delete",
+        (
+            "create -f -",
+            "delete widget w",
+            "delete cm c --wait=false",
+            "delete widget w",
+            "delete widget w --ignore-not-found",
+            "delete widget w cm/c",
+            "delete -f -",
+            "delete -f - --ignore-not-found",
+            "create -f - -o name",
+            "delete widget/w configmap/c -o name",
+            "get widgets",
+            "delete nothings x",
+            "delete widgets",
+            "delete",
+            "delete widgets --all=false",
+        ),
+        _BOTH,
+    ),
+    Script(
+        "delete many",
+        (
+            "create -f -",
+            "delete widgets -l none=such",
+            "delete widgets -l a=b",
+            "delete widgets --all",
+            "delete widgets --all",
+            "delete widgets,gauges --all",
+            "delete cm --field-selector metadata.name=c",
+            "delete pods --all --force --grace-period=0",
+            "delete svc --all",
+            "delete all --all",
+        ),
+        (*_BOTH, widget("x"), widget("y"), pod(), service()),
+    ),
+    Script(
+        "delete with words",
+        (
+            "create -f -",
+            "delete widget w --cascade=foreground",
+            "delete widget x --cascade=orphan",
+            "delete widget y --cascade=background --now",
+            "delete widget z --grace-period=0 --force",
+            "delete pod one --now",
+            "delete pod two --grace-period=0 --force",
+            "delete pod two --grace-period=0",
+            "delete cm c --cascade=sideways",
+            "delete cm c --raw=/x --cascade=orphan",
+            "delete --raw=/api/v1/namespaces/$ns/configmaps/c",
+            "delete --raw=/api/v1/namespaces/$ns/configmaps/c",
+        ),
+        (*_BOTH, widget("x"), widget("y"), widget("z"), pod(), pod("two")),
+    ),
+    Script(
+        "delete what is held",
+        (
+            "create -f -",
+            "delete widget h --wait=false",
+            "get widgets",
+            "delete widget h --wait=false",
+            "delete widget h --timeout=1s",
+            "describe widget h",
+            Stream("wait --for=delete widget/h --timeout=20s", 0),
+            Stream("delete widget h", 0),
+            _RELEASE,
+            "get widgets",
+        ),
+        (_HELD,),
+    ),
+    Script(
+        "wait",
+        (
+            "create -f -",
+            "wait --for=jsonpath={.spec.size}=2 widget/w --timeout=5s",
+            "wait --for=jsonpath={.spec.size}=3 widget/w --timeout=1s",
+            "wait --for=jsonpath={.spec.size} widget/w --timeout=5s",
+            "wait --for=create widget/w --timeout=5s",
+            "wait --for=delete widget/other --timeout=5s",
+            "wait --for=condition=Ready widget/w --timeout=1s",
+            "wait --for=condition=Ready widget/none --timeout=1s",
+            "wait --for=condition=Ready pod/one --timeout=1s",
+            "wait --for=condition=Ready pod --all --timeout=0",
+            Stream("wait --for=jsonpath={.spec.size}=5 widgets --all --timeout=20s", 0),
+            Stream("wait --for=condition=Ready pod/one --timeout=20s", 0),
+            Stream("wait --for=delete cm/c --timeout=20s", 0),
+            'patch widget w --type merge -p \'{"spec":{"size":5}}\'',
+            "patch pod one --subresource=status -p "
+            '\'{"status":{"conditions":[{"type":"Ready","status":"True"}]}}\'',
+            "delete cm c",
+        ),
+        (*_BOTH, pod()),
+    ),
+    Script(
+        "scale",
+        (
+            "create -f -",
+            "scale widget w --replicas=5",
+            "scale widget/w --replicas=0",
+            "get widgets",
+            "scale widget w --current-replicas=9 --replicas=2",
+            "scale widget w --current-replicas=5 --replicas=6",
+            "scale widget w --resource-version=1 --replicas=7",
+            "scale widget w --replicas=-1",
+            "scale widget w --replicas=6",
+            "scale widgets --all --replicas=8",
+            "scale widgets -l a=b --replicas=9",
+            "scale --replicas=3 -f -",
+            "scale --replicas=4 widget/w --dry-run=server",
+            "scale --replicas=4 widget/w --dry-run=client",
+            "scale --replicas=4 widget/w -o name",
+            "scale widget nothing --replicas=3",
+            "scale cm c --replicas=3",
+            "scale widget w",
+            "get widgets",
+        ),
+        _BOTH,
+    ),
+)
