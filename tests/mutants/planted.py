@@ -109,4 +109,11 @@ MUTANTS = (
         "",
         (_FAULTS, "-k", "steady or replaying"),
     ),
+    Mutant(
+        "a watch that is cut waits for the server's goodbye",
+        "services/chassis/kube_http.py",
+        "        connection.transport.abort()\n",
+        "        pass\n",
+        ("tests/unit/chassis/test_cutting_watches.py",),
+    ),
 )

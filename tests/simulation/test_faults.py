@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from contracts.topics import DEFAULT_PREFIX, sync_group
 from sandbox.http.in_process import Fault, When
 from services.chassis.memory_log import MemoryLog
+from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import MAINS
 from tests.simulation.world import WRITES, Request, World, simulate
@@ -63,6 +65,39 @@ def test_replaying_the_whole_topic_writes_nothing_to_a_steady_cluster(tmp_path: 
         for _ in range(2):
             await world.say_again(await world.facts())
             await world.settle()
+        assert world.writes(before) == []
+
+    simulate(tmp_path, test)
+
+
+def test_services_that_begin_at_the_beginning_of_the_log_write_nothing(tmp_path: Path) -> None:
+    """They live through what a job that is gone was, and one that was resized.
+
+    Nothing newer corrects them before watch-ingest is back.
+    """
+
+    async def test(world: World) -> None:
+        from sandbox.store.deleting import DeleteOptions
+
+        await with_example(world, "bygone", width=2)
+        world.store.delete(world.kind("streamsjobs"), "default", "bygone", DeleteOptions())
+        submit_example(world, "j", width=3)
+        await world.until("running", lambda: world.is_running("j"))
+        world.resize("j", "Counted", 5)
+        await world.until(
+            "resized", lambda: world.is_running("j") and len(world.live_pods("j")) == 5 + OUTSIDE
+        )
+        await world.settle()
+        for service in MAINS:
+            await world.stop(service)
+        partitions = fact_partitions(DEFAULT_PREFIX)
+        starts = await world.log.start_offsets(partitions)
+        await world.log.commit(sync_group(), starts)
+        before = len(world.requests)
+        world.start("fusion-backend", "pod-state-machine")
+        await world.settle()
+        world.start("watch-ingest")
+        await world.settle()
         assert world.writes(before) == []
 
     simulate(tmp_path, test)
