@@ -8,6 +8,8 @@ from typing import Any
 from sandbox.store.errors import ApiError, Cause, internal_error, invalid_value, required
 from sandbox.store.strategies import Body
 
+PORT_MAX = 65_535
+_NO_PORT = f"must be between 1 and {PORT_MAX}, inclusive"
 HEADLESS = "None"
 _PREFIX = (10, 96)
 _FIRST_HOST = 10
@@ -95,12 +97,19 @@ def causes(obj: Body) -> list[Cause]:
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         number = port.get("port")
-        if not isinstance(number, int) or not 1 <= number <= 65535:
-            detail = "must be between 1 and 65535, inclusive"
-            found.append(invalid_value(f"{path}.port", number, detail))
+        found.extend(
+            invalid_value(f"{path}.{field}", value, _NO_PORT)
+            for field, value in (("port", number), ("targetPort", port.get("targetPort") or number))
+            if not _is_port(value)
+        )
         if len(ports) > 1 and not port.get("name"):
             found.append(required(f"{path}.name"))
     return found
+
+
+def _is_port(value: Any) -> bool:
+    """A number of a port; names of ports are text and nobody's business here."""
+    return isinstance(value, str) or (isinstance(value, int) and 1 <= value <= PORT_MAX)
 
 
 def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:

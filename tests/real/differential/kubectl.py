@@ -35,6 +35,7 @@ _MASKS = (
     (re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]{8} [+-]\d{4}"), "<time>"),
     (re.compile(r"((resourceVersion\"?|Resource Version): *)\"?\d+\"?"), r"\1<version>"),
     (re.compile(r"(resource version to be \d+, was) \d+"), r"\1 <version>"),
+    (re.compile(r"Go struct field \S+( of type \S+)?"), "Go struct field <field>"),
     (re.compile(r'Invalid value: "\{.*\}": '), "Invalid value: <object>: "),
     (re.compile(r"^[IWE]\d{4} \d\d:\d\d:\d\d.*\n", re.MULTILINE), ""),  # kubectl's own log
     (re.compile(r"(?<![\w.-])(\d+[smh])+(?![\w.-])"), "<age>"),

@@ -51,7 +51,7 @@ SCRIPTS = (
             "label node $ns zone-",
             "annotate node $ns x=y",
             "delete node $ns",
-            "get node $ns",
+            "get node/$ns",
         ),
         (_NODE,),
     ),

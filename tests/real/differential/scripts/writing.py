@@ -12,7 +12,15 @@ _FILES = {
     "w1.json": (widget("w", {"size": 2, "tags": ["a"], "name": "abc"}),),
     "w2.json": (widget("w", {"size": 3, "tags": ["b", "c"]}),),
     "bad.json": (widget("w", {"size": 0}),),
-    "s1.json": (service(spec={"clusterIP": "None", "ports": [{"port": 1, "name": "a"}]}),),
+    "s1.json": (
+        service(
+            spec={
+                "clusterIP": "None",
+                "ports": [{"port": 1, "name": "a"}],
+                "selector": {"app": "w"},
+            }
+        ),
+    ),
     "s2.json": (
         service(
             spec={
@@ -110,7 +118,7 @@ SCRIPTS = (
             "create -f elsewhere.json",
         ),
         (
-            widget("w", {"size": 0, "mode": "x", "name": "A", "tags": ["a", "b", "c", "d"]}),
+            widget("w", {"size": 1, "mode": "x"}),  # of several causes the order is anyone's guess
             config_map("c", {"a b": "c"}),
             config_map("c", {"a": 1}),
             pod("p", {"containers": []}),

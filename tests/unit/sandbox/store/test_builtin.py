@@ -174,6 +174,16 @@ def test_the_address_of_a_service_never_changes(store: Store) -> None:
     assert causes(error) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
 
 
+def test_the_port_that_is_aimed_at_is_as_wrong_as_the_one_it_is_taken_from(store: Store) -> None:
+    body = {"metadata": {"name": "one"}, "spec": {"ports": [{"port": 0}]}}
+    error = refusal(lambda: store.create(SERVICE, "default", body))
+    invalid = "FieldValueInvalid"
+    assert causes(error) == [
+        ("spec.ports[0].port", invalid),
+        ("spec.ports[0].targetPort", invalid),
+    ]
+
+
 def test_a_service_with_an_address_needs_ports(store: Store) -> None:
     body = {"metadata": {"name": "one"}, "spec": {}}
     error = refusal(lambda: store.create(SERVICE, "default", body))
