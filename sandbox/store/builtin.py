@@ -52,12 +52,15 @@ class BuiltinStrategy:
         return []
 
     def admit_new(self, obj: Body) -> Body:
-        return self._admit(obj)
+        return _with_lists_of_addresses(self._admit(obj))
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
         return self._causes(obj)
 
     def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
+        return _with_lists_of_addresses(self._admit_change(obj, old, subresource=subresource))
+
+    def _admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         if subresource == "status":
             return _restored(obj, old, ("spec",))
         if subresource == "finalize":
@@ -97,6 +100,18 @@ def _restored(obj: Body, old: Mapping[str, Any], fields: tuple[str, ...]) -> Bod
         else:
             result.pop(field, None)
     return result
+
+
+def _with_lists_of_addresses(obj: Body) -> Body:
+    """The address of a Pod and the range of a Node, said alone, are also lists of one."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    if address and (not addresses or addresses[0].get("ip") != address):
+        obj = {**obj, "status": {**status, "podIPs": [{"ip": address}]}}
+    block, blocks = spec.get("podCIDR"), spec.get("podCIDRs")
+    if block and (not blocks or blocks[0] != block):
+        obj = {**obj, "spec": {**spec, "podCIDRs": [block]}}
+    return obj
 
 
 def _finalizers_of_spec(obj: Mapping[str, Any]) -> list[str]:

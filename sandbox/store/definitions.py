@@ -6,22 +6,18 @@ refused. Names are accepted and types are served within the write that creates t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.store import rules
 from sandbox.store.custom_resources import CustomStrategy
+from sandbox.store.definition_causes import definition_causes
 from sandbox.store.deleting import OF_DEFINITIONS
-from sandbox.store.errors import Cause, forbidden_field, invalid_value, not_supported, required
+from sandbox.store.errors import Cause, invalid_value
 from sandbox.store.resources import Column, ResourceType
 from sandbox.store.scaling import ScalePaths
-from sandbox.store.schemas import Schema
 from sandbox.store.strategies import Body
-from sandbox.store.structural import structural_causes
 from sandbox.store.timestamps import rfc3339
-
-_SCOPES = ("Cluster", "Namespaced")
 
 
 @dataclass(frozen=True)
@@ -50,10 +46,10 @@ class DefinitionStrategy:
         return []
 
     def admit_new(self, obj: Body) -> Body:
-        return _with_status(_with_defaults(obj), {}, rfc3339(self._now()))
+        return _not_accepted_yet(_with_defaults(obj))
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
-        return list(_causes(obj))
+        return definition_causes(obj)
 
     def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         if subresource == "status":
@@ -70,7 +66,12 @@ class DefinitionStrategy:
             for path in ("group", "scope", "names.plural", "names.kind")
             if _at(obj, path) != _at(old, path)
         ]
-        return found or list(_causes(obj))
+        return found or definition_causes(obj)
+
+
+def established(definition: Mapping[str, Any], now: str) -> Body:
+    """A new definition once its names are accepted and its types are served."""
+    return _with_status(dict(definition), definition["status"], now)
 
 
 def served(definition: Mapping[str, Any]) -> Served:
@@ -133,6 +134,14 @@ def _with_defaults(obj: Body) -> Body:
     return {**obj, "spec": spec}
 
 
+def _not_accepted_yet(obj: Body) -> Body:
+    """What is answered to whoever creates a definition."""
+    stored = [item.get("name") for item in obj["spec"].get("versions") or () if item.get("storage")]
+    names = {"plural": "", "kind": ""}
+    status = {"conditions": None, "acceptedNames": names, "storedVersions": stored or None}
+    return {**obj, "status": status}
+
+
 def _with_status(obj: Body, before: Mapping[str, Any], now: str) -> Body:
     """Names accepted, established: what two controllers say in a real cluster."""
     spec = obj["spec"]
@@ -162,103 +171,6 @@ def _with_status(obj: Body, before: Mapping[str, Any], now: str) -> Body:
         "storedVersions": list(kept),
     }
     return {**obj, "status": status}
-
-
-def _causes(obj: Body) -> Iterator[Cause]:
-    """What is wrong with a definition; schemas are looked at only if the rest is right."""
-    basic = [*_name_causes(obj), *_version_causes(obj["spec"].get("versions"))]
-    yield from basic
-    if basic:
-        return
-    for index, version in enumerate(obj["spec"]["versions"]):
-        single = len(obj["spec"]["versions"]) == 1
-        path = "spec.validation" if single else f"spec.versions[{index}].schema"
-        yield from _schema_causes(version, f"{path}.openAPIV3Schema")
-
-
-def _name_causes(obj: Body) -> Iterator[Cause]:
-    spec, names = obj["spec"], obj["spec"]["names"]
-    for field in ("group", "scope"):
-        if not spec.get(field):
-            yield required(f"spec.{field}")
-    for field in ("plural", "kind"):
-        if not names.get(field):
-            yield required(f"spec.names.{field}")
-    if spec.get("scope") and spec["scope"] not in _SCOPES:
-        yield not_supported("spec.scope", spec["scope"], _SCOPES)
-    wanted = f"{names.get('plural')}.{spec.get('group')}"
-    name = obj["metadata"]["name"]
-    if name != wanted:
-        detail = 'must be spec.names.plural+"."+spec.group'
-        yield invalid_value("metadata.name", name, detail)
-
-
-def _version_causes(versions: Any) -> Iterator[Cause]:
-    if not isinstance(versions, list) or not all(isinstance(item, dict) for item in versions):
-        yield required("spec.versions")
-        return
-    if [bool(item.get("storage")) for item in versions].count(True) != 1:
-        text = "must have exactly one version marked as storage version"
-        yield invalid_value("spec.versions", [item.get("name") for item in versions], text)
-    if [bool(item.get("served")) for item in versions].count(True) != 1:
-        text = "exactly one served version is supported here (no conversion)"
-        yield forbidden_field("spec.versions", text)
-    for index, version in enumerate(versions):
-        path = f"spec.versions[{index}]"
-        if not version.get("name"):
-            yield required(f"{path}.name")
-        if "openAPIV3Schema" not in (version.get("schema") or {}):
-            yield required(f"{path}.schema.openAPIV3Schema", "schemas are required")
-        scale = (version.get("subresources") or {}).get("scale")
-        for field in ("specReplicasPath", "statusReplicasPath"):
-            if scale is not None and not scale.get(field):
-                yield required(f"{path}.subresources.scale.{field}")
-
-
-def _schema_causes(version: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    schema = version["schema"]["openAPIV3Schema"]
-    found = list(structural_causes(schema, path))
-    yield from found
-    if found:
-        return
-    try:
-        Schema(schema)
-    except ValueError as problem:  # a pattern that is no regular expression, a limit below zero
-        yield invalid_value(path, "", str(problem))
-        return
-    yield from _rule_causes(schema, path)
-    yield from _default_causes(schema, path)
-
-
-def _rule_causes(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    for index, entry in enumerate(schema.get("x-kubernetes-validations") or ()):
-        try:
-            rules.compile_rule(entry)
-        except rules.RuleError as problem:
-            where = f"{path}.x-kubernetes-validations[{index}].rule"
-            yield invalid_value(where, entry.get("rule"), str(problem))
-    for below, where in _below(schema, path):
-        yield from _rule_causes(below, where)
-
-
-def _default_causes(schema: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    """A default has to be valid where it stands."""
-    if schema.get("default") is not None:
-        holder = Schema({"type": "object", "properties": {"default": schema}})
-        complete = holder.defaulted({"default": schema["default"]})
-        for cause in holder.causes(complete):
-            where = f"{path}.{cause.field}"
-            yield Cause(where, cause.message, cause.reason)
-    for below, where in _below(schema, path):
-        yield from _default_causes(below, where)
-
-
-def _below(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Mapping[str, Any], str]]:
-    for name, below in (schema.get("properties") or {}).items():
-        yield below, f"{path}.properties[{name}]"
-    for keyword in ("additionalProperties", "items"):
-        if isinstance(schema.get(keyword), dict):
-            yield schema[keyword], f"{path}.{keyword}"
 
 
 def _at(obj: Mapping[str, Any], path: str) -> Any:

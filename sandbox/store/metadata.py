@@ -199,7 +199,7 @@ def begin(rt: ResourceType, obj: Body, *, uid: str, now: float) -> None:
             cause = required("metadata.name", "name or generateName is required")
             raise invalid(rt, "", [cause])
         meta["name"] = generated_name(base, uid)
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         meta.pop(field, None)
     meta["uid"] = uid
     meta["creationTimestamp"] = rfc3339(now)

@@ -4,8 +4,8 @@
 name. 2. A rule that mentions `oldSelf` is a transition rule: it is skipped where there is no old
 value. 3. Any other rule is skipped where the value did not change, so that an object that was
 stored before the rule existed can still be changed elsewhere.
-https://kubernetes.io/docs/reference/using-api/cel/ says more; expressions are not type-checked
-against the schema here, and the libraries for quantities, URLs and IP addresses are missing.
+https://kubernetes.io/docs/reference/using-api/cel/ says more. Whether rules fit their schema is
+looked at in rule_typing.py; the libraries for quantities, URLs and IP addresses are missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sandbox.store.schemas import Node
 
 ABSENT = object()
 RULE_CHARS_MAX = 16_384
-_REASONS = (
+REASONS = (
     "FieldValueInvalid",
     "FieldValueForbidden",
     "FieldValueRequired",
@@ -97,9 +97,9 @@ def compile_rule(entry: Mapping[str, Any]) -> Rule:
     program = _program(text)
     expression = entry.get("messageExpression")
     message_program = _program(expression) if expression else None
-    reason = entry.get("reason") or _REASONS[0]
-    if reason not in _REASONS:
-        raise RuleError(f"reason {reason!r} is not one of {', '.join(_REASONS)}")
+    reason = entry.get("reason") or REASONS[0]
+    if reason not in REASONS:
+        raise RuleError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
     used = set(program.functions())
     if message_program is not None:
         used |= set(message_program.functions())
@@ -129,12 +129,22 @@ def _program(text: str) -> Any:
     try:
         program = cel.compile(_ESCAPED_WORD.sub(r"\1", text))
     except ValueError as problem:
-        raise RuleError(f"compilation failed: {problem}") from problem
+        raise RuleError(f"compilation failed: {_as_server(str(problem))}") from problem
     bound = set(_BOUND_NAME.findall(text))  # by a macro, as x in `self.all(x, x > 0)`
     if unknown := set(program.variables()) - _VARIABLES - _TYPES - bound:
         names = ", ".join(sorted(unknown))
         raise RuleError(f"compilation failed: undeclared reference to {names}")
     return program
+
+
+def _as_server(problem: str) -> str:
+    """Where the expression is wrong, as kube-apiserver shows it."""
+    return problem[max(problem.find("ERROR:"), 0) :].replace("\n| ", "\n | ")
+
+
+def unescaped(name: str) -> str:
+    """A property as the schema calls it."""
+    return _ESCAPED_WORD.sub(r"\1", f".{name}")[1:]
 
 
 def _seen_at_root(schema: Node, obj: Mapping[str, Any] | None) -> Any:

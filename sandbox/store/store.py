@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.store import deleting, errors, metadata, pods, scaling
+from sandbox.store import definitions, deleting, errors, metadata, pods, scaling
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import Cause
 from sandbox.store.naming import metadata_causes
@@ -193,7 +193,13 @@ class Store:
         metadata.refuse_version_on_create(obj)
         if self._state.table(rt).get(meta.get("namespace", ""), meta["name"]) is not None:
             raise errors.already_exists(rt, meta["name"])
-        return StoredObject(obj, 0) if dry_run else self._state.commit(rt, obj, None)
+        if dry_run:
+            return StoredObject(obj, 0)
+        made = self._state.commit(rt, obj, None)
+        if rt.key == CUSTOM_RESOURCE_DEFINITION.key:
+            now = rfc3339(self._now())
+            self._state.commit(rt, definitions.established(made, now), made)
+        return made
 
     def replace(
         self,

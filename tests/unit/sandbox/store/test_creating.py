@@ -44,7 +44,7 @@ def test_what_only_the_server_may_say_is_overwritten(store: Store) -> None:
     meta = store.create(CONFIG_MAP, "default", sent)["metadata"]
     assert meta["uid"] != "mine"
     assert meta["creationTimestamp"] == NOW_TEXT
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields"):
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"):
         assert field not in meta
 
 

@@ -48,7 +48,11 @@ SPEC: dict[str, Any] = {
             "type": "array",
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["id"],
-            "items": {"type": "object", "properties": {"id": TEXT, "n": {**INTEGER, "default": 7}}},
+            "items": {
+                "type": "object",
+                "required": ["id"],
+                "properties": {"id": TEXT, "n": {**INTEGER, "default": 7}},
+            },
         },
     },
 }

@@ -134,9 +134,78 @@ def test_a_default_of_null_says_nothing(store: Store) -> None:
     assert "default" not in schema["openAPIV3Schema"]["properties"]["spec"]
 
 
-def test_a_pattern_that_is_no_expression_is_refused(store: Store) -> None:
-    error = refusal(lambda: serve(store, definition({"type": "string", "pattern": "("})))
-    assert causes(error) == [(ROOT, "FieldValueInvalid")]
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("[", "missing closing ]: `[`"),
+        ("(", "missing closing ): `(`"),
+        ("a)", "unexpected ): `a)`"),
+        ("*", "missing argument to repetition operator: `*`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
+    ],
+)
+def test_a_pattern_that_is_no_expression_is_refused(store: Store, pattern: str, why: str) -> None:
+    error = refusal(lambda: serve(store, definition({"type": "string", "pattern": pattern})))
+    assert causes(error) == [(f"{SPEC}.pattern", "FieldValueInvalid")]
+    assert error.message.endswith(f"but isn't: error parsing regexp: {why}")
+
+
+LIST = {"type": "array", "x-kubernetes-list-type": "map"}
+ITEM = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({**LIST, "items": ITEM}, "x-kubernetes-list-map-keys"),
+        ({**LIST, "items": {"type": "string"}, "x-kubernetes-list-map-keys": ["id"]}, "items.type"),
+        ({**LIST, "items": ITEM, "x-kubernetes-list-map-keys": ["id", "id"]},
+         "x-kubernetes-list-map-keys"),
+        ({**LIST, "items": ITEM, "x-kubernetes-list-map-keys": ["no"]},
+         "x-kubernetes-list-map-keys"),
+        ({**LIST, "items": {**ITEM, "required": []}, "x-kubernetes-list-map-keys": ["id"]},
+         "items.properties[id].default"),
+        ({**LIST, "items": ITEM, "x-kubernetes-list-type": "bag"}, "x-kubernetes-list-type"),
+        ({"type": "string", "x-kubernetes-list-type": "set"}, "type"),
+        ({"type": "array", "items": ITEM, "x-kubernetes-list-map-keys": ["id"]},
+         "x-kubernetes-list-type"),
+    ],
+)  # fmt: skip
+def test_a_list_with_keys_has_them_and_items_that_have_them(
+    store: Store, spec: Body, field: str
+) -> None:
+    error = refusal(lambda: serve(store, definition(spec)))
+    assert [path for path, _ in causes(error)] == [f"{SPEC}.{field}"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "field", "reason"),
+    [
+        ({"rule": " "}, "rule", "FieldValueRequired"),
+        ({"rule": "true", "message": " "}, "message", "FieldValueInvalid"),
+        ({"rule": "true", "message": "a\nb"}, "message", "FieldValueInvalid"),
+        ({"rule": "true ||\nfalse"}, "message", "FieldValueRequired"),
+        ({"rule": "true", "reason": "Because"}, "reason", "FieldValueNotSupported"),
+    ],
+)
+def test_a_rule_says_something_in_one_line(
+    store: Store, entry: Body, field: str, reason: str
+) -> None:
+    spec = {"type": "string", "x-kubernetes-validations": [entry]}
+    error = refusal(lambda: serve(store, definition(spec)))
+    assert causes(error) == [(f"{SPEC}.x-kubernetes-validations[0].{field}", reason)]
+
+
+def test_who_creates_a_definition_is_answered_before_its_names_are_accepted(store: Store) -> None:
+    made = store.create(DEFINITION, None, definition())
+    assert made["status"] == {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": ["v1"],
+    }
+    conditions = store.get(DEFINITION, None, NAME)["status"]["conditions"]
+    assert [each["type"] for each in conditions] == ["NamesAccepted", "Established"]
 
 
 def test_junctors_may_restrict_what_is_declared_outside(store: Store) -> None:
@@ -163,7 +232,19 @@ def broken(**changes: Any) -> Body:
         (broken(versions=[{"name": "v1", "served": True, "storage": True}]),
          "spec.versions[0].schema.openAPIV3Schema"),
         (definition(subresources={"scale": {"specReplicasPath": ".spec.a"}}),
-         "spec.versions[0].subresources.scale.statusReplicasPath"),
+         "spec.subresources.scale.statusReplicasPath"),
+        (definition(subresources={"scale": {"specReplicasPath": "a", "statusReplicasPath": ".a"}}),
+         "spec.subresources.scale.specReplicasPath"),
+        (broken(group="x"), "spec.group"),
+        (broken(group="X.y"), "spec.group"),
+        (broken(names={"plural": "Widgets", "kind": "Widget"}), "spec.names.plural"),
+        (broken(names={"plural": "widgets", "kind": "W", "listKind": "W"}), "spec.names.listKind"),
+        (definition(additionalPrinterColumns=[{"name": "A", "type": "text", "jsonPath": ".a"}]),
+         "spec.additionalPrinterColumns[0].type"),
+        (definition(additionalPrinterColumns=[{"name": "A", "type": "string", "jsonPath": ""}]),
+         "spec.additionalPrinterColumns[0].JSONPath"),
+        (definition(additionalPrinterColumns=[{"name": "", "type": "date", "jsonPath": "a"}]),
+         "spec.additionalPrinterColumns[0].name"),
     ],
 )  # fmt: skip
 def test_a_definition_that_is_incomplete_names_the_field(

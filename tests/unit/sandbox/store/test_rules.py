@@ -103,7 +103,10 @@ def test_rules_apply_inside_lists_and_maps(store: Store) -> None:
 
 
 def test_a_rule_at_the_root_sees_the_name_but_no_other_metadata(store: Store) -> None:
-    named = rule("self.metadata.name.startsWith('w') && !has(self.metadata.labels)")
+    named = rule("self.metadata.name.startsWith('w')")
+    hidden = rule("!has(self.metadata.labels)")
+    error = refusal(lambda: serve(store, definition(root=hidden)))
+    assert "undefined field 'labels'" in error.message
     rt = serve(store, definition(root=named))
     assert store.create(rt, "default", widget(name="w1", metadata={"labels": {"a": "b"}}))
     error = refusal(lambda: store.create(rt, "default", widget(name="one")))
@@ -167,7 +170,7 @@ def test_items_with_keys_are_compared_with_their_old_selves(store: Store) -> Non
         "type": "array",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["id"],
-        "items": item,
+        "items": {**item, "required": ["id"]},
     }
     rt = serve(store, definition(spec_with({"pools": pools})))
     store.create(rt, "default", widget({"pools": [{"id": "a", "n": 5}, {"id": "b", "n": 1}]}))
@@ -231,11 +234,54 @@ def test_the_language_has_the_functions_of_kubernetes(store: Store, text: str) -
     assert refusal(lambda: store.create(rt, "default", widget(broken, name="two"))).code == 422
 
 
-@pytest.mark.parametrize("text", ["self.a >", "", "other.a > 1"])
+@pytest.mark.parametrize("text", ["self.a >", "other.a > 1"])
 def test_a_rule_that_cannot_be_compiled_is_refused_with_its_place(store: Store, text: str) -> None:
     error = refusal(lambda: serve(store, definition(spec_with(COUNT, **rule(text)))))
     path = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"
     assert causes(error) == [(path, "FieldValueInvalid")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("self.a.b == 1", "undefined field 'b'\n | self.a.b == 1\n | ......^"),
+        ("self.c == 'self.d'", "undefined field 'c'\n | self.c == 'self.d'\n | ....^"),
+        ("oldSelf.d == 1", "undefined field 'd'"),
+        ("self.a + 1", "cel expression must evaluate to a bool"),
+        ("self.names[0] + 'a'", "cel expression must evaluate to a bool"),
+    ],
+)
+def test_a_rule_that_does_not_fit_its_schema_is_refused(store: Store, text: str, said: str) -> None:
+    names = {"type": "array", "items": {"type": "string"}}
+    spec = spec_with({"a": {"type": "integer"}, "names": names}, **rule(text))
+    error = refusal(lambda: serve(store, definition(spec)))
+    path = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"
+    assert causes(error) == [(path, "FieldValueInvalid")]
+    assert said in error.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self.free.any.thing == 1",
+        "self.map.key == 'a'",
+        "self.__namespace__ == 'a'",
+        "self.a.b.startsWith('self.none')",
+        "self.list.all(each, each.n > 0) && self.list[0].n > 0",
+        "has(self.metadata) || true",
+    ],
+)
+def test_a_rule_may_name_what_a_schema_leaves_open(store: Store, text: str) -> None:
+    item = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    properties = {
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+        "namespace": {"type": "string"},
+        "metadata": {"type": "string"},
+        "a": {"type": "object", "properties": {"b": {"type": "string"}}},
+        "list": {"type": "array", "items": item},
+    }
+    assert serve(store, definition(spec_with(properties, **rule(text))))
 
 
 def test_a_whole_number_is_a_double_where_the_schema_says_number(store: Store) -> None:
