@@ -21,7 +21,7 @@ from sandbox.http.list_options import (
     version_number,
 )
 from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
-from sandbox.http.negotiation import shape_of
+from sandbox.http.negotiation import shape_of, unacceptable
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
 from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
@@ -157,7 +157,7 @@ class Api:
 
     def _get(self, call: Call) -> Answer:
         target = call.target
-        shape = shape_of(call.headers.get("accept", ""))
+        shape = _shape(call)
         version = version_number(call.query.text("resourceVersion"))
         if version and version > self.store.version:
             raise too_large_version(version, self.store.version)
@@ -168,7 +168,7 @@ class Api:
         return rendering.one(call, 200, found, shape, self._now)
 
     def _list(self, call: Call) -> Answer:
-        shape = shape_of(call.headers.get("accept", ""))
+        shape = _shape(call, of_list=True)
         page, version = self._page(call, list_options(call))
         return rendering.listing(call, page, version, shape, self._now)
 
@@ -191,7 +191,7 @@ class Api:
         return page_of(found.items, found.resource_version, asked, last), found.resource_version
 
     def _watch(self, call: Call) -> WatchAnswer:
-        line = rendering.line_of(call, shape_of(call.headers.get("accept", "")), self._now)
+        line = rendering.line_of(call, _shape(call, of_list=True), self._now)
         options = list_options(call, watch=True)
         since = version_number(options.version)
         watch = self.store.watch(
@@ -240,6 +240,7 @@ class Api:
     def _patch(self, call: Call) -> Answer:
         target = call.target
         patch, content_type = call.sent_patch()
+        call.check_patch_options()
         stored = self.store.patch(
             call.rt,
             target.namespace,
@@ -260,7 +261,7 @@ class Api:
         return self._shown(call, 200, removal.object)
 
     def _delete_collection(self, call: Call) -> Answer:
-        shape = shape_of(call.headers.get("accept", ""))
+        shape = _shape(call)
         page, version = self._page(call, list_options(call))
         options = call.delete_options()
         for obj in page.items:
@@ -284,7 +285,7 @@ class Api:
         return json_answer(201, _created())
 
     def _shown(self, call: Call, status: int, obj: StoredObject) -> Answer:
-        shape = shape_of(call.headers.get("accept", ""))
+        shape = _shape(call)
         return rendering.one(call, status, obj, shape, self._now)
 
     def _schema_of(self, rt: ResourceType) -> dict[str, Any] | None:
@@ -310,6 +311,14 @@ def _verb_of(method: str, target: Target, query: Query) -> str:
     if method == "DELETE" and not target.name:
         return "DELETECOLLECTION"
     return method
+
+
+def _shape(call: Call, *, of_list: bool = False) -> str:
+    """In which shape the answer is wanted; 406 for one that is not served."""
+    shape = shape_of(call.headers.get("accept", ""))
+    if shape is None:
+        raise unacceptable(custom=call.rt.custom, of_list=of_list)
+    return shape
 
 
 def _require_subresource(call: Call) -> None:

@@ -19,10 +19,8 @@ TABLE = "Table"
 META_API_VERSION = "meta.k8s.io/v1"
 _ANY_JSON = frozenset({"application/json", "application/*", "*/*", ""})
 _META_VERSIONS = frozenset({"v1", "v1beta1"})
-_AVAILABLE = (
-    "Available representations: application/json, application/yaml, "
-    "application/vnd.kubernetes.protobuf"
-)
+_AVAILABLE_TYPES = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_STREAMS = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +46,42 @@ def _media_type(part: str) -> MediaType:
 
 
 @lru_cache(maxsize=256)
-def shape_of(accept: str) -> str:
-    """Empty for whole objects, else Table, PartialObjectMetadata or …List; 406 if none is ours."""
+def shape_of(accept: str) -> str | None:
+    """Empty for whole objects, else Table, PartialObjectMetadata or …List; None if none is ours."""
+    asked = _asked(accept)
+    return None if asked is None else asked.shape
+
+
+@lru_cache(maxsize=256)
+def version_of_shape(accept: str) -> str:
+    """The apiVersion of the shape that was asked for."""
+    asked = _asked(accept)
+    return f"meta.k8s.io/{asked.version}" if asked and asked.shape else META_API_VERSION
+
+
+def _asked(accept: str) -> MediaType | None:
+    """The first entry that can be served."""
     for media in media_types(accept):
-        if media.type not in _ANY_JSON:
-            continue
-        if not media.shape:
-            return ""
         of_meta = media.group == "meta.k8s.io" and media.version in _META_VERSIONS
-        if of_meta and media.shape in {TABLE, PARTIAL, PARTIAL_LIST}:
-            return media.shape
-    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\n{_AVAILABLE}", {})
+        is_ours = not media.shape or (of_meta and media.shape in {TABLE, PARTIAL, PARTIAL_LIST})
+        if media.type in _ANY_JSON and is_ours:
+            return media
+    return None
+
+
+def unacceptable(*, custom: bool, of_list: bool) -> ApiError:
+    """406, naming what is served: of custom resources in other words, of lists also streams."""
+    if custom:
+        return not_acceptable(f"only the following media types are accepted: {_AVAILABLE_TYPES}")
+    streams = _STREAMS if of_list else ""
+    text = f"406: Not Acceptable\n\nAvailable representations: {_AVAILABLE_TYPES}{streams}"
+    return ApiError(406, "NotAcceptable", text, {})
 
 
 def not_acceptable(message: str) -> ApiError:
     return ApiError(406, "NotAcceptable", message)
 
 
-def as_partial(obj: Mapping[str, Any]) -> dict[str, Any]:
+def as_partial(obj: Mapping[str, Any], api_version: str = META_API_VERSION) -> dict[str, Any]:
     """The object's metadata alone."""
-    return {"kind": PARTIAL, "apiVersion": META_API_VERSION, "metadata": obj["metadata"]}
+    return {"kind": PARTIAL, "apiVersion": api_version, "metadata": obj["metadata"]}

@@ -7,6 +7,8 @@ negotiation.py and tables.py. The JSON of an object is made once, by the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -14,15 +16,16 @@ import orjson
 from sandbox.http import tables
 from sandbox.http.answers import Answer
 from sandbox.http.negotiation import (
-    META_API_VERSION,
     PARTIAL,
     PARTIAL_LIST,
     TABLE,
     as_partial,
     not_acceptable,
+    version_of_shape,
 )
 from sandbox.http.paging import Page
 from sandbox.http.requests import Call
+from sandbox.store.errors import ApiError
 from sandbox.store.resources import ResourceType
 from sandbox.store.watching import StoredObject, WatchEvent
 
@@ -35,11 +38,15 @@ def one(call: Call, status: int, obj: Mapping[str, Any], shape: str, now: Now) -
     if not shape:
         return Answer(status, json_of(obj))
     if shape == PARTIAL:
-        return Answer(status, orjson.dumps(as_partial(obj)))
+        return Answer(status, orjson.dumps(as_partial(obj, _version(call))))
     if shape == TABLE:
         include = call.query.text("includeObject")
-        return Answer(status, orjson.dumps(tables.table_of_one(call.rt, obj, now(), include)))
-    raise not_acceptable(f"you requested {shape}, but the requested object is not a list")
+        one = tables.table_of_one(call.rt, obj, now(), include)
+        return Answer(status, orjson.dumps(tables.in_version(one, _version(call))))
+    if call.rt.custom:
+        raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "", "content is not a list")
+    what = f"{_package(call.rt)}.{call.rt.kind}"
+    raise not_acceptable(f"you requested {shape}, but the requested object is not a list (*{what})")
 
 
 def listing(call: Call, page: Page, version: int, shape: str, now: Now) -> Answer:
@@ -49,14 +56,25 @@ def listing(call: Call, page: Page, version: int, shape: str, now: Now) -> Answe
     if not shape:
         return Answer(200, _list_of(call.rt, metadata, objects))
     if shape == PARTIAL_LIST:
-        items = [as_partial(obj) for obj in objects]
-        head = {"kind": PARTIAL_LIST, "apiVersion": META_API_VERSION, "metadata": metadata}
+        items = [as_partial(obj, _version(call)) for obj in objects]
+        head = {"kind": PARTIAL_LIST, "apiVersion": _version(call), "metadata": metadata}
         return Answer(200, orjson.dumps({**head, "items": items}))
     if shape == TABLE:
         include = call.query.text("includeObject")
         body = tables.table(call.rt, objects, metadata, now(), include=include)
-        return Answer(200, orjson.dumps(body))
-    raise not_acceptable(f"you requested {shape}, but the requested object is a list")
+        return Answer(200, orjson.dumps(tables.in_version(body, _version(call))))
+    kind = "UnstructuredList" if call.rt.custom else f"{call.rt.kind}List"
+    what = f"{_package(call.rt)}.{kind}"
+    raise not_acceptable(f"you requested {shape}, but the requested object is a list (*{what})")
+
+
+def _version(call: Call) -> str:
+    return version_of_shape(call.headers.get("accept", ""))
+
+
+def _package(rt: ResourceType) -> str:
+    """Where kube-apiserver has the type of a kind; it shows in some sentences."""
+    return "unstructured" if rt.custom else rt.group.partition(".")[0] or "core"
 
 
 def _metadata_of(call: Call, page: Page, version: int, shape: str) -> dict[str, Any]:
@@ -76,9 +94,10 @@ def line_of(call: Call, shape: str, now: Now) -> Line:
     if not shape:
         return _whole_line
     if shape == TABLE:
-        return tables.table_lines(call.rt, now, call.query.text("includeObject"))
+        include = call.query.text("includeObject")
+        return tables.table_lines(call.rt, now, include, _version(call))
     if shape == PARTIAL:
-        return _partial_line
+        return partial(_partial_line, _version(call))
     raise not_acceptable(f"you requested {shape}, but the events of a watch are not lists")
 
 
@@ -90,10 +109,11 @@ def _whole_line(event: WatchEvent) -> bytes:
     return event.frame
 
 
-def _partial_line(event: WatchEvent) -> bytes:
+def _partial_line(api_version: str, event: WatchEvent) -> bytes:
     if event.type == "ERROR":
         return event.frame
-    return orjson.dumps({"type": event.type, "object": as_partial(event.object)}) + b"\n"
+    shown = as_partial(event.object, api_version)
+    return orjson.dumps({"type": event.type, "object": shown}) + b"\n"
 
 
 def _list_of(

@@ -20,7 +20,9 @@ from sandbox.store.errors import (
     ApiError,
     Cause,
     bad_request,
+    forbidden_field,
     invalid,
+    not_registered,
     not_supported,
     too_large,
     unsupported_media_type,
@@ -28,6 +30,7 @@ from sandbox.store.errors import (
 from sandbox.store.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patch_types
 from sandbox.store.repeating import repeated, written_fields
 from sandbox.store.resources import ResourceType
+from sandbox.store.schema_causes import go_type
 from sandbox.store.validation import IGNORE, FieldValidation
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
@@ -35,6 +38,7 @@ NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
 _NESTING_OF_ANSWERS = 32  # levels that lists, tables and events put around an object
 FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SHOWN_BYTES_MAX = 24
+_DELETE_OPTIONS = "DeleteOptions"
 BODY_TYPES = ("application/json", "application/yaml", protobuf.PROTOBUF)
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
@@ -109,12 +113,30 @@ class Call:
             raise unsupported_media_type(patch_types(self.rt))
         return _patch(self.body, kind), kind
 
+    def check_patch_options(self) -> None:
+        """422 for parameters of a patch that only server-side apply has, or nobody."""
+        causes = []
+        if "force" in self.query.values:
+            causes.append(forbidden_field("force", "may not be specified for non-apply patch"))
+        if (value := self.query.text("dryRun")) not in {"", "All"}:
+            causes.append(not_supported("dryRun", [value], ("All",)))
+        if causes:
+            raise invalid_options("PatchOptions", *causes)
+
+    def _sent_options(self) -> dict[str, Any]:
+        if self.content_type not in {"application/json", ""}:
+            return _options_of(self.sent_object())
+        try:
+            return _options_of(orjson.loads(self.body))
+        except orjson.JSONDecodeError as problem:
+            why = _json_problem(self.body, str(problem))
+            text = f"couldn't get version/kind; json parse error: {why}"
+            raise bad_request(text) from problem
+
     def delete_options(self) -> DeleteOptions:
         """DeleteOptions of the body or, when there is none, of the query parameters."""
         if self.body:
-            sent = self.sent_object()
-            if not isinstance(sent, dict):
-                raise bad_request("DeleteOptions have to be an object")
+            sent = self._sent_options()
             if self.dry_run():
                 sent = {**sent, "dryRun": ["All"]}
             return DeleteOptions.from_body(sent)
@@ -138,6 +160,22 @@ def _unknown_of_operations(operations: Any) -> list[str]:
         for name in operation
         if name not in _OPERATION_FIELDS
     ]
+
+
+def _options_of(sent: Any) -> dict[str, Any]:
+    """400 for a body that is no DeleteOptions, whose group is nobody's business."""
+    if sent is None:
+        return {}
+    if not isinstance(sent, dict):
+        raise bad_request(
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_type(sent)} "
+            'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+            'Kind string "json:\\"kind,omitempty\\"" }'
+        )
+    kind, version = sent.get("kind") or _DELETE_OPTIONS, sent.get("apiVersion") or "meta.k8s.io/v1"
+    if kind != _DELETE_OPTIONS:
+        raise bad_request(not_registered(kind, version))
+    return sent
 
 
 def check_size(body: bytes) -> None:

@@ -15,7 +15,7 @@ import orjson
 from sandbox.http.columns import AGE, BUILTIN, NAME, Cell, Column
 from sandbox.http.durations import age
 from sandbox.http.json_paths import find_all
-from sandbox.http.negotiation import META_API_VERSION, as_partial
+from sandbox.http.negotiation import META_API_VERSION, PARTIAL, as_partial
 from sandbox.store import resources
 from sandbox.store.errors import bad_request
 from sandbox.store.resources import ResourceType
@@ -64,23 +64,34 @@ def table_of_one(rt: ResourceType, obj: Mapping[str, Any], now: float, include: 
     return table(rt, [obj], version, now, include=include)
 
 
+def in_version(shown: dict[str, Any], api_version: str) -> dict[str, Any]:
+    """The same Table in the version of the API that was asked for."""
+    if api_version == META_API_VERSION:
+        return shown
+    for row in shown["rows"]:
+        obj = row["object"]
+        if obj is not None and obj.get("kind") == PARTIAL:
+            row["object"] = {**obj, "apiVersion": api_version}
+    return {**shown, "apiVersion": api_version}
+
+
 def table_lines(
-    rt: ResourceType, now: Callable[[], float], include: str
+    rt: ResourceType, now: Callable[[], float], include: str, api_version: str
 ) -> Callable[[WatchEvent], bytes]:
-    """Renders the events of one watch; only its first table says what the columns are."""
+    """Renders the events of one watch; only its first table says what the columns are.
+
+    A bookmark is a row, too: of an object that has nothing but its version.
+    """
     said: list[WatchEvent] = []
 
     def line(event: WatchEvent) -> bytes:
         if event.type == "ERROR":
             return event.frame
-        rows = [] if event.type == "BOOKMARK" else [event.object]
-        metadata = event.object["metadata"]
-        shown = {"resourceVersion": metadata.get("resourceVersion", "")}
-        if rows == [] and "annotations" in metadata:
-            shown["annotations"] = metadata["annotations"]
-        body = table(rt, rows, shown, now(), include=include, definitions=not said)
+        shown = {"resourceVersion": event.object["metadata"].get("resourceVersion", "")}
+        body = table(rt, [event.object], shown, now(), include=include, definitions=not said)
         if not said:
             said.append(event)
+        body = in_version(body, api_version)
         return orjson.dumps({"type": event.type, "object": body}) + b"\n"
 
     return line

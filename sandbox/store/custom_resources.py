@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sandbox.store import rules
 from sandbox.store.errors import Cause
+from sandbox.store.scaling import ScalePaths, scale_causes
 from sandbox.store.schema_causes import ROOT
 from sandbox.store.schemas import Schema
 from sandbox.store.strategies import Body
@@ -36,11 +38,14 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 class CustomStrategy:
     """The strategy of one served version of a custom resource."""
 
-    def __init__(self, openapi: Mapping[str, Any], *, with_status: bool) -> None:
+    def __init__(
+        self, openapi: Mapping[str, Any], *, with_status: bool, scale: ScalePaths | None
+    ) -> None:
         """Raises rules.RuleError if a rule cannot be compiled."""
         self._schema = Schema(openapi)
         self._rules = rules.compile_rules(openapi)
         self._with_status = with_status
+        self._scale = scale
 
     def unknown_fields(self, obj: Body) -> list[str]:
         unknown: list[str] = []
@@ -54,7 +59,10 @@ class CustomStrategy:
         return self._schema.defaulted(obj)
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
-        return self._causes(obj, self._schema.causes(obj), None)
+        found = self._schema.causes(obj)
+        if self._scale is not None:
+            found += scale_causes(obj, self._scale)
+        return self._causes(obj, found, None)
 
     def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         obj = self._schema.defaulted(self._schema.pruned(obj))
@@ -70,6 +78,10 @@ class CustomStrategy:
         found = self._schema.causes(obj)
         if found:
             found = [cause for cause in found if not _unchanged(cause, obj, old)]
+        if subresource == "status":
+            found = [_in_status(cause) for cause in found]
+        if self._scale is not None:
+            found += scale_causes(obj, self._scale, status_only=subresource == "status")
         return self._causes(obj, found, old)
 
     def _causes(self, obj: Body, found: list[Cause], old: Mapping[str, Any] | None) -> list[Cause]:
@@ -87,6 +99,13 @@ def _with_field(obj: Body, field: str, source: Mapping[str, Any]) -> Body:
     else:
         obj.pop(field, None)
     return obj
+
+
+def _in_status(cause: Cause) -> Cause:
+    """A change of the status alone is validated by its part of the schema: paths begin there."""
+    inside = cause.field.removeprefix("status.")
+    said = cause.message.replace(f": {cause.field} in body", f": {inside} in body")
+    return replace(cause, message=said)
 
 
 def _unchanged(cause: Cause, obj: Mapping[str, Any], old: Mapping[str, Any]) -> bool:

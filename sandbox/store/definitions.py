@@ -98,8 +98,9 @@ def served(definition: Mapping[str, Any]) -> Served:
         ),
     )
     openapi = version["schema"]["openAPIV3Schema"]
-    strategy = CustomStrategy(openapi, with_status="status" in subresources)
-    return Served(rt, strategy, _scale_paths(subresources.get("scale")))
+    scale = _scale_paths(subresources.get("scale"))
+    strategy = CustomStrategy(openapi, with_status="status" in subresources, scale=scale)
+    return Served(rt, strategy, scale)
 
 
 def _scale_paths(scale: Mapping[str, Any] | None) -> ScalePaths | None:

@@ -149,8 +149,11 @@ def not_found(rt: Named, name: str) -> ApiError:
     return ApiError(404, "NotFound", f'{_resource(rt)} "{name}" not found', _details(rt, name))
 
 
-def already_exists(rt: Named, name: str) -> ApiError:
+def already_exists(rt: Named, name: str, *, ending: bool = False) -> ApiError:
+    """409. `ending` where what is there is being deleted."""
     text = f'{_resource(rt)} "{name}" already exists'
+    if ending:
+        text = f"object is being deleted: {text}"
     return ApiError(409, "AlreadyExists", text, _details(rt, name))
 
 
@@ -229,6 +232,12 @@ def future_version(version: int) -> ApiError:
 
 def internal_error(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def not_registered(kind: Any, version: Any) -> str:
+    """The sentence for a kind that kube-apiserver does not know in that version."""
+    where = 'in scheme "pkg/runtime/scheme.go:111"'
+    return f'no kind "{kind}" is registered for version "{version}" {where}'
 
 
 def unsupported_media_type(supported: Sequence[str]) -> ApiError:

@@ -23,11 +23,11 @@ from sandbox.store.errors import (
     forbidden_field,
     invalid,
     invalid_value,
+    not_registered,
     patch_leads_astray,
-    required,
 )
 from sandbox.store.naming import generated_name, metadata_causes
-from sandbox.store.resources import ResourceType
+from sandbox.store.resources import BUILTIN, ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.shapes import check_shape
 from sandbox.store.timestamps import rfc3339
@@ -53,6 +53,7 @@ _KNOWN = frozenset(
         "resourceVersion",
     }
 )
+_STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
 _NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
 _EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
@@ -75,7 +76,9 @@ WITH_GENERATION = frozenset({"pods", "customresourcedefinitions.apiextensions.k8
 _SHOWN_CHARS_MAX = 30
 
 
-def typed(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:
+def typed(
+    rt: ResourceType, body: Any, unknown: list[str] | None = None, *, patched: bool = False
+) -> Body:
     """A copy of what was sent whose kind and metadata can be relied on; 400 otherwise.
 
     Paths of fields that the kind does not have go to `unknown`; of custom resources, only those of
@@ -100,14 +103,14 @@ def typed(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body
         )
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
     if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
+        if sent_version != rt.api_version and not patched:
+            raise bad_request(
+                f"the API version in the data ({sent_version}) does not match the expected API "
+                f"version ({rt.api_version})"
+            )
         raise _another_kind(rt, body, sent_version, sent_kind)
-    if sent_version != rt.api_version:
-        raise bad_request(
-            f"the API version in the data ({sent_version}) does not match the expected API "
-            f"version ({rt.api_version})"
-        )
-    if sent_kind != rt.kind:
-        raise bad_request(f"the kind in the data ({sent_kind}) does not match {rt.kind}")
+    if (sent_version, sent_kind) != (rt.api_version, rt.kind):
+        raise _unconvertible(rt, sent_version, sent_kind)
     if rt.custom or not knows(rt.kind):
         check_shape(rt, body)
         unknown.extend(_unknown_in_metadata(body))
@@ -130,12 +133,22 @@ def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
 def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None) -> Body:
     """As `typed`, for what a patch led to: 422 that quotes the whole of it."""
     try:
-        return typed(rt, body, unknown)
+        return typed(rt, body, unknown, patched=True)
     except ApiError as problem:
         if problem.code != HTTPStatus.BAD_REQUEST:
             raise
         why = problem.message.partition(f"cannot be handled as a {rt.kind}: ")[2]
         raise patch_leads_astray(orjson.dumps(body).decode(), why or problem.message) from problem
+
+
+def _unconvertible(rt: ResourceType, sent_version: Any, kind: Any) -> ApiError:
+    """400 for an object of another kind where one of a core kind belongs."""
+    version = str(sent_version).rpartition("/")[2]
+    why = not_registered(kind, sent_version)
+    if any((each.api_version, each.kind) == (sent_version, kind) for each in BUILTIN):
+        package = rt.group.partition(".")[0] or "core"
+        why = f"converting ({version}.{kind}) to ({package}.{rt.kind}): unknown conversion"
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {rt.kind}: {why}')
 
 
 def _another_kind(rt: ResourceType, body: Body, version: str, kind: str) -> ApiError:
@@ -191,14 +204,11 @@ def place(rt: ResourceType, namespace: str | None, obj: Body) -> None:
 
 
 def begin(rt: ResourceType, obj: Body, *, uid: str, now: float) -> None:
-    """Give a new object its identity. Raises 422 if it has no name."""
+    """Give a new object its identity; one without a name has an empty one, and is refused later."""
     meta = obj["metadata"]
     if not meta.get("name"):
         base = meta.get("generateName")
-        if not base:
-            cause = required("metadata.name", "name or generateName is required")
-            raise invalid(rt, "", [cause])
-        meta["name"] = generated_name(base, uid)
+        meta["name"] = generated_name(base, uid) if base else ""
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         meta.pop(field, None)
     meta["uid"] = uid
@@ -251,8 +261,21 @@ def check_uid(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:
     """409 if a PUT names another incarnation of the object."""
     sent, stored = obj["metadata"].get("uid"), old["metadata"]["uid"]
     if sent and sent != stored:
-        why = f"Precondition failed: UID in precondition: {sent}, UID in object meta: {stored}"
-        raise conflict(rt, old["metadata"]["name"], why)
+        name, namespace = old["metadata"]["name"], old["metadata"].get("namespace", "")
+        parts = (_STORED_UNDER.get(rt.key, _stored_under(rt)), namespace, name)
+        key = "/".join(part for part in ("/registry", *parts) if part)
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+            "AdditionalErrorMsg: Precondition failed: UID in precondition: "
+            f"{sent}, UID in object meta: {stored}"
+        )
+        raise conflict(rt, name, why)
+
+
+def _stored_under(rt: ResourceType) -> str:
+    """The part of a key in etcd that a resource has; it shows in some sentences."""
+    own_group = rt.custom or rt.group.startswith("apiextensions")
+    return f"{rt.group}/{rt.plural}" if own_group else rt.plural
 
 
 def keep_identity(obj: Body, old: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sandbox.store.errors import Cause, invalid_value, too_long
+from sandbox.store.errors import Cause, invalid_value, required, too_long
 from sandbox.store.resources import ResourceType
 
 SUBDOMAIN_CHARS_MAX = 253
@@ -72,9 +72,11 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
         if base
         for text in name_problems(rt.key, base.removesuffix("-") + "a")
     ]
+    if not meta["name"]:
+        causes.append(required("metadata.name", "name or generateName is required"))
     causes += [
         invalid_value("metadata.name", meta["name"], text)
-        for text in name_problems(rt.key, meta["name"])
+        for text in (name_problems(rt.key, meta["name"]) if meta["name"] else ())
     ]
     if labels := meta.get("labels"):
         causes.extend(_label_causes(labels))
@@ -101,7 +103,7 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
 def name_problems(key: str, name: str) -> tuple[str, ...]:
     """What is wrong with `name` for an object of the resource stored under `key`."""
     if key in _LABEL_RESOURCES:
-        if "." in name:
+        if "." in name and re.fullmatch(_SUBDOMAIN, name):
             return (_DOTS_TEXT,)
         return _problems(name, _LABEL, _LABEL_TEXT, LABEL_CHARS_MAX, "characters")
     return _problems(name, _SUBDOMAIN, _SUBDOMAIN_TEXT, SUBDOMAIN_CHARS_MAX, "characters")

@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.store.errors import bad_request, internal_error, invalid, invalid_value
+from sandbox.store.errors import Cause, bad_request, internal_error, invalid_value
 
+REPLICAS_MAX = 2**31 - 1
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-
-
-class _ScaleName:
-    group, plural, kind = "autoscaling", "scales", "Scale"
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,8 @@ def scaled(obj: Mapping[str, Any], scale: Any, paths: ScalePaths) -> dict[str, A
     if not isinstance(scale, dict) or scale.get("kind", "Scale") != "Scale":
         raise bad_request("expected a Scale of autoscaling/v1")
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    name = obj["metadata"]["name"]
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         raise bad_request("Scale cannot be read: spec.replicas has to be an integer")
-    if replicas < 0:
-        detail = "must be greater than or equal to 0"
-        raise invalid(_ScaleName(), name, [invalid_value("spec.replicas", replicas, detail)])
     changed = _put(obj, _steps(paths.spec_replicas), replicas)
     meta = dict(obj["metadata"])
     sent = scale.get("metadata") or {}
@@ -66,6 +59,73 @@ def scaled(obj: Mapping[str, Any], scale: Any, paths: ScalePaths) -> dict[str, A
         meta["uid"] = sent["uid"]
     changed["metadata"] = meta
     return changed
+
+
+def scale_causes(
+    obj: Mapping[str, Any], paths: ScalePaths, *, status_only: bool = False
+) -> list[Cause]:
+    """What is wrong with an object as a Scale, beside its schema: replicas are whole and small."""
+    numbers = (
+        [paths.status_replicas] if status_only else [paths.spec_replicas, paths.status_replicas]
+    )
+    causes = [cause for path in numbers for cause in _replica_causes(obj, path)]
+    if paths.label_selector:
+        _, problem = _read(obj, paths.label_selector, str)
+        if problem:
+            causes.append(invalid_value(paths.label_selector, "", problem))
+    return causes
+
+
+def _replica_causes(obj: Mapping[str, Any], path: str) -> list[Cause]:
+    replicas, problem = _read(obj, path, int)
+    if problem:
+        return [invalid_value(path, 0, problem)]
+    if replicas is not None and replicas < 0:
+        return [invalid_value(path, replicas, "should be a non-negative integer")]
+    if replicas is not None and replicas > REPLICAS_MAX:
+        detail = f"should be less than or equal to {REPLICAS_MAX}"
+        return [invalid_value(path, replicas, detail)]
+    return []
+
+
+def _read(obj: Mapping[str, Any], path: str, kind: type) -> tuple[Any, str]:
+    """The value at a path, None where there is none; or why it cannot be read."""
+    value: Any = obj
+    steps = _steps(path)
+    for at, step in enumerate(steps, 1):
+        if value is None:
+            return None, ""
+        if not isinstance(value, Mapping):
+            return None, _misread(steps[:at], value, "map[string]interface {}")
+        if step not in value:
+            return None, ""
+        value = value[step]
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value, ""
+    return None, _misread(steps, value, "int64" if kind is int else "string")
+
+
+def _misread(steps: list[str], value: Any, wanted: str) -> str:
+    shown, kind = go_value(value)
+    return f".{'.'.join(steps)} accessor error: {shown} is of the type {kind}, expected {wanted}"
+
+
+def go_value(value: Any) -> tuple[str, str]:
+    """A value as Go prints it without quotes, and its type there."""
+    if value is None:
+        return "<nil>", "<nil>"
+    if isinstance(value, bool):
+        return str(value).lower(), "bool"
+    if isinstance(value, int):
+        return str(value), "int64"
+    if isinstance(value, float):
+        return f"{value:g}", "float64"
+    if isinstance(value, str):
+        return value, "string"
+    if isinstance(value, Mapping):
+        pairs = " ".join(f"{key}:{go_value(value[key])[0]}" for key in sorted(value))
+        return f"map[{pairs}]", "map[string]interface {}"
+    return f"[{' '.join(go_value(item)[0] for item in value)}]", "[]interface {}"
 
 
 def _steps(path: str) -> list[str]:

@@ -18,6 +18,8 @@ from sandbox.store.errors import (
     type_invalid,
 )
 
+_TEXT = "text"
+_OF_STRINGS = {"maxLength": 0, "minLength": 1, "pattern": 2}
 ROOT = "<nil>"  # how Kubernetes prints the path of the object itself
 
 
@@ -30,6 +32,19 @@ def path_text(steps: Iterable[str | int]) -> str:
         else:
             text += f".{step}" if text else step
     return text
+
+
+def causes_of(errors: Iterable[jsonschema_rs.ValidationError]) -> list[Cause]:
+    """All violations; of the length and the pattern of a string only the first one counts."""
+    kept: dict[Any, jsonschema_rs.ValidationError] = {}
+    for error in errors:
+        place = tuple(error.instance_path)
+        rank = _OF_STRINGS.get(error.kind.name)
+        if rank is None:
+            kept[place, len(kept)] = error
+        elif (place, _TEXT) not in kept or rank < _OF_STRINGS[kept[place, _TEXT].kind.name]:
+            kept[place, _TEXT] = error
+    return [cause_of(error) for error in kept.values()]
 
 
 def cause_of(error: jsonschema_rs.ValidationError) -> Cause:

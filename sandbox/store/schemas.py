@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema_rs
 
 from sandbox.store.errors import Cause, duplicate
-from sandbox.store.schema_causes import cause_of
+from sandbox.store.schema_causes import causes_of
 
 _ABSENT = object()
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
@@ -116,7 +116,7 @@ class Schema:
         """What the schema says against `obj`, apart from rules in CEL."""
         found: list[Cause] = []
         if not self._validator.is_valid(obj):
-            found = [cause_of(error) for error in self._validator.iter_errors(obj)]
+            found = causes_of(self._validator.iter_errors(obj))
         if self.root.has_sets:
             _find_duplicates(self.root, obj, "", found)
         return found

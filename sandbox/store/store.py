@@ -9,7 +9,7 @@ with everybody: treat it as frozen. What is passed in belongs to the store from 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -32,6 +32,7 @@ GENERATE_NAME_TRIES_MAX = 8
 Paths = list[str]
 Objects = list[StoredObject]  # an alias because Store.list hides the builtin in annotations
 Dependents = list[tuple[ResourceType, StoredObject]]
+_BINDING = replace(POD, plural="pods/binding")  # as whom kube-apiserver refuses one
 FIRST_NAMESPACES = ("default", "kube-system")
 OLD_VERSION = "The resourceVersion for the provided list is too old."
 
@@ -191,8 +192,10 @@ class Store:
             raise errors.invalid(rt, meta["name"], causes)
         validation.warn(*warnings_of(rt, obj, None))
         metadata.refuse_version_on_create(obj)
-        if self._state.table(rt).get(meta.get("namespace", ""), meta["name"]) is not None:
-            raise errors.already_exists(rt, meta["name"])
+        there = self._state.table(rt).get(meta.get("namespace", ""), meta["name"])
+        if there is not None:
+            ending = "deletionTimestamp" in there["metadata"]
+            raise errors.already_exists(rt, meta["name"], ending=ending)
         if dry_run:
             return StoredObject(obj, 0)
         made = self._state.commit(rt, obj, None)
@@ -283,10 +286,10 @@ class Store:
         pod = self._state.existing(POD, namespace, name)
         if pod["metadata"].get("deletionTimestamp"):
             why = f"pod {name} is being deleted, cannot be assigned to a host"
-            raise errors.conflict(POD, name, why)
+            raise errors.conflict(_BINDING, name, why)
         if assigned := pod["spec"].get("nodeName"):
             why = f'pod {name} is already assigned to node "{assigned}"'
-            raise errors.conflict(POD, name, why)
+            raise errors.conflict(_BINDING, name, why)
         return self._state.commit(POD, pods.bound(pod, node, rfc3339(self._now())), pod)
 
     def evict(self, namespace: str, name: str, options: DeleteOptions | None = None) -> Removal:

@@ -103,9 +103,12 @@ def _is_noise(item: Any) -> bool:
     """What nobody asked for: objects of the cluster itself, its taints, and plain bookmarks."""
     if not isinstance(item, dict):
         return False
+    shown = item.get("object") or {}
+    if "type" in item and shown.get("kind") == "Table":
+        rows = shown.get("rows") or ()
+        return all(_is_noise({**item, "object": row.get("object")}) for row in rows)
     if item.get("type") == "BOOKMARK":
-        obj = item.get("object") or {}
-        return "annotations" not in obj.get("metadata", {})
+        return "annotations" not in shown.get("metadata", {})
     if str(item.get("key", "")).startswith(_TAINTS_OF_CONTROLLERS) and "effect" in item:
         return True
     obj = item.get("object") if isinstance(item.get("object"), dict) else item

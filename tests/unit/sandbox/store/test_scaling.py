@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.store.resources import ResourceType
+from sandbox.store.scaling import ScalePaths, scale_causes
 from sandbox.store.store import Store
 from tests.unit.sandbox.store.building import MERGE, causes, definition, refusal, serve, widget
 
@@ -61,8 +62,37 @@ def test_the_schema_holds_for_scales_too(store: Store, widgets: ResourceType) ->
         return store.patch(widgets, "default", "one", body, MERGE, subresource="scale")
 
     assert causes(refusal(lambda: scaled(0))) == [("spec.width", "FieldValueInvalid")]
-    assert causes(refusal(lambda: scaled(-1))) == [("spec.replicas", "FieldValueInvalid")]
+    assert causes(refusal(lambda: scaled(-1))) == [
+        ("spec.width", "FieldValueInvalid"),
+        (".spec.width", "FieldValueInvalid"),
+    ]
     assert refusal(lambda: scaled("many")).code == 400
+
+
+@pytest.mark.parametrize(
+    ("width", "message"),
+    [
+        ("many", ".spec.width accessor error: many is of the type string, expected int64"),
+        (True, ".spec.width accessor error: true is of the type bool, expected int64"),
+        (1.5, ".spec.width accessor error: 1.5 is of the type float64, expected int64"),
+        ({"a": [1]}, "map[a:[1]] is of the type map[string]interface {}, expected int64"),
+        (2**31, "should be less than or equal to 2147483647"),
+        (-1, "should be a non-negative integer"),
+    ],
+)
+def test_replicas_are_read_as_whole_numbers_beside_the_schema(width: object, message: str) -> None:
+    paths = ScalePaths(".spec.width", ".status.width")
+    (cause,) = scale_causes({"spec": {"width": width}}, paths)
+    assert cause.field == ".spec.width"
+    assert cause.message.endswith(message)
+    assert not scale_causes({"spec": {"width": width}}, paths, status_only=True)
+
+
+def test_what_is_not_there_is_no_mistake_of_a_scale() -> None:
+    paths = ScalePaths(".spec.width", ".status.width", ".status.selector")
+    assert scale_causes({"spec": None}, paths) == []
+    (cause,) = scale_causes({"status": {"selector": {}}}, paths)
+    assert cause.field == ".status.selector"
 
 
 def test_a_scale_of_an_object_without_replicas_is_the_servers_error(
