@@ -1,5 +1,7 @@
 """Carries out the effects of one decision: side by side, bounded, each with its own back-off.
 
+What something waits for goes first, among the effects of one key here and among all in `gate.py`.
+
 What an effect does is the stage's `carry_out`; here is what its end means:
 
 * a word: done, its failures are forgotten;
@@ -20,8 +22,9 @@ from typing import Any
 
 from services.chassis.backing_off import Backoffs
 from services.chassis.errors import NotAllowed, Rejected, Superseded, Transient
+from services.chassis.gate import Gate
 from services.chassis.log_lines import log_of
-from services.chassis.stage import Stage
+from services.chassis.stage import Stage, urgency_of
 from services.chassis.table import Table
 from services.chassis.wiring import Runtime
 
@@ -68,7 +71,7 @@ class CarryingOut:
         self._is_marked = is_marked
         self._is_abandoned = is_abandoned
         self._in_flight_max = effects_in_flight_max
-        self._slots = asyncio.Semaphore(effects_in_flight_max)
+        self._gate = Gate(effects_in_flight_max)
         self._backoffs: Backoffs[tuple[Hashable, Hashable]] = Backoffs(runtime.random)
         self._log = log_of(stage.name)
 
@@ -79,7 +82,7 @@ class CarryingOut:
         if not due:
             return result
         fence = _Fence(self._stage.fence(self._table, key))
-        line = iter(due)
+        line = iter(sorted(due, key=urgency_of))
         if len(due) == 1:
             await self._carry_out_line(key, snapshot, line, fence, result)
             return result
@@ -111,7 +114,7 @@ class CarryingOut:
     ) -> None:
         """One of several that take effects from the same line until it is empty or fenced off."""
         for effect in line:
-            async with self._slots:
+            async with self._gate.slot(urgency_of(effect)):
                 if self._must_stop(key, fence):
                     result.decide_again = True
                     return

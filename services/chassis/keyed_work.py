@@ -17,7 +17,8 @@ from services.chassis.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 
-KEYS_IN_FLIGHT_MAX = 64
+KEYS_IN_FLIGHT_MAX = 256
+"""Many more than effects in flight: keys with patient effects must not keep out the others."""
 WAKE_DELAY_MIN_S = 0.01
 """A wish that is over already must not become a circle."""
 WAKE_DELAY_MAX_S = 60.0

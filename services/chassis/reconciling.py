@@ -44,7 +44,7 @@ EFFECTS_IN_FLIGHT_MAX = 32
 REMEMBERED_KEYS_MAX = 20_000
 EFFECTS_IN_RECORD_MAX = 200
 COSTLY_DECISION_S = 0.002
-REST_PER_SPENT = 4
+REST_PER_SPENT = 9
 REST_S_MAX = 0.25
 """A key with 500 parts takes 20 ms to look at and hears of hundreds of facts a second: without a
 rest it is decided once a fact, a core is spent, and nothing comes of it."""

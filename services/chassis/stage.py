@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 from services.chassis.table import Entry, Index, TableReading
@@ -17,13 +18,28 @@ E = TypeVar("E", bound=Hashable)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 
+class Urgency(IntEnum):
+    """Which of the effects that are to be carried out go first; an effect says it itself."""
+
+    PROMPT = 0
+    """Something waits for it."""
+    PATIENT = 1
+    """Nothing waits for it: it is put off behind what is prompt."""
+
+
+def urgency_of(effect: object) -> Urgency:
+    """An effect's `urgency`; one that says nothing is prompt."""
+    urgency: Urgency = getattr(effect, "urgency", Urgency.PROMPT)
+    return urgency
+
+
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[E]):
     """What a core decided for one key.
 
-    `effects` run concurrently; each must be a frozen, hashable value (a failed one backs off under
-    its own value). `recheck_at` (unix seconds) wakes the key when no fact would. `reason` and
-    `detail` go into the decision record.
+    `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
+    hashable value (a failed one backs off under its own value). `recheck_at` (unix seconds) wakes
+    the key when no fact would. `reason` and `detail` go into the decision record.
     """
 
     effects: tuple[E, ...]

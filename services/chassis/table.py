@@ -15,6 +15,8 @@ What may go wrong, and what holds instead:
 4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
    own write that no fact has said yet survives until two full resyncs of its kind have completed
    since, as the first may have listed before the write.
+5. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
+   object that was seen terminating is one: `saw_end`.
 """
 
 from __future__ import annotations
@@ -58,6 +60,11 @@ def is_deleting(entry: Entry) -> bool:
     return entry.data["metadata"]["deletionTimestamp"] is not None
 
 
+def _is_terminating(entry: Entry) -> bool:
+    """The same of any kind: not every projection carries metadata."""
+    return (entry.data.get("metadata") or {}).get("deletionTimestamp") is not None
+
+
 def label(entry: Entry, key: str) -> str:
     """A label of the object, or nothing."""
     return str(entry.data["metadata"]["labels"].get(key, ""))
@@ -85,6 +92,10 @@ class TableReading:
 
     def of_kind(self, kind: str) -> Iterable[Entry]:
         """Every entry of a kind."""
+        raise NotImplementedError
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether the last object of this name was seen terminating, and then said to be gone."""
         raise NotImplementedError
 
 
@@ -128,6 +139,7 @@ class Table(TableReading):
         self._kinds = frozenset(KINDS)
         self._unsaid: dict[Ref, None] = {}
         self._tombstones: OrderedDict[tuple[str, str], _Tombstone] = OrderedDict()
+        self._ended: OrderedDict[Ref, None] = OrderedDict()
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
     # ------------------------------------------------------------------ reading
@@ -145,6 +157,10 @@ class Table(TableReading):
         """Every entry of a kind, in order of (namespace, name)."""
         rows = self._rows.get(kind, {})
         return [rows[key].entry for key in sorted(rows)]
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether the last object of this name was seen terminating, and then said to be gone."""
+        return (kind, namespace, name) in self._ended
 
     def unsaid(self) -> list[Entry]:
         """Own writes that no fact has said yet, oldest first."""
@@ -211,7 +227,14 @@ class Table(TableReading):
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
         if row is None or row.entry.uid != fact.uid:
             return None
+        if _is_terminating(row.entry):
+            self._note_ended(row.entry.ref)
         return self._remove(row.entry)
+
+    def _note_ended(self, ref: Ref) -> None:
+        self._ended[ref] = None
+        if len(self._ended) > TOMBSTONES_MAX:
+            self._ended.popitem(last=False)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
         if self._is_buried(fact.kind, fact.uid, fact.resource_version):
@@ -255,6 +278,7 @@ class Table(TableReading):
     def _empty(self) -> tuple[Change, ...]:
         entries = [row.entry for rows in self._rows.values() for row in rows.values()]
         self._tombstones.clear()
+        self._ended.clear()
         return tuple(self._remove(entry) for entry in entries)
 
     # ------------------------------------------------------------------ observations
@@ -323,6 +347,7 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         self._rows[entry.kind][key] = _Row(entry, completed=completed)
         self._unsaid[entry.ref] = None
+        self._ended.pop(entry.ref, None)
         self._indexed.put(entry)
 
     def _remove(self, entry: Entry) -> Change:

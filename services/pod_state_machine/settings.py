@@ -23,6 +23,7 @@ class PodStateMachineSettings(ServiceSettings):
         default="", description="path on nodes for checkpoints where a PE names none"
     )
     status_settle_s: float = Field(default=5.0, ge=0)
+    status_busy_s: float = Field(default=60.0, ge=0)
     restart_first_s: float = Field(default=1.0, gt=0)
     restart_max_s: float = Field(default=300.0, gt=0)
     restart_reset_s: float = Field(default=600.0, gt=0)
@@ -42,6 +43,7 @@ class PodStateMachineSettings(ServiceSettings):
         """The clocks that decisions use."""
         return Timing(
             status_settle_s=self.status_settle_s,
+            status_busy_s=self.status_busy_s,
             restart_first_s=self.restart_first_s,
             restart_max_s=self.restart_max_s,
             restart_reset_s=self.restart_reset_s,

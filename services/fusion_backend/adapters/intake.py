@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from contracts import labels
-from services.chassis.table import Entry, Index, TableReading
+from services.chassis.table import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
@@ -90,7 +90,8 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
     job = JobSeen.of(entry) if entry is not None else None
     children, strangers = _children(table, key, job.uid if job else "")
     if job is None:
-        return Snapshot(key.namespace, key.name, strangers=strangers)
+        with_pods = _with_pods(table, key, living="")
+        return Snapshot(key.namespace, key.name, strangers=strangers, with_pods=with_pods)
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
     known.see_launches(
@@ -104,6 +105,9 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         children=children,
         strangers=strangers,
         pods=pods,
+        with_pods=_with_pods(table, key, living="" if job.deleting else job.uid)
+        if job.deleting or strangers
+        else frozenset(),
         heads=heads,
         plans=_plans(heads, known),
         outcomes=dict(known.outcomes),
@@ -143,6 +147,20 @@ def _pods(table: TableReading, key: JobKey, job_uid: str) -> dict[int, tuple[Ent
         if pe.isdecimal() and _label(entry, labels.JOB_UID) == job_uid:
             found.setdefault(int(pe), []).append(entry)
     return {pe: tuple(pods) for pe, pods in found.items()}
+
+
+def _with_pods(table: TableReading, key: JobKey, *, living: str) -> frozenset[str]:
+    """Jobs of the name, but for the one that lives, that have pods which nobody deletes yet.
+
+    Pods that no PE controls were left behind on purpose, and nobody ever deletes them.
+    """
+    return frozenset(
+        uid
+        for entry in table.by(_OF_JOB, ("Pod", key.namespace, key.name))
+        if (uid := _label(entry, labels.JOB_UID)) != living
+        and not is_deleting(entry)
+        and any(owner["controller"] for owner in entry.data["metadata"]["owners"])
+    )
 
 
 def _heads(config_maps: Mapping[str, Entry], job: str) -> dict[int, Entry]:

@@ -2,6 +2,10 @@
 
 A child that no longer names its Job as owner was orphaned on purpose and is left alone. A
 collection is deleted only if all its members that we see name the owner; else one by one.
+
+Pods go first: as long as a Job that goes has a pod that nobody deletes yet, its children stay. They
+are what the pod runs on, and their removal is what the API server would do instead. Whatever keeps
+pods from being deleted, the garbage collector takes children and pods in the end.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
     """Effects that delete every child of the Job that is not being deleted yet."""
     assert snapshot.job is not None, "children of a Job that is gone are strangers"
     entries = [entry for kind in CHILD_KINDS for entry in snapshot.of(kind).values()]
-    return _deleted(entries, snapshot.job.uid)
+    return _deleted(snapshot, entries, snapshot.job.uid)
 
 
 def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
@@ -29,13 +33,15 @@ def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
         for uid in uids
         if uid
         for effect in _deleted(
-            [entry for entry in snapshot.strangers if _job_uid(entry) == uid], uid
+            snapshot, [entry for entry in snapshot.strangers if _job_uid(entry) == uid], uid
         )
     )
 
 
-def _deleted(entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
+def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
     staying = [entry for entry in entries if not is_deleting(entry)]
+    if job_uid in snapshot.with_pods and all(is_owned(entry, job_uid) for entry in staying):
+        return ()
     effects: list[Effect] = []
     for kind in CHILD_KINDS:
         members = [entry for entry in staying if entry.kind == kind]

@@ -13,7 +13,9 @@ from services.chassis.stage import Decision
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import delete_children, strangers_cleared
 from services.fusion_backend.core.effects import (
+    CreateChild,
     Effect,
+    PatchChild,
     Plan,
     ReadPlan,
     RecordPlan,
@@ -145,7 +147,14 @@ def _render(situation: Situation) -> Effects:
 
 def _write_children(situation: Situation) -> Effects:
     found = situation.difference
-    return (*found.creates, *found.patches, *_tell_and_ask_widths(situation))
+    children: list[CreateChild | PatchChild] = [*found.creates, *found.patches]
+    children.sort(key=_place_in_line)
+    return (*children, *_tell_and_ask_widths(situation))
+
+
+def _place_in_line(effect: CreateChild | PatchChild) -> tuple[int, bool]:
+    """What every pod needs, then PE by PE what its pod needs: launches begin with the first."""
+    return effect.pe, effect.kind != "ConfigMap"
 
 
 def _tell_and_ask_widths(situation: Situation) -> Effects:

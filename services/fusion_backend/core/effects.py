@@ -11,10 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contracts.reasons import Reason
+from services.chassis.stage import Urgency
 from services.fusion_backend.core.inputs import PlanInputs
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]
+_PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool"})
+
+
+def _urgency_of_child(kind: str) -> Urgency:
+    return Urgency.PROMPT if kind in _PODS_WAIT_FOR else Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,11 @@ class CreateChild:
     pe: int = -1
     confirmed: bool = False
 
+    @property
+    def urgency(self) -> Urgency:
+        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006)."""
+        return _urgency_of_child(self.kind)
+
 
 @dataclass(frozen=True, slots=True)
 class PatchChild:
@@ -118,6 +129,11 @@ class PatchChild:
     resource_version: int
     pe: int = -1
 
+    @property
+    def urgency(self) -> Urgency:
+        """Pods wait for some kinds; nothing waits for the others (docs/adr/0006)."""
+        return _urgency_of_child(self.kind)
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteChild:
@@ -127,6 +143,11 @@ class DeleteChild:
     name: str
     uid: str
     resource_version: int
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +170,11 @@ class SayWidth:
     reason: Reason
     message: str
     refusal: Reason | None = None
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
 
 
 Effect = (

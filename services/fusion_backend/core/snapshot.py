@@ -89,9 +89,10 @@ class Snapshot:
 
     `children` holds, by kind and name, what carries the Job's uid; `strangers` what carries the
     job's name and another uid. `heads` are the plan records seen, `plans` those that were read.
-    `outcomes` are the planner's answers by inputs digest, `texts` AADLs and port labels by content
-    id, `troubled` digests whose planning failed for reasons of ours. `launches` is the highest
-    launch seen of each PE, its pods included.
+    `with_pods` are the uids of Jobs of this name that go, or are gone, and have pods that nobody
+    deletes yet. `outcomes` are the planner's answers by inputs digest, `texts` AADLs and port
+    labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
+    is the highest launch seen of each PE, its pods included.
     """
 
     namespace: str
@@ -100,6 +101,7 @@ class Snapshot:
     children: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     strangers: tuple[Entry, ...] = ()
     pods: Mapping[int, tuple[Entry, ...]] = field(default_factory=dict)
+    with_pods: frozenset[str] = frozenset()
     heads: Mapping[int, Entry] = field(default_factory=dict)
     plans: Mapping[int, KnownPlan] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)

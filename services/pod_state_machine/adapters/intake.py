@@ -18,6 +18,7 @@ from services.pod_state_machine.adapters.reading import (
     pe_of,
     pod_of,
 )
+from services.pod_state_machine.core.observing import predecessors
 from services.pod_state_machine.core.snapshot import (
     JobKey,
     JobSnapshot,
@@ -142,10 +143,16 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         pe=pe,
         job=job_view(job) if job else None,
         pods=pods,
+        ended=_ended(table, pe),
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
     )
+
+
+def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
+    names = predecessors(pe)
+    return frozenset(name for name in names if table.saw_end(POD, pe.namespace, name))
 
 
 def _pods(entries: Iterable[Entry]) -> Iterator[Pod]:

@@ -21,7 +21,7 @@ from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Decision
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, DeletePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.observing import Seen, earlier_pods, observe
+from services.pod_state_machine.core.observing import Seen, earlier_pods, observe, predecessors
 from services.pod_state_machine.core.restarting import restarts_in_a_row
 from services.pod_state_machine.core.snapshot import (
     JobSnapshot,
@@ -86,16 +86,14 @@ def _create_pod(snapshot: PeSnapshot, pe: Pe, seen: Seen) -> CreatePod:
     """The pod of the intended launch; creating the PE was the intent of the first one."""
     launch = seen.launch or max(_FIRST_LAUNCH_NUMBER, pe.launch_floor)
     shown = {pod.name for pod in snapshot.pods}
-    before: set[str] = set()
-    if pe.status.launch_count > _FIRST_LAUNCH_NUMBER:
-        before = {pe.status.pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1)} - shown
+    believed_gone = predecessors(pe) - shown - snapshot.ended
     return CreatePod(
         name=labels.pod_name(pe.job, pe.id, pe.uid, launch),
         launch=launch,
         content_id=pe.content_id,
         pe_uid=pe.uid,
         pe_generation=pe.metadata_generation,
-        believed_gone=tuple(sorted(name for name in before if name)),
+        believed_gone=tuple(sorted(believed_gone)),
     )
 
 
@@ -217,20 +215,19 @@ def _writes_at(
 ) -> float:
     """When a changed status is written: 0 for at once.
 
-    The first status of a PE and every end are written at once: restarts rest on them. That a pod
-    runs, and where, only informs; what is news of a pod that starts is old when it runs.
+    Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
+    only informs while its job is busy: pods that are still to come go first (docs/adr/0006). What
+    is news of a pod that starts is old when it runs.
     """
-    pod, before = seen.pod, pe.status
+    pod = seen.pod
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
-    is_first = before.launch_count == 0
-    corrects = before.reason == Reason.POD_REFUSED
-    if pod is None or pod.is_deleting or is_first or corrects or not only_informs:
+    corrects = pe.status.reason == Reason.POD_REFUSED
+    if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
-    job_is_busy = snapshot.job is not None and snapshot.job.phase in _BUSY
+    if snapshot.job is not None and snapshot.job.phase in _BUSY:
+        return pod.created_at + timing.status_busy_s
     runs_soon = recorded.phase is PePhase.STARTING
-    if job_is_busy or runs_soon:
-        return pod.created_at + timing.status_settle_s
-    return 0.0
+    return pod.created_at + timing.status_settle_s if runs_soon else 0.0
 
 
 def refused_status(status: PeStatus, message: str) -> PeStatus:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contracts.resources.processing_element import PePhase
+from services.chassis.stage import Urgency
 from services.pod_state_machine.core.snapshot import PeStatus
 
 
@@ -15,8 +17,8 @@ from services.pod_state_machine.core.snapshot import PeStatus
 class CreatePod:
     """Create the pod of one launch.
 
-    `believed_gone` are names of earlier pods that the snapshot does not show: each is confirmed to
-    be gone (or over) before this launch is created.
+    `believed_gone` are names of earlier pods that the snapshot does not show and whose end nobody
+    saw: each is confirmed to be gone (or over) before this launch is created.
     """
 
     name: str
@@ -47,6 +49,11 @@ class PatchPeStatus:
 
     pe_uid: str
     status: PeStatus
+
+    @property
+    def urgency(self) -> Urgency:
+        """A launch waits for its intent; nothing waits for what only records."""
+        return Urgency.PROMPT if self.status.phase is PePhase.WAITING else Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.restarting import restart_due_at, restart_wanted
@@ -55,6 +56,15 @@ def pod_of_launch(pe: Pe, pods: tuple[Pod, ...], launch: int) -> Pod | None:
 def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
     """Pods of earlier launches, and of an earlier PE of the same name."""
     return tuple(pod for pod in pods if pod.owner_uid != pe.uid or pod.launch < launch)
+
+
+def predecessors(pe: Pe) -> frozenset[str]:
+    """Names of the pods that the launch which the status intends must not run beside."""
+    launch = pe.status.launch_count
+    if launch < 2:
+        return frozenset()
+    names = (pe.status.pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1))
+    return frozenset(name for name in names if name)
 
 
 def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:

@@ -151,14 +151,16 @@ class Job:
 class PeSnapshot:
     """Everything about one PE; `pe` is None when only pods of it are left.
 
-    `pods` are those that a PE of this name controls or controlled, whatever its uid; `launched` is
-    the newest launch of this very PE that is known to have had its pod.
+    `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
+    names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
+    to have had its pod.
     """
 
     key: PeKey
     pe: Pe | None
     job: Job | None
     pods: tuple[Pod, ...] = ()
+    ended: frozenset[str] = frozenset()
     has_pe_config_map: bool = False
     has_job_config_map: bool = False
     launched: Launched | None = None
@@ -186,12 +188,14 @@ Snapshot = PeSnapshot | JobSnapshot
 class Timing:
     """The clocks of the state machine, in seconds.
 
-    `status_settle_s`: how long news that only inform may wait while a job is being submitted or
-    resized. `restart_first_s` doubles with every restart in a row up to `restart_max_s`, and starts
-    anew after a pod that lived for `restart_reset_s`.
+    News that only inform wait while a job is being submitted or resized, but `status_busy_s` at
+    most; else that a pod starts waits for `status_settle_s`, since it will soon run.
+    `restart_first_s` doubles with every restart in a row up to `restart_max_s`, and starts anew
+    after a pod that lived for `restart_reset_s`.
     """
 
     status_settle_s: float = 5.0
+    status_busy_s: float = 60.0
     restart_first_s: float = 1.0
     restart_max_s: float = 300.0
     restart_reset_s: float = 600.0

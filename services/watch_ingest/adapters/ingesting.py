@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
@@ -92,7 +91,7 @@ async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holde
                 task.result()
         await ingestion.flush()
     finally:
-        await _cancelled(tasks)
+        await end_tasks(tasks)
     await lease.release()
 
 
@@ -124,17 +123,19 @@ async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[T]) -> T | Non
         await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
         return task.result() if task.done() else None
     finally:
-        await _cancelled((task, stopping))
+        await end_tasks((task, stopping))
 
 
-async def _cancelled(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel what still runs and wait for its end."""
+async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel what still runs and wait for its end; whoever is cancelled meanwhile is cancelled."""
     unfinished = [task for task in tasks if not task.done()]
     for task in unfinished:
         task.cancel()
+    if unfinished:
+        await asyncio.wait(unfinished)
     for task in unfinished:
-        with suppress(asyncio.CancelledError):
-            await task
+        if not task.cancelled():
+            task.result()
 
 
 class Ingestion:

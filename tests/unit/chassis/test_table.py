@@ -100,6 +100,57 @@ class TestFacts:
         assert (change.old.uid, change.new.uid) == ("u1", "u2")
 
 
+LEAVING: dict[str, object] = {"deletionTimestamp": "2026-11-20T00:00:00Z"}
+
+
+class TestEnds:
+    """Which absences are proof that the object is no more."""
+
+    def test_an_object_seen_terminating_and_then_said_to_be_gone_has_ended(
+        self, table: Table
+    ) -> None:
+        table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
+        assert not table.saw_end("Service", "ns", "a")
+        table.apply(gone(version=6), RESOURCES_0)
+        assert table.saw_end("Service", "ns", "a")
+
+    def test_one_that_was_not_terminating_may_have_left_our_sight_alive(self, table: Table) -> None:
+        """Somebody may have taken the label off it by which it is known."""
+        table.apply(present(version=5, metadata={"deletionTimestamp": None}), RESOURCES_0)
+        table.apply(gone(version=6), RESOURCES_0)
+        assert not table.saw_end("Service", "ns", "a")
+
+    def test_one_that_a_list_did_not_say_any_more_is_only_absent(self, table: Table) -> None:
+        table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
+        resync(table, 2)
+        assert in_table(table) == []
+        assert not table.saw_end("Service", "ns", "a")
+
+    def test_a_deletion_of_another_object_of_the_name_proves_nothing(self, table: Table) -> None:
+        table.apply(present(uid="u2", version=9, metadata=LEAVING), RESOURCES_0)
+        table.apply(gone(uid="u1", version=10), RESOURCES_0)
+        assert not table.saw_end("Service", "ns", "a")
+
+    def test_a_new_object_of_the_name_has_not_ended(self, table: Table) -> None:
+        """Whether a fact or the answer to a write told of it."""
+        for number, uid in enumerate(("u2", "u3")):
+            table.apply(present(uid="u1", version=5, metadata=LEAVING), RESOURCES_0)
+            table.apply(gone(uid="u1", version=6), RESOURCES_0)
+            if number:
+                write(table, uid=uid, version=7, metadata={"deletionTimestamp": None})
+            else:
+                table.apply(
+                    present(uid=uid, version=7, metadata={"deletionTimestamp": None}), RESOURCES_0
+                )
+            assert not table.saw_end("Service", "ns", "a")
+
+    def test_nothing_of_another_cluster_has_ended_here(self, table: Table) -> None:
+        table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
+        table.apply(gone(version=6), RESOURCES_0)
+        table.apply(present("b", at=epoch(cluster="cluster-b", incarnation=2)), RESOURCES_0)
+        assert not table.saw_end("Service", "ns", "a")
+
+
 class TestIndexes:
     """Entries are found by what they say now, in order of their names."""
 

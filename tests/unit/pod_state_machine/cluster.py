@@ -26,6 +26,7 @@ class FilledTable(TableReading):
 
     def __init__(self, builders: Iterable[Builder]) -> None:
         self._entries = [builder.entry() for builder in builders]
+        self.ended: frozenset[str] = frozenset()
 
     def get(self, kind: str, namespace: str, name: str) -> Entry | None:
         return next((e for e in self._entries if e.ref == (kind, namespace, name)), None)
@@ -36,6 +37,9 @@ class FilledTable(TableReading):
 
     def of_kind(self, kind: str) -> Iterable[Entry]:
         return [entry for entry in self._entries if entry.kind == kind]
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        return (kind, namespace) == ("Pod", NAMESPACE) and name in self.ended
 
 
 def gates(content_id: str = "c1") -> tuple[Builder, Builder]:
@@ -54,10 +58,16 @@ def world(*builders: Builder) -> FilledTable:
 
 
 def decided(
-    *builders: Builder, now: float = NOW, key: Key = PE_KEY, launches: Launches | None = None
+    *builders: Builder,
+    now: float = NOW,
+    key: Key = PE_KEY,
+    launches: Launches | None = None,
+    ended: frozenset[str] = frozenset(),
 ) -> Decision[Effect]:
-    """What is decided for the PE of the builders."""
-    return decide(intake.snapshot_of(world(*builders), key, launches or Launches()), now, Timing())
+    """What is decided for the PE of the builders; `ended` are pods whose end was seen."""
+    table = world(*builders)
+    table.ended = ended
+    return decide(intake.snapshot_of(table, key, launches or Launches()), now, Timing())
 
 
 def seen(*builders: Builder, now: float = NOW) -> Seen:

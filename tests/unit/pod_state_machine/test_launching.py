@@ -32,9 +32,9 @@ def test_a_new_pe_gets_its_first_pod_without_a_status_write_before_it() -> None:
     assert effect == CreatePod(pod_name(1), 1, "c1", UID, 1)
 
 
-def test_the_first_status_is_written_as_soon_as_the_pod_exists() -> None:
-    """Even while the job is being submitted: launch counts rest on it."""
-    (effect,) = decided(a_pe(), a_pod()).effects
+def test_the_first_status_says_which_launch_it_is() -> None:
+    """Launch counts go on from it."""
+    (effect,) = decided(a_pe(), a_pod(), submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     assert effect.status.launch_count == 1
     assert effect.status.phase is PePhase.STARTING
@@ -141,6 +141,15 @@ def test_the_absence_of_the_last_pod_is_confirmed_before_the_next_launch() -> No
     (created,) = decided(pe).effects
     assert isinstance(created, CreatePod)
     assert created.believed_gone == (pod_name(1),)
+
+
+def test_a_pod_whose_end_was_seen_is_not_asked_for() -> None:
+    """The end of that very pod is no absence; another pod of the past is still asked for."""
+    pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
+    for ended, asked in ((frozenset({pod_name(1)}), ()), (frozenset({"x"}), (pod_name(1),))):
+        (created,) = decided(pe, ended=ended).effects
+        assert isinstance(created, CreatePod)
+        assert created.believed_gone == asked
 
 
 def test_a_raised_launch_count_is_the_number_of_the_next_launch() -> None:

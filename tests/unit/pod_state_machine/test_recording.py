@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contracts.resources.processing_element import PePhase
+from services.chassis.stage import Urgency, urgency_of
 from services.pod_state_machine.adapters.carry_out import status_patch
 from services.pod_state_machine.core.deciding import refused_status
 from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
@@ -32,10 +33,46 @@ def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
     """News that only inform must not slow a submission or a resize down."""
     pod = a_pod().in_phase("Running").on_node("n1")
     for job in (a_job(), resizing()):
-        early = decided(started(), pod, job, now=BORN + 4.0)
+        early = decided(started(), pod, job, now=BORN + 59.0)
         assert early.effects == ()
-        assert early.recheck_at == BORN + 5.0
-        assert len(decided(started(), pod, job, now=BORN + 5.0).effects) == 1
+        assert early.recheck_at == BORN + 60.0
+        assert len(decided(started(), pod, job, now=BORN + 60.0).effects) == 1
+
+
+def test_the_first_status_waits_while_its_job_is_busy_and_says_then_that_the_pod_runs() -> None:
+    """Pods that are still to come go first; one status does for both pieces of news."""
+    for pod in (a_pod(), a_pod().in_phase("Running")):
+        for job in (a_job(), resizing()):
+            assert decided(a_pe(), pod, job, now=BORN + 1.0).effects == ()
+    (effect,) = decided(a_pe(), a_pod().in_phase("Running"), submitted(), now=BORN + 1.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 1)
+
+
+def test_the_first_status_in_a_job_at_rest_waits_for_the_pod_to_run_but_not_for_long() -> None:
+    """One status says it all, where the pod runs soon."""
+    assert decided(a_pe(), a_pod(), submitted(), now=BORN + 4.0).effects == ()
+    (effect,) = decided(a_pe(), a_pod(), submitted(), now=BORN + 5.0).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 1)
+
+
+def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
+    """Else its absence would look as if it had never been created."""
+    for pod in (a_pod().deleting(), a_pod().in_phase("Failed")):
+        pe = a_pe().with_spec(restartFailedPod=False)
+        (effect,) = decided(pe, pod, a_job(), now=BORN).effects
+        assert isinstance(effect, PatchPeStatus)
+        assert effect.status.launch_count == 1
+
+
+def test_an_intent_is_prompt_and_a_record_is_patient() -> None:
+    """A launch waits for its intent; nothing waits for what only informs."""
+    changed = a_pe().with_content("c2").launched(1, phase="Running")
+    intent, removal = decided(changed, a_pod(), resizing()).effects
+    (record,) = decided(started(), a_pod().in_phase("Running"), submitted()).effects
+    urgencies = [urgency_of(effect) for effect in (intent, removal, record)]
+    assert urgencies == [Urgency.PROMPT, Urgency.PROMPT, Urgency.PATIENT]
 
 
 def test_a_relaunch_writes_nothing_between_its_intent_and_its_running_pod() -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from contracts import labels
 from services.fusion_backend.core.deciding import decide
-from services.fusion_backend.core.effects import CreateChild, Effect, Plan, RecordPlan
+from services.fusion_backend.core.effects import (
+    CreateChild,
+    DeleteChildren,
+    Effect,
+    Plan,
+    RecordPlan,
+)
 from tests.unit.fusion_backend.lifecycle.world import JOB, World
 
 PES = 6
@@ -391,6 +397,34 @@ def test_children_of_a_job_that_is_gone_are_deleted_by_its_uid() -> None:
     assert uids == {world.uid}
     assert world.status()["phase"] == "Submitted"
     assert world.status()["id"] == 1
+
+
+def test_children_stay_until_every_pod_of_the_job_is_being_deleted() -> None:
+    """Pods run on them, and their removal would keep the API server from that of the pods."""
+    for is_gone in (False, True):
+        world = submitted()
+        world.adopt_pods()
+        if is_gone:
+            world.remove("Job", JOB)
+        else:
+            world.delete_job()
+        children = {kind for kind, _ in world.objects} - {"Job", "Node", "Pod"}
+        assert world.step().effects == ()
+        pods = sorted(world.named("Pod"))
+        for pod in pods[:-1]:
+            world.mark_deleted("Pod", pod)
+        assert world.step().effects == ()
+        world.mark_deleted("Pod", pods[-1])
+        effects = world.step().effects
+        assert {each.kind for each in effects if isinstance(each, DeleteChildren)} == children
+
+
+def test_pods_of_a_job_that_is_gone_do_not_hold_up_its_successor() -> None:
+    world = submitted()
+    world.adopt_pods()
+    world.remove("Job", JOB)
+    world.submit()
+    assert world.step().effects
 
 
 def test_an_orphaning_deletion_leaves_the_children_alone() -> None:

@@ -134,6 +134,23 @@ class World:
             {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z", "finalizers": [finalizer]}},
         )
 
+    def adopt_pods(self) -> None:
+        """Make every pod one that its PE controls."""
+        for kind, name in list(self.objects):
+            if kind == "Pod":
+                uid = self.objects["ProcessingElement", name]["metadata"]["uid"]
+                owner = {
+                    "kind": "ProcessingElement",
+                    "name": name,
+                    "uid": uid,
+                    "controller": True,
+                }
+                self._patch(kind, name, {"metadata": {"ownerReferences": [owner]}})
+
+    def mark_deleted(self, kind: str, name: str) -> None:
+        """Begin the deletion of an object that takes its time."""
+        self._patch(kind, name, {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z"}})
+
     # ------------------------------------------------------------------ what fusion-backend does
 
     def snapshot(self) -> Snapshot:
