@@ -200,7 +200,7 @@ def _patching(api: Api, path: str, body: dict[str, Any]) -> Callable[[], Awaitab
 
 
 async def _settled(observer: Observer) -> None:
-    await observer.until("all pods running", lambda: _all_running(observer))
+    await observer.until("all pods running", lambda: _all_running(observer) and _all_said(observer))
     await asyncio.sleep(SETTLE_S)
 
 
@@ -208,6 +208,13 @@ def _all_running(observer: Observer) -> bool:
     return all(
         pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
         for pod in observer.pods.objects.values()
+    )
+
+
+def _all_said(observer: Observer) -> bool:
+    """Whether every PE's status says so: what one step leaves to be said is not the next one's."""
+    return all(
+        (pe.get("status") or {}).get("phase") == "Running" for pe in observer.pes.objects.values()
     )
 
 
