@@ -53,9 +53,11 @@ async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> Asy
         yield
         return
     socket.chmod(0o600)
-    async with server:
-        yield
-    socket.unlink(missing_ok=True)
+    try:
+        async with server:
+            yield
+    finally:
+        socket.unlink(missing_ok=True)
 
 
 async def _carried_out(request: str, acts: Acts) -> str:

@@ -78,9 +78,24 @@ async def test_one_request_runs_at_a_time(tmp_path: Path) -> None:
 
 
 async def test_only_the_owner_can_ask(tmp_path: Path) -> None:
-    """And the socket is gone when nobody listens any more."""
     async with listening(tmp_path, {}):
         assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
+
+
+async def test_the_socket_is_gone_when_nobody_listens_any_more(tmp_path: Path) -> None:
+    """`up` ends by being cancelled: at Ctrl-C, at SIGTERM, and when what it stands on ends."""
+    listens = asyncio.Event()
+
+    async def stay() -> None:
+        async with listening(tmp_path, {}):
+            listens.set()
+            await asyncio.Event().wait()
+
+    staying = asyncio.create_task(stay())
+    await listens.wait()
+    assert (tmp_path / SOCKET).exists()
+    staying.cancel()
+    await asyncio.wait((staying,))
     assert not (tmp_path / SOCKET).exists()
 
 
