@@ -12,7 +12,7 @@ from sandbox.cluster import Cluster
 from sandbox.http.in_process import Fault
 from services.chassis.clock import LoopClock
 from services.chassis.kube import KubeClient
-from services.chassis.leases import LEASE, LeaderLease, LeaseLost
+from services.chassis.leases import LEASE, RELEASE_S_MAX, LeaderLease, LeaseLost
 from tests.sandboxed import SandboxTransport
 from tests.virtual_time import virtually
 
@@ -170,6 +170,25 @@ async def test_a_deleted_lease_is_lost() -> None:
     await scene.kube.delete(LEASE, NS, "lead", uid=lease["metadata"]["uid"])
     with pytest.raises(LeaseLost, match="deleted"):
         await first.keep()
+
+
+@virtually
+async def test_giving_it_back_delays_the_end_of_a_service_by_little() -> None:
+    """Whoever comes next waits until the Lease has ended, as after a crash."""
+    scene = Scene()
+    ends = False
+
+    def slow(_method: str, _path: str) -> Fault | None:
+        return Fault(delay_s=60) if ends else None
+
+    first = scene.candidate("a", slow)
+    await first.acquire()
+    ends = True
+    began_s = scene.clock.monotonic()
+    await first.release()
+    assert scene.clock.monotonic() - began_s == RELEASE_S_MAX
+    lease = await scene.kube.get(LEASE, NS, "lead")
+    assert lease["spec"]["holderIdentity"] == "a"
 
 
 @virtually
