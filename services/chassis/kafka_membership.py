@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.client import AIOKafkaClient
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from aiokafka.errors import ConsumerStoppedError, KafkaError
+from aiokafka.errors import ConsumerStoppedError, KafkaError, for_code
 from aiokafka.protocol.group import LeaveGroupRequest
 
 from services.chassis.bus import Partition
@@ -94,7 +93,7 @@ class KafkaMember:
             return
         member_id = consumer._coordinator.member_id
         await stopped(consumer)
-        if self._instance:
+        if self._instance and member_id:
             await self._leave(member_id)
 
     async def _leave(self, member_id: str) -> None:
@@ -102,11 +101,15 @@ class KafkaMember:
 
         async def leave(client: AIOKafkaClient) -> None:
             coordinator = await coordinator_of(client, self._group)
-            await client.send(coordinator, LeaveGroupRequest(self._group, member_id))
+            answer = await client.send(coordinator, LeaveGroupRequest(self._group, member_id))
+            if answer.error_code:
+                raise for_code(answer.error_code)(member_id)
 
-        with suppress(TimeoutError, LogClosed, LogRefused):
+        try:
             async with asyncio.timeout(LEAVE_S_MAX):
                 await self._brokers.ask("to leave a group", leave)
+        except (TimeoutError, LogClosed, LogRefused) as problem:
+            log_of("kafka").info("group_not_left", group=self._group, problem=repr(problem))
 
     async def _started(self) -> AIOKafkaConsumer:
         # The assignor keeps what it remembers in its class.
