@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from contracts import labels
 from loadtest.api import CORE, MERGE, Refused
 from tests.e2e.examples import (
     NO_NEIGHBOURS,
@@ -17,13 +18,12 @@ from tests.e2e.examples import (
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Versions
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
-LAUNCHED = "streams.ibm.com/launch-count"
 
 
 def launches(job: JobObjects) -> dict[str, int]:
     """The launch number of each PE's pod."""
     return {
-        name: int(pods[0]["metadata"]["labels"][LAUNCHED])
+        name: int(pods[0]["metadata"]["labels"][labels.LAUNCH_COUNT])
         for name, pods in job.pods_of_pes().items()
         if pods
     }

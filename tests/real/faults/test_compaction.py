@@ -23,13 +23,13 @@ from tests.e2e.test_faults import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.compacting import compact, forget_everything
 from tests.real.faults.following import WIDER, WIDTH, ordeal
+from tests.real.faults.processes import SERVICES
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")
 NS = "default"
 PATIENCE_S = 60.0
 POLL_S = 0.05
-SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")
 
 
 class Gate:
