@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 
@@ -16,6 +16,9 @@ class HasRef(Protocol):
 
 
 T = TypeVar("T", bound=HasRef)
+
+Places = Sequence[tuple[str, Hashable]]
+"""Index and value, for each place of an entry."""
 
 
 class _Bucket(Generic[T]):
@@ -44,13 +47,16 @@ class Indexed(Generic[T]):
             bucket.ordered = [bucket.entries[ref] for ref in sorted(bucket.entries)]
         return list(bucket.ordered)
 
-    def put(self, entry: T) -> None:
-        """Add an entry."""
-        for name, index in self._indexes.items():
-            for value in index(entry):
-                bucket = self._buckets[name].setdefault(value, _Bucket())
-                bucket.entries[entry.ref] = entry
-                bucket.ordered = None
+    def places_of(self, entry: T) -> Places:
+        """Where an entry is to be put; whatever an index raises changes nothing."""
+        return [(name, value) for name, index in self._indexes.items() for value in index(entry)]
+
+    def put(self, entry: T, places: Places) -> None:
+        """Add an entry under its places."""
+        for name, value in places:
+            bucket = self._buckets[name].setdefault(value, _Bucket())
+            bucket.entries[entry.ref] = entry
+            bucket.ordered = None
 
     def drop(self, entry: T) -> None:
         """Take out an entry as it was put in."""

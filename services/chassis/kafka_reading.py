@@ -20,6 +20,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, MutableMapping, S
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import ConsumerStoppedError, KafkaError, OffsetOutOfRangeError
+from aiokafka.structs import ConsumerRecord
 
 from services.chassis.bus import Partition, Record
 from services.chassis.errors import LogRefused
@@ -144,9 +145,7 @@ class KafkaReading:
                 return []
             raise LogRefused(f"Kafka refused to be read: {problem}") from problem
         return [
-            Record(
-                partition, each.offset, each.timestamp / 1000, each.key, each.value, each.headers
-            )
+            record_of(partition, each)
             for there, records in found.items()
             for partition in (self._partitions[there],)
             for each in records
@@ -167,3 +166,12 @@ class KafkaReading:
         seen = await self._brokers.ask("topics", lambda client: see_topics(client, topics))
         self._identified_at_s = time.monotonic()
         return {name: topic.topic_id for name, topic in seen.items()}
+
+
+def record_of(partition: Partition, found: ConsumerRecord) -> Record:
+    """Whoever may write to a topic may leave key, value and headers out; our port knows no None."""
+    headers = found.headers
+    if any(value is None for _, value in headers):
+        headers = tuple((name, value or b"") for name, value in headers)
+    key, value = found.key or b"", found.value or b""
+    return Record(partition, found.offset, found.timestamp / 1000, key, value, headers)

@@ -8,11 +8,16 @@ from typing import Any, TextIO, cast
 
 import orjson
 import structlog
+from structlog.processors import ExceptionRenderer
+from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, FilteringBoundLogger
 
 from services.chassis.tracing import current_cause
 
 Log = FilteringBoundLogger
+
+_TRACEBACKS = ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
+"""Without the values of variables: a frame may hold a token, and always holds a lot."""
 
 
 def configure(service: str, level: str, stream: TextIO | None = None) -> None:
@@ -24,7 +29,7 @@ def configure(service: str, level: str, stream: TextIO | None = None) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _with_trace,
-            structlog.processors.dict_tracebacks,
+            _TRACEBACKS,
             structlog.processors.JSONRenderer(serializer=_to_json),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from contracts.envelope import Envelope, MalformedRecord, from_headers
+from contracts.envelope import SCHEMA_VERSION, Envelope, MalformedRecord, from_headers
 from contracts.facts import Fact, FactType, SyncCompleted, fact_from_json
 from contracts.topics import sync_group
 from services.chassis.bus import Bus, Partition, Record
@@ -37,10 +37,14 @@ class Said:
 def decode(record: Record) -> Said:
     """The fact of a record; raises MalformedRecord."""
     envelope = from_headers(record.headers)
+    if envelope.schema_version != SCHEMA_VERSION:
+        raise MalformedRecord(f"schema version {envelope.schema_version} is not {SCHEMA_VERSION}")
     try:
         fact = fact_from_json(FactType(envelope.type), orjson.loads(record.value))
     except (KeyError, TypeError, ValueError) as problem:
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
+    if fact.key.encode() != record.key:
+        raise MalformedRecord(f"its key is not that of its object, {fact.key}")
     return Said(fact, envelope, record.partition, record.timestamp_s)
 
 

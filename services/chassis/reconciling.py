@@ -130,7 +130,7 @@ class StageRunner:
         """Take in a batch of facts without a pause, so that its changes coalesce."""
         for said in batch:
             cause = Cause(said.envelope.id, said.envelope.trace_id)
-            changes = self.table.apply(said.fact, said.partition)
+            changes = self._applied(said)
             if self.is_live:  # facts of a restore are old
                 self._times.note_read(said)
             # Before any key is marked: an emptied table must not look like a deleted cluster.
@@ -142,6 +142,15 @@ class StageRunner:
             ):
                 self._note_completed(said.fact, said.partition, cause)
         self._show_state()
+
+    def _applied(self, said: Said) -> Sequence[Change]:
+        """The changes that a record causes; one whose object cannot be indexed causes none."""
+        try:
+            return self.table.apply(said.fact, said.partition)
+        except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
+            self._runtime.metrics.count("millrace_crashes_total", where="table")
+            self._log.exception("fact_crashed", key=said.fact.key)
+            return ()
 
     def _show_state(self) -> None:
         metrics = self._runtime.metrics

@@ -29,7 +29,7 @@ from typing import Any
 from contracts.facts import KINDS, Fact, FactType, SyncCompleted
 from services.chassis.bus import Partition
 from services.chassis.epochs import Epochs, Order, Verdict
-from services.chassis.indexing import Indexed
+from services.chassis.indexing import Indexed, Places
 
 TOMBSTONES_MAX = 50_000
 LISTS_OUTLIVED_MAX = 2
@@ -248,10 +248,9 @@ class Table(TableReading):
             fact.data or {},
         )
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
-        if row is not None and row.entry.uid != fact.uid:
-            if row.entry.resource_version >= fact.resource_version:
-                return None
-            self._bury(fact.kind, row.entry.uid, None)
+        is_other = row is not None and row.entry.uid != fact.uid
+        if row is not None and is_other and row.entry.resource_version >= fact.resource_version:
+            return None
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
         row.said, row.partition = order, partition
@@ -297,10 +296,9 @@ class Table(TableReading):
         if self._is_buried(kind, uid, resource_version):
             return
         row = self._rows.get(kind, {}).get((namespace, name))
-        if row is not None and row.entry.uid != uid:
-            if row.entry.resource_version > resource_version:
-                return
-            self._bury(kind, row.entry.uid, None)
+        is_other = row is not None and row.entry.uid != uid
+        if row is not None and is_other and row.entry.resource_version > resource_version:
+            return
         change = self._place(Entry(kind, namespace, name, uid, resource_version, data))
         if change is not None:
             self.on_observation(change)
@@ -328,27 +326,29 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         row = rows.get(key)
         if row is None:
-            self._begin_row(entry)
+            self._begin_row(entry, self._indexed.places_of(entry))
             return Change(None, entry)
         old = row.entry
         same = old.uid == entry.uid
         if same and entry.resource_version <= old.resource_version:
             return None
+        places = self._indexed.places_of(entry)  # raises where the object is bad: all stays
         self._indexed.drop(old)
         if same:
             row.entry = entry
-            self._indexed.put(entry)
+            self._indexed.put(entry, places)
         else:
-            self._begin_row(entry)
+            self._bury(entry.kind, old.uid, None)
+            self._begin_row(entry, places)
         return None if same and old.data == entry.data else Change(old, entry)
 
-    def _begin_row(self, entry: Entry) -> None:
+    def _begin_row(self, entry: Entry, places: Places) -> None:
         completed = self._epochs.completed_everywhere(entry.kind)
         key = (entry.namespace, entry.name)
         self._rows[entry.kind][key] = _Row(entry, completed=completed)
         self._unsaid[entry.ref] = None
         self._ended.pop(entry.ref, None)
-        self._indexed.put(entry)
+        self._indexed.put(entry, places)
 
     def _remove(self, entry: Entry) -> Change:
         del self._rows[entry.kind][(entry.namespace, entry.name)]

@@ -172,11 +172,14 @@ async def bench(
     carry_out: CarryOut = succeed,
     *,
     log: MemoryLog | None = None,
+    indexes: Mapping[str, Index] | None = None,
 ) -> AsyncIterator[Bench]:
     """Run a stage while the block lasts, then drain it."""
     log = log or await new_log()
     runtime = new_runtime(log)
-    runner = StageRunner(lambda wiring: SmallStage(wiring, decide, carry_out), runtime)
+    runner = StageRunner(
+        lambda wiring: SmallStage(wiring, decide, carry_out, indexes=indexes or {}), runtime
+    )
     stage = runner.stage
     assert isinstance(stage, SmallStage)
     task = asyncio.create_task(runner.run())

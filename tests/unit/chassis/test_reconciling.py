@@ -120,6 +120,41 @@ class TestRestore:
             assert it.runtime.metrics.value("millrace_records_malformed_total") == 3
 
     @virtually
+    async def test_a_record_of_another_schema_or_of_another_key_is_skipped(self) -> None:
+        """Both were written by somebody else than the watch-ingest of this release."""
+        async with bench() as it:
+            good = record(present("a"), RESOURCES_0)
+            newer = tuple(
+                (name, b"2" if name == "ce_dataschemaversion" else value)
+                for name, value in good.headers
+            )
+            await it.log.produce(
+                [
+                    NewRecord(RESOURCES_0, good.key, good.value, newer),
+                    NewRecord(RESOURCES_0, b"Service/ns/b", good.value, good.headers),
+                    NewRecord(RESOURCES_0, b"", b"", ()),
+                ]
+            )
+            await it.sync()
+            assert len(it.runner.table) == 0
+            assert it.runtime.metrics.value("millrace_records_malformed_total") == 2
+
+    @virtually
+    async def test_an_object_that_cannot_be_indexed_stops_nobody_and_leaves_no_trace(self) -> None:
+        """It is as if it had not been said: what is said of it later counts."""
+        indexes = {"by-color": lambda entry: [entry.data["color"]]}
+        async with bench(indexes=indexes) as it:
+            await it.say(present("a", color="red"), present("b"), present("c", color="red"))
+            await it.sync()
+            assert sorted(it.stage.decided) == ["a", "c"]
+            await it.say(present("a", version=2), present("a", version=2, uid="other"))
+            await it.say(present("b", version=2, color="blue"), present("a", version=3, color="x"))
+            named = {c: [e.name for e in it.runner.table.by("by-color", c)] for c in ("red", "x")}
+            assert named == {"red": ["c"], "x": ["a"]}
+            assert it.runtime.metrics.value("millrace_crashes_total", where="table") == 3
+            assert it.runner.table.get("Service", "ns", "b") is not None
+
+    @virtually
     async def test_facts_of_kinds_that_the_stage_does_not_read_are_skipped(self) -> None:
         async with bench() as it:
             await it.say(present("p", kind="Pod"), present("a"))
