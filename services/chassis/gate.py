@@ -49,10 +49,8 @@ class Gate:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if not turn.cancelled():
                 self._leave(urgency)  # it was granted in the same moment
-            else:
-                self._lines[urgency].remove(turn)
             raise
 
     def _leave(self, urgency: Urgency) -> None:
@@ -63,11 +61,14 @@ class Gate:
 
     def _grant(self) -> None:
         while self._free and (urgency := self._next()) is not None:
+            turn = self._lines[urgency].popleft()
+            if turn.cancelled():
+                continue  # whoever waited was told to stop, and has not run since
             self._free -= 1
             self._granted += 1
             if urgency is Urgency.PATIENT:
                 self._patient_room -= 1
-            self._lines[urgency].popleft().set_result(None)
+            turn.set_result(None)
 
     def _next(self) -> Urgency | None:
         """Whose turn it is."""

@@ -79,7 +79,7 @@ def test_a_pod_deleted_by_force_before_any_status_says_so_is_not_launched_again(
         world.start()
         submit_example(world, "j", width=2)
         await world.until("phase Submitted", lambda: world.phase("j") == "Submitted")
-        await world.until("the first status", lambda: bool(deleted))
+        assert deleted
         await world.settle()
         status = world.objects("streamspes", "j")["j-1"]["status"]
         assert (status["phase"], status["launchCount"]) == ("Stopped", 1)

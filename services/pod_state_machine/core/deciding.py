@@ -215,14 +215,15 @@ def _writes_at(
 ) -> float:
     """When a changed status is written: 0 for at once.
 
-    Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
-    only informs while its job is busy: pods that are still to come go first (docs/adr/0006). What
-    is news of a pod that starts is old when it runs.
+    The first status of a PE and every end are written at once: launch counts and restarts rest on
+    them. That a pod runs, and where, only informs while its job is busy: what is still to come goes
+    first (docs/adr/0006). What is news of a pod that starts is old when it runs.
     """
-    pod = seen.pod
+    pod, before = seen.pod, pe.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
-    corrects = pe.status.reason == Reason.POD_REFUSED
-    if pod is None or pod.is_deleting or corrects or not only_informs:
+    is_first = before.launch_count == 0
+    corrects = before.reason == Reason.POD_REFUSED
+    if pod is None or pod.is_deleting or is_first or corrects or not only_informs:
         return 0.0
     if snapshot.job is not None and snapshot.job.phase in _BUSY:
         return pod.created_at + timing.status_busy_s

@@ -84,6 +84,25 @@ async def test_whoever_gives_up_waiting_takes_no_slot_with_it() -> None:
     assert line.entered == ["0", "2", "last"]
 
 
+@virtually
+async def test_a_slot_that_is_freed_in_the_moment_of_giving_up_goes_to_the_next() -> None:
+    """Before whoever gave up has run again."""
+    gate, entered = Gate(1), asyncio.Event()
+
+    async def enter() -> None:
+        async with gate.slot(PROMPT):
+            entered.set()
+
+    async with gate.slot(PROMPT):
+        given_up = asyncio.create_task(enter())
+        waiting = asyncio.create_task(enter())
+        await asyncio.sleep(0)
+        given_up.cancel()
+    await asyncio.wait_for(waiting, 1.0)
+    assert given_up.cancelled()
+    assert entered.is_set()
+
+
 class Put(Do):
     """An effect that says itself that it is patient."""
 

@@ -85,8 +85,8 @@ class Cluster:
         assert isinstance(found, PeSnapshot)
         return found
 
-    def decided(self, *, after_s: float = 0.0) -> tuple[Effect, ...]:
-        return decide(self.snapshot(), self.sandbox.clock.now() + after_s, Timing()).effects
+    def decided(self) -> tuple[Effect, ...]:
+        return decide(self.snapshot(), self.sandbox.clock.now(), Timing()).effects
 
     async def run(self, effect: Effect, key: Key = PE_KEY) -> str:
         snapshot = intake.snapshot_of(self.table, key, self.launches)
@@ -123,7 +123,7 @@ def test_a_launch_is_one_create_and_one_status_patch() -> None:
         (create,) = cluster.decided()
         assert isinstance(create, CreatePod)
         assert await cluster.run(create) == "created"
-        (patch,) = cluster.decided(after_s=Timing().status_busy_s)
+        (patch,) = cluster.decided()
         assert isinstance(patch, PatchPeStatus)
         assert await cluster.run(patch) == "patched"
         assert cluster.decided() == ()
@@ -233,7 +233,7 @@ def test_a_status_is_not_written_over_one_that_is_newer_than_the_decision() -> N
     async def test(cluster: Cluster) -> None:
         (create,) = cluster.decided()
         await cluster.run(create)
-        (patch,) = cluster.decided(after_s=Timing().status_busy_s)
+        (patch,) = cluster.decided()
         snapshot = cluster.snapshot()
         patched = cluster.sandbox.cluster.store.patch(
             cluster.sandbox.kind("ProcessingElement"),

@@ -33,8 +33,8 @@ def test_a_new_pe_gets_its_first_pod_without_a_status_write_before_it() -> None:
 
 
 def test_the_first_status_says_which_launch_it_is() -> None:
-    """Launch counts go on from it."""
-    (effect,) = decided(a_pe(), a_pod(), submitted()).effects
+    """Launch counts go on from it, so it is written as soon as the pod exists."""
+    (effect,) = decided(a_pe(), a_pod()).effects
     assert isinstance(effect, PatchPeStatus)
     assert effect.status.launch_count == 1
     assert effect.status.phase is PePhase.STARTING

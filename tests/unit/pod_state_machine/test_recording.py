@@ -39,22 +39,13 @@ def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
         assert len(decided(started(), pod, job, now=BORN + 60.0).effects) == 1
 
 
-def test_the_first_status_waits_while_its_job_is_busy_and_says_then_that_the_pod_runs() -> None:
-    """Pods that are still to come go first; one status does for both pieces of news."""
-    for pod in (a_pod(), a_pod().in_phase("Running")):
-        for job in (a_job(), resizing()):
-            assert decided(a_pe(), pod, job, now=BORN + 1.0).effects == ()
-    (effect,) = decided(a_pe(), a_pod().in_phase("Running"), submitted(), now=BORN + 1.0).effects
-    assert isinstance(effect, PatchPeStatus)
-    assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 1)
-
-
-def test_the_first_status_in_a_job_at_rest_waits_for_the_pod_to_run_but_not_for_long() -> None:
-    """One status says it all, where the pod runs soon."""
-    assert decided(a_pe(), a_pod(), submitted(), now=BORN + 4.0).effects == ()
-    (effect,) = decided(a_pe(), a_pod(), submitted(), now=BORN + 5.0).effects
-    assert isinstance(effect, PatchPeStatus)
-    assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 1)
+def test_the_first_status_is_written_at_once_and_leaves_the_way_to_what_pods_wait_for() -> None:
+    """Launch counts go on from it; it goes through the gate behind pods that are still to come."""
+    for job in (a_job(), resizing(), submitted()):
+        (effect,) = decided(a_pe(), a_pod(), job, now=BORN).effects
+        assert isinstance(effect, PatchPeStatus)
+        assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 1)
+        assert urgency_of(effect) is Urgency.PATIENT
 
 
 def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
