@@ -55,6 +55,10 @@ _KNOWN = frozenset(
 )
 _STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
 _NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
+_LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerReferences")
+_WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
+_WHOLE_FIRST = frozenset({"nodes", "namespaces"})
+_CHECKED_WHOLE = _WHOLE_FIRST | {"configmaps", "pods", "secrets", "serviceaccounts"}
 _EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
@@ -290,15 +294,29 @@ def keep_identity(obj: Body, old: Mapping[str, Any]) -> None:
 
 
 def change_causes(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> list[Cause]:
-    """What is wrong with the metadata of a changed object."""
+    """What is wrong with the metadata of a changed object, as often as kube-apiserver says it.
+
+    It looks at the object and at the change, then the kind's own rules look at the change again,
+    and those of some kinds at the whole object too.
+    """
     meta, old_meta = obj["metadata"], old["metadata"]
     causes = metadata_causes(rt, meta) if meta != old_meta else []
-    immutable = "field is immutable"
-    fixed = [
-        invalid_value(f"metadata.{field}", meta.get(field), immutable)
-        for field in ("uid", "deletionTimestamp")
-        if meta.get(field) != old_meta.get(field)
-    ]
+    change = _fixed_causes(meta, old_meta)
+    change += [cause for cause in causes if cause.field.startswith(_LOOKED_AT_AGAIN)]
+    finalizers = [cause for cause in causes if cause.field.startswith("metadata.finalizers[")]
+    first = [cause for cause in causes if cause not in finalizers]
+    if rt.key in _WITHOUT_RULES_FOR_CHANGES:
+        return first + change
+    if rt.group:
+        return first + change + change
+    whole = causes if rt.key in _CHECKED_WHOLE else []
+    if rt.key in _WHOLE_FIRST:
+        return first + change + whole + change + finalizers
+    return first + change + change + finalizers + whole
+
+
+def _fixed_causes(meta: Mapping[str, Any], old_meta: Mapping[str, Any]) -> list[Cause]:
+    fixed = []
     if old_meta.get("deletionTimestamp"):
         known = old_meta.get("finalizers") or ()
         if added := [item for item in meta.get("finalizers") or () if item not in known]:
@@ -308,9 +326,11 @@ def change_causes(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> list[C
                 f"finalizers []string{{{listed}}}"
             )
             fixed.append(forbidden_field("metadata.finalizers", detail))
-    causes += fixed
-    # kube-apiserver looks twice and says so; of a custom resource, at labels and names once.
-    return causes + (fixed if rt.custom else causes)
+    return fixed + [
+        invalid_value(f"metadata.{field}", meta.get(field), "field is immutable")
+        for field in ("uid", "deletionTimestamp")
+        if meta.get(field) != old_meta.get(field)
+    ]
 
 
 def count_generation(rt: ResourceType, obj: Body, old: Mapping[str, Any]) -> None:

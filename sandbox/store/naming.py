@@ -82,6 +82,8 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
         causes.extend(_label_causes(labels))
     if annotations := meta.get("annotations"):
         causes.extend(_annotation_causes(annotations))
+    if owners := meta.get("ownerReferences"):
+        causes.extend(_owner_causes(owners))
     if finalizers := meta.get("finalizers"):
         causes.extend(
             invalid_value("metadata.finalizers", finalizer, text)
@@ -94,8 +96,6 @@ def metadata_causes(rt: ResourceType, meta: Mapping[str, Any]) -> list[Cause]:
                 for index, finalizer in enumerate(finalizers)
                 if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
             )
-    if owners := meta.get("ownerReferences"):
-        causes.extend(_owner_causes(owners))
     return causes
 
 

@@ -73,7 +73,6 @@ class Store:
         self._new_uid = new_uid
         for name in FIRST_NAMESPACES:
             self.create(NAMESPACE, None, {"metadata": {"name": name}})
-        self.forget_history()  # as a server does not know what was before it was ready
         self.cluster_uid: str = self.get(NAMESPACE, None, "kube-system")["metadata"]["uid"]
 
     @property
@@ -359,14 +358,16 @@ class Store:
         obj = strategy.admit_change(obj, old, subresource=subresource)
         metadata.keep_identity(obj, old)
         metadata.count_generation(rt, obj, old)
+        unchanged = metadata.same(obj, old)
+        if not unchanged:
+            causes = metadata.change_causes(rt, obj, old)
+            causes += strategy.causes_against_change(obj, old, subresource=subresource)
+            if causes:
+                raise errors.invalid(rt, obj["metadata"]["name"], causes)
         if not subresource:
             validation.warn(*warnings_of(rt, obj, old))
-        if metadata.same(obj, old):
+        if unchanged:
             return old
-        causes = metadata.change_causes(rt, obj, old)
-        causes += strategy.causes_against_change(obj, old, subresource=subresource)
-        if causes:
-            raise errors.invalid(rt, obj["metadata"]["name"], causes)
         if dry_run:
             return StoredObject(obj, old.version)
         if deleting.leaves_with(obj, old):

@@ -1,8 +1,8 @@
 """Strategic merge patch for the built-in kinds: lists with a merge key are merged by it.
 
 Covers what kubectl sends for label, annotate, taint, patch and apply: merge keys of Pod, Node and
-Service, `$patch: delete|replace`, `$retainKeys` and `$deleteFromPrimitiveList`. Explicit orders
-(`$setElementOrder`) are honoured as far as they agree with the order of the patch itself.
+Service, `$patch: delete|replace`, `$retainKeys`, `$deleteFromPrimitiveList` and `$setElementOrder`,
+the order that the sender wants for all items that it knows, changed or not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ MERGE_KEYS: dict[str, tuple[str, ...]] = {
     "volumes": ("name",),
 }
 PRIMITIVE_SETS = frozenset({"finalizers"})
-_DIRECTIVES = ("$setElementOrder/", "$retainKeys", "$patch", "$deleteFromPrimitiveList/")
+_ORDER = "$setElementOrder/"
+_DIRECTIVES = (_ORDER, "$retainKeys", "$patch", "$deleteFromPrimitiveList/")
 
 
 def strategic_merge(target: Any, patch: dict[str, Any]) -> dict[str, Any]:
@@ -41,11 +42,16 @@ def strategic_merge(target: Any, patch: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in patch.items() if key != "$patch"}
     if (kept := patch.get("$retainKeys")) is not None:
         current = {key: value for key, value in current.items() if key in kept}
+    before = dict(current)
     for key, value in patch.items():
         if key.startswith("$deleteFromPrimitiveList/"):
             _drop_primitives(current, key.partition("/")[2], value)
         if not key.startswith(_DIRECTIVES):
             _merge_field(current, key, value)
+    for key, value in patch.items():
+        if key.startswith(_ORDER) and isinstance(value, list):
+            field = key.removeprefix(_ORDER)
+            _put_in_order(current, field, before.get(field), value)
     return current
 
 
@@ -77,6 +83,21 @@ def _merge_list(field: str, current: list[Any], patch: list[Any]) -> list[Any]:
             result[identity] = strategic_merge(result.get(identity), item)
     before = [item.get(merge_key) for item in current]
     return _in_order(result, before, [item.get(merge_key) for item in patch])
+
+
+def _put_in_order(current: dict[str, Any], field: str, before: Any, wanted: list[Any]) -> None:
+    """Order a merged list: what `wanted` names as it names it, the rest as the server had it."""
+    merged, earlier = current.get(field), before if isinstance(before, list) else []
+    if not isinstance(merged, list):
+        return
+    if field in PRIMITIVE_SETS:
+        current[field] = _in_order({item: item for item in merged}, earlier, wanted)
+        return
+    merge_key = _merge_key(field, [*merged, *earlier, *wanted])
+    if merge_key is not None:
+        keyed = {item[merge_key]: item for item in merged}
+        identities = [[item[merge_key] for item in items] for items in (earlier, wanted)]
+        current[field] = _in_order(keyed, *identities)
 
 
 def _in_order(merged: dict[Any, Any], before: list[Any], patched: list[Any]) -> list[Any]:

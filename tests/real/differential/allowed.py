@@ -12,9 +12,6 @@ from collections.abc import Mapping
 
 WARNINGS = "a patch of the kind, or of the whole, is refused before its fields are looked at"
 SCHEMA = "2.0 is a whole number to kube-apiserver's schemas, and 1.5 is refused with one cause more"
-BOOKMARK = "a bookmark has the newest version of its server, which others move meanwhile"
-LABELS = "a patch with a label that may not be is told so four times, by the sandbox twice"
-PORTS = "ports that a strategic merge patch adds to a Service stand in another order"
 _Places = Mapping[str, tuple[str, ...]]
 _PLACES: Mapping[str, _Places] = {
     WARNINGS: {
@@ -29,23 +26,6 @@ _PLACES: Mapping[str, _Places] = {
         "schema of a widget 6": (
             "0.body.details.causes",
             "0.body.message",
-        ),
-    },
-    BOOKMARK: {
-        "a streaming list as a Table": (
-            "0.body.events.1.object.rows.0.object.metadata.resourceVersion",
-        ),
-    },
-    LABELS: {
-        "merge patch of a ConfigMap 27": (
-            "0.body.details.causes.2",
-            "0.body.details.causes.3",
-        ),
-    },
-    PORTS: {
-        "strategic merge patch of a Service 6": (
-            "0.body.spec.ports.0",
-            "0.body.spec.ports.1",
         ),
     },
 }

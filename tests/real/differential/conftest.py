@@ -18,6 +18,14 @@ from tests.real.differential.steps import Exchange
 T = TypeVar("T")
 SETTING = "MILLRACE_KUBECONFIG"
 AT_ONCE_MAX = 16
+_LARGE_BODY = "ignore:Sending a large body:ResourceWarning"  # one exchange sends a MiB and more
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Exchanges go on beside whatever test is running, so what one of them may do, all may."""
+    for item in items:
+        if "bout" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.filterwarnings(_LARGE_BODY))
 
 
 class Bout:

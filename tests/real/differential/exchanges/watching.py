@@ -192,6 +192,7 @@ EXCHANGES = (
             resourceVersionMatch="NotOlderThan",
             accept=TABLE,
         ),
+        masked=("resourceVersion",),  # others move that of the bookmark meanwhile
     ),
     exchange(
         "a streaming list of ConfigMaps with labels",
@@ -235,7 +236,6 @@ EXCHANGES = (
     exchange("a watch with a continue token", watch("widgets", **{"continue": "x"})),
     exchange("a watch from a version that is no number", watch("widgets", "x")),
     exchange("a watch from version 1", watch("widgets", "1")),
-    exchange("a watch of ConfigMaps from version 1", watch("configmaps", "1", labelSelector="a=b")),
     exchange(
         "a watch with a bad selector",
         watch("widgets", labelSelector="a in"),

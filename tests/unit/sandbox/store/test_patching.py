@@ -176,6 +176,34 @@ def test_kubectl_label_works_on_nodes(store: Store) -> None:
             {"ports": [{"port": 80, "name": "b"}, {"port": 81}]},
             {"ports": [{"port": 80, "name": "b"}, {"port": 81}]},
         ),
+        (
+            {"ports": [{"port": 80}]},
+            {"$setElementOrder/ports": [{"port": 80}, {"port": 90}], "ports": [{"port": 90}]},
+            {"ports": [{"port": 80}, {"port": 90}]},
+        ),
+        (
+            {"ports": [{"port": 80}, {"port": 90}]},
+            {"$setElementOrder/ports": [{"port": 90}, {"port": 80}]},
+            {"ports": [{"port": 90}, {"port": 80}]},
+        ),
+        (
+            {"containers": [{"name": "server"}, {"name": "a"}, {"name": "last"}, {"name": "b"}]},
+            {
+                "$setElementOrder/containers": [{"name": "b"}, {"name": "new"}, {"name": "a"}],
+                "containers": [{"name": "new"}],
+            },
+            {
+                "containers": [
+                    {"name": "server"}, {"name": "last"}, {"name": "b"}, {"name": "new"},
+                    {"name": "a"},
+                ]
+            },
+        ),
+        (
+            {"finalizers": ["a", "b"]},
+            {"$setElementOrder/finalizers": ["b", "c", "a"], "finalizers": ["c"]},
+            {"finalizers": ["b", "c", "a"]},
+        ),
     ],
 )  # fmt: skip
 def test_strategic_merge_knows_the_keys_of_lists(target: Any, patch: Any, result: Any) -> None:
