@@ -96,9 +96,12 @@ async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holde
 
 
 async def _lead(runtime: Runtime, lease: LeaderLease) -> tuple[str, int]:
-    """Wait for the Lease; the cluster's uid and the number of this incarnation."""
-    cluster_uid = await _cluster_uid(runtime)
+    """Wait for the Lease; the cluster's uid and the number of this incarnation.
+
+    The Lease first: while a standby waits for it, another cluster may take the address.
+    """
     lease_version = await lease.acquire()
+    cluster_uid = await _cluster_uid(runtime)
     said = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
     return cluster_uid, max(lease_version, said + 1)
 
