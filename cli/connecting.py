@@ -7,6 +7,7 @@ The kubeconfig is the one thing that a person hands over: `--kubeconfig`, else K
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,6 +24,16 @@ from services.chassis.resources import resource_of
 
 USER_AGENT = "millrace-cli"
 EXTENSION = "millrace.dev/up"
+_SERVERS = re.compile(r"[^\s,/:]+:\d{1,5}(,[^\s,/:]+:\d{1,5})*")
+PORT_MAX = 65535
+NOT_A_KUBECONFIG = (
+    yaml.YAMLError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+)
+"""What reading a file of another kind raises."""
 
 JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
@@ -30,6 +41,13 @@ REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
 FURNITURE = (resource_of("Service"), resource_of("ConfigMap"))
 """What a job has beside these; nothing that people follow."""
+
+
+def are_brokers(text: str) -> bool:
+    """Whether a text is HOST:PORT[,HOST:PORT], with ports that there are."""
+    if not _SERVERS.fullmatch(text):
+        return False
+    return all(0 < int(each.rpartition(":")[2]) <= PORT_MAX for each in text.split(","))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +86,7 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
     kubeconfig = find_kubeconfig(given)
     try:
         bundle_root = bundle_root_of(kubeconfig)
-    except (yaml.YAMLError, KeyError, TypeError) as problem:
+    except NOT_A_KUBECONFIG as problem:
         raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
     async with aclosing_transport(kubeconfig) as transport:
         kube = KubeClient(transport, USER_AGENT)
@@ -79,12 +97,24 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
 
 @asynccontextmanager
 async def aclosing_transport(kubeconfig: Path) -> AsyncIterator[HttpTransport]:
-    """A transport that is closed at the end."""
-    transport = HttpTransport(await load_configuration(str(kubeconfig)))
+    """A transport that is closed at the end; raises Misused where the file is of another kind."""
+    try:
+        _check_context(kubeconfig)
+        configuration = await load_configuration(str(kubeconfig))
+    except NOT_A_KUBECONFIG as problem:
+        raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
+    transport = HttpTransport(configuration)
     try:
         yield transport
     finally:
         await transport.close()
+
+
+def _check_context(kubeconfig: Path) -> None:
+    config = yaml.safe_load(kubeconfig.read_text())
+    current = config["current-context"]
+    if current not in [context["name"] for context in config["contexts"]]:
+        raise ValueError(f"current-context {current!r} is not among its contexts")
 
 
 async def _answers(kube: KubeClient) -> bool:

@@ -16,6 +16,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_connecting import Brokers
@@ -36,7 +37,6 @@ APPLY_S_MAX = 60.0
 LOOKS_AFTER_MAX = 150
 """A broker that has just started may learn half a minute later of a topic that was created."""
 DAY_MS = 24 * 3600 * 1000
-_SERVERS = re.compile(r"[^\s,/:]+:\d+(,[^\s,/:]+:\d+)*")
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
@@ -77,7 +77,7 @@ async def check_topics(wish: TopicsWish, console: Console) -> None:
 
 @asynccontextmanager
 async def _asking(wish: TopicsWish, s_max: float = ANSWER_S_MAX) -> AsyncIterator[Brokers]:
-    if not _SERVERS.fullmatch(wish.servers):
+    if not are_brokers(wish.servers):
         raise Misused(
             f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "
             "the default is $MILLRACE_BOOTSTRAP_SERVERS"

@@ -92,7 +92,10 @@ def status(state: State = None) -> None:
     async def work() -> int:
         pair, parts = await pair_status(PairOptions(state))
         if pair is None:
-            print("There is no pair. `millrace real up` brings one up.", file=sys.stderr)
+            where = PairOptions(state).folder.path
+            print(
+                f"There is no pair in {where}. `millrace real up` brings one up.", file=sys.stderr
+            )
             return 1
         Console(stderr=True).print(status_table(parts, time.time()))
         if all(part.problem for part in parts):
@@ -105,12 +108,14 @@ def status(state: State = None) -> None:
 
 @real_app.command()
 def down(state: State = None) -> None:
-    """End every process of the pair and remove its folder."""
+    """End every process of the pair and remove its folder; never a cluster or broker of yours."""
 
     async def work() -> int:
         with Progress() as progress:
-            was_there = await pair_down(PairOptions(state), progress)
-            progress.say("down" if was_there else "there was no pair")
+            options = PairOptions(state)
+            was_there = await pair_down(options, progress)
+            where = options.folder.path
+            progress.say(f"down: {where} is gone" if was_there else f"there was no pair in {where}")
         return 0
 
     _run(work)

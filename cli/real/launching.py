@@ -18,7 +18,7 @@ from cli.failing import Failure
 from cli.real.files import write_broker_files, write_credentials, write_kubeconfigs
 from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names, format_command, parts_of
 from cli.real.probing import problem_of, until
-from cli.real.processes import ProcessId, marked, spawn, stop
+from cli.real.processes import ProcessId, environment, marked, spawn, stop
 from cli.real.state import PairFolder, PairPlan
 
 READY_TIMEOUT_S = 240.0  # 15 s on a machine with nothing else to do
@@ -94,7 +94,10 @@ async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
     """Prepare the empty folder of a broker."""
     with folder.log(name).open("ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *format_command(plan, folder.path, name), stdout=log, stderr=log
+            *format_command(plan, folder.path, name),
+            stdout=log,
+            stderr=log,
+            env=environment(str(folder.path)),  # `stop_all` finds it if we are killed
         )
         try:
             async with asyncio.timeout(FORMAT_TIMEOUT_S):

@@ -21,6 +21,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.real import launching
 from cli.real.building import Build, build_of, cache_folder
@@ -89,7 +90,7 @@ def existing_pair(environment: Mapping[str, str]) -> Pair | None:
         raise Misused(f"set both {KUBECONFIG_SETTING} and {BROKERS_SETTING}, or neither of them.")
     if not Path(kubeconfig).is_file():
         raise Misused(f"{KUBECONFIG_SETTING}: there is no file {kubeconfig}.")
-    if not all(":" in broker for broker in brokers.split(",")):
+    if not are_brokers(brokers):
         raise Misused(f"{BROKERS_SETTING}: {brokers} is not HOST:PORT[,HOST:PORT…].")
     return Pair(Path(kubeconfig), brokers)
 

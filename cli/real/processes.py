@@ -77,16 +77,21 @@ def is_running(process: ProcessId) -> bool:
     return identify(process.pid) == process
 
 
+def environment(marker: str) -> dict[str, str]:
+    """What a process of ours is given; by the marker `marked` finds it, whoever started it."""
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return inherited | {MARKER: marker}
+
+
 def spawn(command: Sequence[str], log: Path, *, marker: str) -> ProcessId | None:
     """Start a process in a session of its own, its output in `log`; None if it ended at once.
 
     It survives us and gets no Ctrl-C of our terminal.
     """
-    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
     pid = os.posix_spawn(
         command[0],
         list(command),
-        environment | {MARKER: marker},
+        environment(marker),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),

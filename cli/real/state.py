@@ -71,7 +71,7 @@ class PairFolder:
         """The plan of the pair that is or was here; None where there is none that we understand."""
         try:
             return PairPlan(**json.loads((self.path / PLAN).read_text()))
-        except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, TypeError):
             return None
 
     def log(self, part: str) -> Path:
@@ -99,6 +99,8 @@ class PairFolder:
 
     def check_is_ours(self) -> None:
         """Refuse a folder that holds something else: it is removed in the end."""
+        if self.path.exists() and not self.path.is_dir():
+            raise Misused(f"{self.path} is not a folder. Say another --state.")
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / PLAN).exists():
             raise Misused(f"{self.path} is not empty and holds no pair. Say another --state.")
 
@@ -122,9 +124,13 @@ def write_private(path: Path, text: str) -> None:
 @asynccontextmanager
 async def locked(path: Path, say: Callable[[str], None]) -> AsyncIterator[None]:
     """Hold the lock of a folder; the kernel releases it, however we end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.parent / f".{path.name}.lock"
-    with lock.open("w") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = lock.open("w")
+    except OSError as problem:
+        raise Misused(f"{path} cannot be made: {problem}. Say another --state.") from problem
+    with opened as file:
         if not _try_lock(file.fileno()):
             say(f"another command works on {path}; waiting for it")
             await _until_locked(file.fileno(), path)

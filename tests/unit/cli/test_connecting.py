@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.connecting import bundle_root_of, connected, find_kubeconfig
+from cli.connecting import (
+    aclosing_transport,
+    are_brokers,
+    bundle_root_of,
+    connected,
+    find_kubeconfig,
+)
 from cli.failing import CannotReach, Misused
 from cli.running import Layout, UpOptions, free_port
 
@@ -57,10 +63,28 @@ async def test_a_cluster_that_does_not_answer_is_said_in_a_sentence(tmp_path: Pa
             pass
 
 
-async def test_a_file_that_is_no_kubeconfig_is_misused(tmp_path: Path) -> None:
-    """The message names it."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1, 2",
+        "127.0.0.1 localhost",
+        "",
+        "[]",
+        "clusters: [{}]",
+        "{current-context: a, contexts: []}",
+    ],
+)
+async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path) -> None:
+    """The message names it, whether it is a cluster of ours or one that settings name."""
     path = tmp_path / "kubeconfig"
-    path.write_text("[1, 2")
-    with pytest.raises(Misused, match="not a kubeconfig"):
-        async with connected(path):
-            pass
+    path.write_text(text)
+    for way in (connected, aclosing_transport):
+        with pytest.raises(Misused, match=f"{path} is not a kubeconfig"):
+            async with way(path):
+                pass
+
+
+@pytest.mark.parametrize("text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b"])
+def test_brokers_are_hosts_with_ports_that_there_are(text: str) -> None:
+    assert not are_brokers(text)
+    assert are_brokers("a:1,b.example.org:65535")

@@ -12,7 +12,7 @@ import pytest
 from cli.failing import Failure, Misused
 from cli.real import pair as pairs
 from cli.real.building import PROGRAMS, Build
-from cli.real.launching import stop_all
+from cli.real.launching import format_broker, stop_all
 from cli.real.pair import PairOptions, existing_pair, pair_down, pair_status, pair_up, stop_part
 from cli.real.parts import ETCD
 from cli.real.pins import Pins, read_pins
@@ -91,6 +91,24 @@ async def test_an_interrupted_up_leaves_nothing(build: FakeBuild, folder: PairFo
         await up
     assert processes(folder) == 0
     assert not folder.path.exists()
+
+
+async def test_who_prepares_the_folder_of_a_broker_is_ended_as_well(
+    build: FakeBuild, folder: PairFolder
+) -> None:
+    """Left by a killed command, it wrote its cluster's id into the folder of the next pair."""
+    plan = pairs.new_plan(PairOptions(folder.path), read_pins(), build.build)
+    folder.prepare(plan)
+    formatting = asyncio.create_task(format_broker(folder, plan, "kafka-1"))
+    async with asyncio.timeout(60):
+        while True:
+            await asyncio.sleep(0)
+            if processes(folder):
+                break
+    await asyncio.to_thread(stop_all, folder)
+    assert processes(folder) == 0
+    with pytest.raises(Failure, match="kafka-1 could not be formatted"):
+        await formatting
 
 
 async def test_the_next_up_ends_what_a_killed_one_left(

@@ -104,8 +104,9 @@ def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     with pytest.raises(Misused, match="no file /nowhere"):
         existing_pair({"MILLRACE_KUBECONFIG": "/nowhere", "MILLRACE_BOOTSTRAP_SERVERS": "a:1"})
     file = {"MILLRACE_KUBECONFIG": __file__}
-    with pytest.raises(Misused, match="HOST:PORT"):
-        existing_pair({**file, "MILLRACE_BOOTSTRAP_SERVERS": "a"})
+    for brokers in ("a", "a:b", "a:99999"):
+        with pytest.raises(Misused, match="HOST:PORT"):
+            existing_pair({**file, "MILLRACE_BOOTSTRAP_SERVERS": brokers})
 
 
 def test_the_last_line_can_be_evaluated_by_a_shell() -> None:
@@ -118,6 +119,19 @@ def test_a_folder_that_holds_something_else_is_never_removed(tmp_path: Path) -> 
     with pytest.raises(Misused, match="holds no pair"):
         PairFolder(tmp_path).remove()
     assert (tmp_path / "thesis.tex").exists()
+
+
+async def test_a_file_in_the_place_of_the_folder_is_refused_and_stays(tmp_path: Path) -> None:
+    """Nor can a pair lie inside of it: the message names it, in one sentence."""
+    file = tmp_path / "thesis.tex"
+    file.touch()
+    assert PairFolder(file).plan() is None
+    with pytest.raises(Misused, match=r"thesis\.tex is not a folder"):
+        PairFolder(file).remove()
+    with pytest.raises(Misused, match=r"thesis\.tex/pair cannot be made: .*another --state"):
+        async with locked(file / "pair", print):
+            pass
+    assert file.exists()
 
 
 def test_a_folder_remembers_its_plan_and_goes_with_all_it_holds(tmp_path: Path) -> None:
