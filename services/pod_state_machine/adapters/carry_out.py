@@ -108,13 +108,13 @@ class CarryOut:
         if await self._writer.confirm_absent(resource_of(PE), key.namespace, key.name):
             return
         owner = self._table.get(PE, key.namespace, key.name)
-        if owner is not None and owner.uid == owner_uid:
+        if owner is None or owner.uid == owner_uid:  # none: it was said to be gone, and is not
             raise Superseded(f"processing element {key.namespace}/{key.name} exists after all")
 
     async def _delete_pods_of_job(self, key: Key, effect: DeletePodsOfJob) -> str:
         if not await self._writer.confirm_absent(resource_of(JOB), key.namespace, effect.job):
             job = self._table.get(JOB, key.namespace, effect.job)
-            if job is not None and _lives(job, effect.job_uid):
+            if job is None or _lives(job, effect.job_uid):  # none: said to be gone, and is not
                 raise Superseded(f"job {key.namespace}/{effect.job} exists after all")
         return await self._writer.delete_collection(
             resource_of(POD),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from contracts import labels
+from contracts.facts import Epoch, Fact, FactType
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.bus import Partition
@@ -225,6 +226,40 @@ def test_the_pods_of_a_job_are_not_deleted_when_the_job_turns_out_to_exist() -> 
         assert cluster.pods() == []
 
     with_cluster(test)
+
+
+def test_a_record_that_says_falsely_that_an_owner_is_gone_deletes_no_pod() -> None:
+    """A message is not authority: the API server is asked, and its answer counts."""
+
+    async def test(cluster: Cluster) -> None:
+        meta = cluster.hide_pod(1)["metadata"]
+        for owner in (cluster.job, cluster.pe):
+            cluster.table.apply(false_end_of(owner), Partition("millrace.resources", 0))
+        uid = cluster.job["metadata"]["uid"]
+        with pytest.raises(Superseded):
+            await cluster.run(DeletePodsOfJob("shop", uid), JobKey("default", "shop", uid))
+        owner_uid = cluster.pe["metadata"]["uid"]
+        with pytest.raises(Superseded):
+            await cluster.run(
+                DeletePod(meta["name"], meta["uid"], "x", believed_gone_owner=owner_uid)
+            )
+        assert cluster.pods() == [meta["name"]]
+
+    with_cluster(test)
+
+
+def false_end_of(obj: Obj) -> Fact:
+    """The deletion of an object that lives, under a version that it does not have."""
+    meta = obj["metadata"]
+    return Fact(
+        FactType.DELETION,
+        obj["kind"],
+        "default",
+        meta["name"],
+        meta["uid"],
+        int(meta["resourceVersion"]) + 1000,
+        Epoch(1, 1, "c"),
+    )
 
 
 def test_a_status_is_not_written_over_one_that_is_newer_than_the_decision() -> None:
