@@ -107,7 +107,10 @@ def _time(data: bytes, kind: str) -> str | None:
     parts = dict(_fields(data))
     if not parts:
         return None
-    moment = datetime.fromtimestamp(_number(parts.get(1, 0)), UTC)
+    try:
+        moment = datetime.fromtimestamp(_number(parts.get(1, 0)), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise Unreadable("a time outside of the years 1 to 9999") from None
     if kind == "Time":
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{_number(parts.get(2, 0)) // 1000:06d}Z"

@@ -9,7 +9,7 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from sandbox.store.schema_causes import go_type
@@ -33,6 +33,10 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX_OF = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _SMALLEST = Decimal(1).scaleb(-9)
+QUANTITY_CHARS_MAX = 256
+QUANTITY_EXPONENT_MAX = 256
+"""Beyond these a quantity means nothing, and its digits would keep everybody else waiting."""
+_EXACT = Context(prec=2 * (QUANTITY_CHARS_MAX + QUANTITY_EXPONENT_MAX))
 
 
 class Misread(Exception):
@@ -201,18 +205,25 @@ def _moment(text: str, said: Mapping[str, str]) -> datetime:
 def _quantity(value: Any, path: tuple[Any, ...], unknown: list[str]) -> str:
     """https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/"""
     text = value.strip() if isinstance(value, str) else str(value)
-    if isinstance(value, bool | list | dict) or not _QUANTITY_LIKE.fullmatch(text):
+    is_text = not isinstance(value, bool | list | dict) and len(text) <= QUANTITY_CHARS_MAX
+    if not is_text or not _QUANTITY_LIKE.fullmatch(text):
         raise Misread(_NO_QUANTITY)
     parts = _QUANTITY.fullmatch(text)
     if parts is None:
         raise Misread(_NO_SUFFIX)
-    sign, digits, suffix = parts[1], parts[2], parts[3] or ""
+    with localcontext(_EXACT):
+        return _canonical(parts[1], parts[2], parts[3] or "")
+
+
+def _canonical(sign: str, digits: str, suffix: str) -> str:
     amount = Decimal(digits)
     amount = -amount if sign == "-" else amount
     if suffix.endswith("i"):
         return _binary(amount * 1024 ** _BINARY.index(suffix))
     if suffix[:1] in {"e", "E"} and suffix != "E":
         exponent = int(suffix[1:])
+        if abs(exponent) > QUANTITY_EXPONENT_MAX:
+            raise Misread(_NO_SUFFIX)
         return _decimal(amount.scaleb(exponent), _as_exponent)
     return _decimal(amount.scaleb(_DECIMAL[suffix]), _SUFFIX_OF.__getitem__)
 

@@ -16,7 +16,7 @@ import random
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from services.chassis.bus import Bus
@@ -118,8 +118,10 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
     randomness = random.SystemRandom()
     measured = MeasuredTransport(transport, metrics, clock.monotonic)
     patient = PatientTransport(measured, clock=clock, random=randomness)
-    bus = open_bus(settings.bus, clock, client_id=service, instance=settings.instance)
-    try:
+    async with AsyncExitStack() as open_ones:
+        open_ones.push_async_callback(transport.close)
+        bus = open_bus(settings.bus, clock, client_id=service, instance=settings.instance)
+        open_ones.push_async_callback(bus.close)
         yield Runtime(
             service=service,
             bus=bus,
@@ -132,9 +134,6 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             namespaces=settings.namespaces,
             metrics=metrics,
         )
-    finally:
-        await transport.close()
-        await bus.close()
 
 
 def open_bus(url: str, clock: Clock, *, client_id: str = "millrace", instance: str = "") -> Bus:

@@ -159,7 +159,7 @@ class Brokers:
     def _note_back(self) -> None:
         if not self.is_answering:
             self._log.info("kafka_back", servers=self.servers)
-        self.problem = ""
+        self.problem = _complaints.last = ""
         self.is_answering = True
 
 

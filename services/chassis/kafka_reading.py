@@ -31,6 +31,8 @@ from services.chassis.log_lines import log_of
 IDENTITY_EVERY_S = 1.0
 FETCH_WAIT_S = 0.5
 PARTITION_BYTES_MAX = 8 * 1024 * 1024
+UNKNOWN_TOPIC = b""
+"""The id of a topic that was not there when ids were asked for: any other was made since."""
 
 TopicIds = Mapping[str, bytes]
 TopicsRead = MutableMapping[Partition, bytes]
@@ -63,7 +65,7 @@ class KafkaReading:
                 batch = await self._fetched()
                 if batch:
                     for partition in {record.partition for record in batch}:
-                        self._read[partition] = self._identity[partition.topic]
+                        self._read[partition] = self._identity.get(partition.topic, UNKNOWN_TOPIC)
                     yield batch
         except LogClosed:
             return
@@ -94,7 +96,7 @@ class KafkaReading:
 
     def _is_as_read(self, partition: Partition) -> bool:
         """Whether the offset that is wished for is one of the topic that there is now."""
-        topic_id = self._identity[partition.topic]
+        topic_id = self._identity.get(partition.topic, UNKNOWN_TOPIC)
         return self._read.setdefault(partition, topic_id) == topic_id
 
     async def _begin_anew(self, consumer: AIOKafkaConsumer, partitions: list[Partition]) -> None:

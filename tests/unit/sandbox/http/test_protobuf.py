@@ -99,6 +99,12 @@ def test_times_are_said_with_the_precision_of_their_kind() -> None:
     assert said["eventTime"] == "2020-09-13T12:26:40.123456Z"
 
 
+def test_a_time_of_another_age_is_refused() -> None:
+    raw = message((6, message((1, 1 << 60))))
+    with pytest.raises(ApiError, match="years 1 to 9999"):
+        sent_object(envelope("Event", raw), "")
+
+
 def test_a_service_comes_back_as_json_with_its_defaults(asker: Asker) -> None:
     port = message((2, "TCP"), (3, 80), (4, message((1, 0), (2, 8080))))
     raw = message((1, message((1, "s"))), (2, message((1, port), (4, "ClusterIP"))))

@@ -109,6 +109,16 @@ def test_what_is_no_quantity_is_refused(said: Any) -> None:
     assert refused("quantity", said).startswith("quantities must match the regular expression")
 
 
+@pytest.mark.parametrize("said", ["9e990000", "1e999999", "1" * 10_000, "1e-99999"])
+def test_a_quantity_beyond_all_measure_is_refused_and_keeps_nobody_waiting(said: str) -> None:
+    """Its digits would be written out one by one."""
+    assert refused("quantity", said)
+
+
+def test_a_long_quantity_is_not_rounded() -> None:
+    assert one("quantity", f"{2**100 + 1}") == f"{2**100 + 1}"
+
+
 @pytest.mark.parametrize("said", ["1Mx1", "1..2", "1Kii"])
 def test_a_quantity_with_an_unknown_unit_is_refused(said: str) -> None:
     assert refused("quantity", said)
