@@ -17,8 +17,8 @@ import socket
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,8 @@ class UpOptions:
     def __post_init__(self) -> None:
         if self.instances > 1 and not self.real:
             raise Misused("--instances needs --real: the log in a file has one of each service")
+        if self.pair is not None and not self.real:
+            raise Misused(f"--pair {self.pair} needs --real")
 
 
 class NotReady(Failure):
@@ -116,6 +118,17 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def taken(port: int) -> bool:
+    """Whether somebody has this port of loopback, or may have it only as another user."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
 
 
 def child_name(service: str, number: int = 1) -> str:
@@ -210,6 +223,15 @@ async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
         return False
 
 
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Where a path of the command line cannot be written to, say which and why."""
+    try:
+        yield
+    except OSError as problem:
+        raise Misused(f"{path} cannot be written: {problem.strerror}") from None
+
+
 class Layout:
     """Where everything of one running system lives: ports, files, commands."""
 
@@ -220,7 +242,10 @@ class Layout:
         self.logs = state / "logs"
         self.bundles = (options.bundles or state / "bundles").resolve()
         for folder in (self.logs, self.bundles, state / "store"):
-            folder.mkdir(parents=True, exist_ok=True)
+            with _usable(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+        if not options.real and options.api_port and taken(options.api_port):
+            raise Misused(f"--api-port {options.api_port}: 127.0.0.1 has no such port free")
         self.api_port = options.api_port or free_port()
         self.server = f"http://127.0.0.1:{self.api_port}"
         numbers = range(1, options.instances + 1)
@@ -274,8 +299,9 @@ class Layout:
             root = {"name": EXTENSION, "extension": {"bundleRoot": str(self.bundles)}}
             cluster["cluster"]["extensions"] = [*others, root]
         target = self.options.kubeconfig
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_private(target, yaml.safe_dump(config, sort_keys=False))
+        with _usable(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_private(target, yaml.safe_dump(config, sort_keys=False))
 
 
 async def stay_up(options: UpOptions) -> int:

@@ -23,6 +23,7 @@ from services.chassis.kafka_connecting import Brokers
 from services.chassis.kafka_security import KafkaSecurity
 from services.chassis.kafka_topics import (
     Found,
+    Wanted,
     correct,
     create,
     look_at,
@@ -51,32 +52,34 @@ class TopicsWish:
 
 async def apply_topics(wish: TopicsWish, console: Console) -> None:
     """Create what is missing and correct settings; a wrong number of partitions is refused."""
-    async with _asking(wish, APPLY_S_MAX) as brokers:
-        wanted = wanted_topics(wish.prefix)
-        before = await look_at(brokers, wanted)
-        missing = [topic for topic in before if not topic.partitions]
-        wrong = [topic for topic in before if topic.wrong_settings]
-        if missing:
-            await create(brokers, [topic.wanted for topic in missing], wish.replication)
-        if wrong:
-            await correct(brokers, wrong)
-        after = before
-        if missing or wrong:
-            after = await look_patiently(brokers, wanted, looks_max=LOOKS_AFTER_MAX)
-        done = {topic.wanted.name: "created" for topic in missing}
-        done |= {topic.wanted.name: f"corrected {_names(topic)}" for topic in wrong}
-    _show(after, done, console)
+    wanted = wanted_topics(wish.prefix)
+    found = await _found(wish, wanted)
+    missing = [topic for topic in found if not topic.partitions]
+    wrong = [topic for topic in found if topic.wrong_settings]
+    if missing or wrong:
+        async with _asking(wish, APPLY_S_MAX) as brokers:
+            if missing:
+                await create(brokers, [topic.wanted for topic in missing], wish.replication)
+            if wrong:
+                await correct(brokers, wrong)
+            found = await look_patiently(brokers, wanted, looks_max=LOOKS_AFTER_MAX)
+    done = {topic.wanted.name: "created" for topic in missing}
+    done |= {topic.wanted.name: f"corrected {_names(topic)}" for topic in wrong}
+    _show(found, done, console)
 
 
 async def check_topics(wish: TopicsWish, console: Console) -> None:
     """Compare and change nothing."""
-    async with _asking(wish) as brokers:
-        found = await look_at(brokers, wanted_topics(wish.prefix))
-    _show(found, {}, console)
+    _show(await _found(wish, wanted_topics(wish.prefix)), {}, console)
+
+
+async def _found(wish: TopicsWish, wanted: Sequence[Wanted]) -> Sequence[Found]:
+    async with _asking(wish, ANSWER_S_MAX) as brokers:
+        return await look_at(brokers, wanted)
 
 
 @asynccontextmanager
-async def _asking(wish: TopicsWish, s_max: float = ANSWER_S_MAX) -> AsyncIterator[Brokers]:
+async def _asking(wish: TopicsWish, s_max: float) -> AsyncIterator[Brokers]:
     if not are_brokers(wish.servers):
         raise Misused(
             f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "

@@ -77,9 +77,10 @@ def explained(problem: ValidationError, prefix: str = ENV_PREFIX) -> str:
     """
     lines = []
     for error in problem.errors():
+        said = error["msg"].removeprefix("Value error, ")
         if not error["loc"]:
-            lines.append(error["msg"])
+            lines.append(said)
             continue
         variable = prefix + "_".join(str(part) for part in error["loc"][:1]).upper()
-        lines.append(f"{variable}={error.get('input')!r}: {error['msg']}")
+        lines.append(f"{variable}={error.get('input')!r}: {said}")
     return "\n".join(lines)

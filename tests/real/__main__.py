@@ -92,7 +92,8 @@ async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) ->
     try:
         code = await process.wait()
     except asyncio.CancelledError:
-        process.terminate()
+        # As Ctrl-C does: on SIGTERM pytest ends without its fixtures' ends, and leaves their pairs.
+        process.send_signal(signal.SIGINT)
         await process.wait()
         raise
     return RoundEnd(round_[0], code, time.monotonic() - began_s)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +58,8 @@ class Secured:
         }
 
 
-@pytest.fixture
-async def secured(tmp_path: Path) -> AsyncIterator[Secured]:
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     """A broker beside the pair, made of the same build."""
     state = os.environ.get(STATE_SETTING, "")
     if not state:
@@ -68,15 +69,15 @@ async def secured(tmp_path: Path) -> AsyncIterator[Secured]:
     *ports, port = free_ports(len(port_names(1)) + 1, random.Random())
     numbers = dict(zip(port_names(1), ports, strict=True))
     plan = PairPlan(running.digest, running.build, running.java, 1, numbers, running.cluster_id)
-    folder = PairFolder(tmp_path / "broker")
+    folder = PairFolder(tmp_path_factory.mktemp("secured") / "broker")
     folder.prepare(plan)
     write_broker_files(folder, plan)
     _write_certificates(folder.path)
     properties = folder.path / BROKER / "server.properties"
     properties.write_text(secured_properties(plan, folder.path, port))
-    await format_broker(folder, plan, BROKER)
+    asyncio.run(format_broker(folder, plan, BROKER))
     try:
-        await start_part(folder, plan, BROKER)
+        asyncio.run(start_part(folder, plan, BROKER))
         yield Secured(f"127.0.0.1:{port}", folder.path)
     finally:
         stop_all(folder)

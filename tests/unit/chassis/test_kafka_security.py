@@ -76,5 +76,6 @@ def test_what_does_not_fit_is_refused_with_the_names_of_its_variables(
         read_settings(KafkaSecurity)
     assert ended.value.code == 2
     said = capsys.readouterr().err
+    assert "Value error" not in said
     for words in named:
         assert words in said
