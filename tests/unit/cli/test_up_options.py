@@ -37,5 +37,5 @@ def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path
 
 
 def test_a_pair_without_real_is_no_wish_to_be_ignored(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match="--pair .* needs --real"):
+    with pytest.raises(Misused, match=r"--pair .* needs --real"):
         UpOptions(tmp_path / "k", pair=tmp_path)
