@@ -47,6 +47,11 @@ class Indexed(Generic[T]):
             bucket.ordered = [bucket.entries[ref] for ref in sorted(bucket.entries)]
         return list(bucket.ordered)
 
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value; KeyError for an unknown index."""
+        bucket = self._buckets[index].get(value)
+        return len(bucket.entries) if bucket else 0
+
     def places_of(self, entry: T) -> Places:
         """Where an entry is to be put; whatever an index raises changes nothing."""
         return [(name, value) for name, index in self._indexes.items() for value in index(entry)]

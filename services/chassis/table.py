@@ -90,6 +90,10 @@ class TableReading:
         """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
         raise NotImplementedError
 
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value of a secondary index; costs nothing."""
+        raise NotImplementedError
+
     def of_kind(self, kind: str) -> Iterable[Entry]:
         """Every entry of a kind."""
         raise NotImplementedError
@@ -152,6 +156,10 @@ class Table(TableReading):
     def by(self, index: str, value: Hashable) -> list[Entry]:
         """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
         return self._indexed.find(index, value)
+
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value of a secondary index; costs nothing."""
+        return self._indexed.count(index, value)
 
     def of_kind(self, kind: str) -> Iterable[Entry]:
         """Every entry of a kind, in order of (namespace, name)."""

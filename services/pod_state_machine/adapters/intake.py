@@ -147,6 +147,7 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
+        pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
     )
 
 

@@ -43,6 +43,9 @@ from services.pod_state_machine.core.transitions import (
 
 _BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 _FIRST_LAUNCH_NUMBER = 1
+CROWD_PES = 32
+"""A job of more PEs has its first statuses written when it is submitted; those of fewer fit into
+flight together (`effects_in_flight_max`) and delay no pod."""
 
 
 def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
@@ -215,17 +218,20 @@ def _writes_at(
 ) -> float:
     """When a changed status is written: 0 for at once.
 
-    The first status of a PE and every end are written at once: launch counts and restarts rest on
-    them. That a pod runs, and where, only informs while its job is busy: what is still to come goes
-    first (docs/adr/0006). What is news of a pod that starts is old when it runs.
+    Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
+    only informs: while a job is busy, pods that are still to come go first (docs/adr/0006); but the
+    first status, on which launch counts rest, waits in a crowd only. What is news of a pod that
+    starts is old when it runs.
     """
     pod, before = seen.pod, pe.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
-    is_first = before.launch_count == 0
     corrects = before.reason == Reason.POD_REFUSED
-    if pod is None or pod.is_deleting or is_first or corrects or not only_informs:
+    if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
-    if snapshot.job is not None and snapshot.job.phase in _BUSY:
+    is_busy = snapshot.job is not None and snapshot.job.phase in _BUSY
+    if before.launch_count == 0 and not (is_busy and snapshot.pes_of_job > CROWD_PES):
+        return 0.0
+    if is_busy:
         return pod.created_at + timing.status_busy_s
     runs_soon = recorded.phase is PePhase.STARTING
     return pod.created_at + timing.status_settle_s if runs_soon else 0.0

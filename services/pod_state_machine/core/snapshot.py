@@ -153,7 +153,7 @@ class PeSnapshot:
 
     `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
     names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
-    to have had its pod.
+    to have had its pod. `pes_of_job` counts the PEs that its job is known to have.
     """
 
     key: PeKey
@@ -164,6 +164,7 @@ class PeSnapshot:
     has_pe_config_map: bool = False
     has_job_config_map: bool = False
     launched: Launched | None = None
+    pes_of_job: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,12 +158,14 @@ class TestIndexes:
         for name in ("c", "a", "b"):
             table.apply(present(name, color="red"), RESOURCES_0)
         assert names(table.by("color", "red")) == ["a", "b", "c"]
+        assert [table.count("color", each) for each in ("red", "blue")] == [3, 0]
 
     def test_an_entry_moves_with_its_value_and_leaves_with_its_object(self, table: Table) -> None:
         table.apply(present("a", version=1, color="red"), RESOURCES_0)
         table.apply(present("a", version=2, color="blue"), RESOURCES_0)
         assert table.by("color", "red") == []
         assert names(table.by("color", "blue")) == ["a"]
+        assert [table.count("color", each) for each in ("red", "blue")] == [0, 1]
         table.apply(gone("a", version=3), RESOURCES_0)
         assert table.by("color", "blue") == []
 

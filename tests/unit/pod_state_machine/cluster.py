@@ -35,6 +35,9 @@ class FilledTable(TableReading):
         found = [e for e in self._entries if value in tuple(intake.INDEXES[index](e))]
         return sorted(found, key=lambda entry: entry.ref)
 
+    def count(self, index: str, value: Hashable) -> int:
+        return len(self.by(index, value))
+
     def of_kind(self, kind: str) -> Iterable[Entry]:
         return [entry for entry in self._entries if entry.kind == kind]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from contracts.resources.processing_element import PePhase
-from services.chassis.stage import Urgency, urgency_of
+from services.chassis.stage import Decision, Urgency, urgency_of
+from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.carry_out import status_patch
-from services.pod_state_machine.core.deciding import refused_status
-from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
-from services.pod_state_machine.core.snapshot import PeStatus
-from tests.builders import PeBuilder, a_job, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import NOW, decided, resizing, submitted
+from services.pod_state_machine.adapters.launches import Launches
+from services.pod_state_machine.core.deciding import CROWD_PES, decide, refused_status
+from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
+from services.pod_state_machine.core.snapshot import PeSnapshot, PeStatus, Timing
+from tests.builders import Builder, PeBuilder, a_job, a_pe, a_pod
+from tests.unit.pod_state_machine.cluster import NOW, PE_KEY, decided, resizing, submitted, world
 
 BORN = NOW - 60.0
 
@@ -46,6 +50,21 @@ def test_the_first_status_is_written_at_once_and_leaves_the_way_to_what_pods_wai
         assert isinstance(effect, PatchPeStatus)
         assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 1)
         assert urgency_of(effect) is Urgency.PATIENT
+
+
+def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_for_ever() -> None:
+    """Statuses of a few fit into flight beside the pods; those of many would hold pods up."""
+
+    def decided_among(pes: int, *builders: Builder, now: float) -> Decision[Effect]:
+        snapshot = intake.snapshot_of(world(a_pe(), a_pod(), *builders), PE_KEY, Launches())
+        assert isinstance(snapshot, PeSnapshot)
+        return decide(replace(snapshot, pes_of_job=pes), now, Timing())
+
+    waiting = decided_among(CROWD_PES + 1, a_job(), now=BORN + 1.0)
+    assert (waiting.effects, waiting.recheck_at) == ((), BORN + 60.0)
+    assert len(decided_among(CROWD_PES, a_job(), now=BORN + 1.0).effects) == 1
+    assert len(decided_among(CROWD_PES + 1, submitted(), now=BORN + 1.0).effects) == 1
+    assert len(decided_among(CROWD_PES + 1, a_job(), now=BORN + 60.0).effects) == 1
 
 
 def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
