@@ -87,7 +87,7 @@ async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) ->
     command = [sys.executable, "-m", "pytest", "-m", "real", f"--timeout={TIMEOUT_S}"]
     began_s = time.monotonic()
     process = await asyncio.create_subprocess_exec(
-        *command, *round_, *words, env=environment, cwd=ROOT
+        *command, *round_, *words, env=environment, cwd=ROOT, preexec_fn=_hear_interrupts
     )
     try:
         code = await process.wait()
@@ -97,6 +97,11 @@ async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) ->
         await process.wait()
         raise
     return RoundEnd(round_[0], code, time.monotonic() - began_s)
+
+
+def _hear_interrupts() -> None:
+    """Also where a shell that runs us in its background has them ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def main() -> int:

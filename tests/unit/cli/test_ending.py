@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 
+from collections.abc import Iterator
+
 import pytest
 import typer
 
@@ -13,6 +15,15 @@ from cli.__main__ import _run
 from cli.failing import TimedOut
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C means something here, also where a shell started the tests in its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_command_after_its_cleanup(number: int, code: int) -> None:
     """Temporary folders and children are somebody's `finally`; a signal must not skip it."""
