@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import time
@@ -86,7 +87,7 @@ async def test_a_service_that_finds_no_topic_says_which_and_what_makes_it(
 async def test_another_number_of_partitions_is_refused_by_services_check_and_apply(
     log: KafkaLog, prefix: str, console: Console, admin: AIOKafkaAdminClient
 ) -> None:
-    await admin.create_topics([NewTopic(RESOURCES.name(prefix), 3, 1)])
+    await create(admin, NewTopic(RESOURCES.name(prefix), 3, 1))
     sentence = f"topic {RESOURCES.name(prefix)} has 3 partitions, not {RESOURCES.partitions}"
     with pytest.raises(TopicDiffers, match=sentence):
         await log.ensure_topics(wanted(prefix))
@@ -101,8 +102,7 @@ async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_sta
 ) -> None:
     name = DECISIONS.name(prefix)
     own = {"retention.ms": "1000", "segment.ms": "7654321"}
-    created = NewTopic(name, DECISIONS.partitions, 1, topic_configs=own)
-    await admin.create_topics([created])
+    await create(admin, NewTopic(name, DECISIONS.partitions, 1, topic_configs=own))
     wish = TopicsWish(SERVERS, prefix)
     with pytest.raises(Failure, match=f"{name} has .*, not"):
         await check_topics(wish, console)
@@ -135,6 +135,14 @@ def test_nobody_who_answers_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> N
     result = CliRunner().invoke(app, ["topics", "check", "--bootstrap-servers", "127.0.0.1:1"])
     assert result.exit_code == 3
     assert "no Kafka answers at 127.0.0.1:1" in result.stderr
+
+
+async def create(admin: AIOKafkaAdminClient, topic: NewTopic) -> None:
+    """Create a topic and wait until the broker knows of it: its answer comes before that."""
+    await admin.create_topics([topic])
+    async with asyncio.timeout(60):
+        while topic.name not in await admin.list_topics():
+            await asyncio.sleep(0.05)
 
 
 async def settings_of(admin: AIOKafkaAdminClient, topic: str) -> dict[str, str]:
