@@ -1,9 +1,9 @@
-"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, `docs/life-cycles.md`.
+"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, two pages of `docs/`.
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
 when a file is not what the code says. What a definition contains is decided in
-`contracts/resources/crds.py`, what a service is allowed in `roles.py`, and what the page of life
-cycles contains in `life_cycles.py`.
+`contracts/resources/crds.py`, what a service is allowed in `roles.py`, what the page of life
+cycles contains in `life_cycles.py`, and what the page of fields contains in `fields.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import life_cycles, roles
+from deploy import fields, life_cycles, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
 RBAC_FOLDER = Path("deploy/rbac")
 LIFE_CYCLES = Path("docs/life-cycles.md")
+FIELDS = Path("docs/fields.md")
 CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 RBAC_HEADER = (
     "# Generated from services/*/adapters/permissions.py by `make generate`; edit those instead.\n"
@@ -40,7 +41,8 @@ def generated_files() -> Mapping[Path, str]:
         + "---\n".join(map(rendered, roles.documents(service)))
         for service in roles.PERMISSIONS
     }
-    return {**definitions, **accounts, LIFE_CYCLES: life_cycles.page()}
+    pages = {LIFE_CYCLES: life_cycles.page(), FIELDS: fields.page()}
+    return {**definitions, **accounts, **pages}
 
 
 def rendered(document: Mapping[str, Any]) -> str:

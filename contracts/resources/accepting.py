@@ -3,7 +3,7 @@
 The schema accepts every field that the original knows. fusion-backend names those of
 `ignored_fields` in an Event and a condition, and refuses a job that uses one of
 `not_supported_yet`: running it without what it asks for would be a silent lie. How a refusal is
-written is fusion-backend's affair.
+written is fusion-backend's affair. `docs/fields.md` is generated from the same two tables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_URL: Final = "it matters only for a bundle that is fetched from an URL"
 _TEMPLATE: Final = "processingElement"
 
 # path, why it is ignored, the value that the schema fills in and that says nothing
-_IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
+IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
     (("id",), _OPERATORS_OWN, None),
     (("generationId",), _OPERATORS_OWN, None),
     (("status",), _OPERATORS_OWN, None),
@@ -59,7 +59,7 @@ _IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
 )
 
 # path, the values that ask for nothing
-_UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
+UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
     (("bundle", "http"), (None,)),
     (("bundle", "github"), (None,)),
     (("bundle", "url"), (None,)),
@@ -78,7 +78,7 @@ def ignored_fields(spec: Mapping[str, Any]) -> tuple[IgnoredField, ...]:
     """The fields of a Job's spec (as JSON) that are given and not acted upon, with the reason."""
     return tuple(
         IgnoredField(place, why)
-        for path, why, inert in _IGNORED
+        for path, why, inert in IGNORED
         for place, value in _places(spec, path, "spec")
         if value is not None and value != inert
     )
@@ -88,7 +88,7 @@ def not_supported_yet(spec: Mapping[str, Any]) -> tuple[UnsupportedField, ...]:
     """The fields of a Job's spec (as JSON) for which this release refuses the job."""
     return tuple(
         UnsupportedField(place, value)
-        for path, inert in _UNSUPPORTED
+        for path, inert in UNSUPPORTED
         for place, value in _places(spec, path, "spec")
         if value not in inert
     )

@@ -19,8 +19,10 @@ def test_a_file_that_is_outdated_missing_or_left_over_is_stale(tmp_path: Path) -
         (tmp_path / path).write_text(text, encoding="utf-8")
     left_over = generating.CRD_FOLDER / "streamsgone.yaml"
     missing = next(iter(generating.generated_files()))
-    (tmp_path / generating.LIFE_CYCLES).write_text("of yesterday", encoding="utf-8")
+    pages = {generating.LIFE_CYCLES, generating.FIELDS}
+    for page in pages:
+        (tmp_path / page).write_text("of yesterday", encoding="utf-8")
     (tmp_path / left_over).write_text("kind: Gone", encoding="utf-8")
     (tmp_path / missing).unlink()
 
-    assert set(generating.stale_files(tmp_path)) == {generating.LIFE_CYCLES, left_over, missing}
+    assert set(generating.stale_files(tmp_path)) == {*pages, left_over, missing}

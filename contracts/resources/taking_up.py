@@ -1,0 +1,229 @@
+"""Where the fields of Job and ProcessingElement come from, and when each is taken up.
+
+Beside the models, not in them: names, types, defaults and descriptions are the models' (`job.py`,
+`processing_element.py`), what is ignored or refused is said in `accepting.py`, and only what
+neither can know stands here. A note holds for a field and what is below it, unless that has one of
+its own. `deploy/fields.py` draws `docs/fields.md` from all of them; tests ask the code of both
+services whether each moment is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Final, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Origin(Enum):
+    """Who names a field: the design documents (seed), the original's code, or only we."""
+
+    BOTH = "seed, original"
+    SEED = "seed"
+    ORIGINAL = "original"
+    OURS = "millrace"
+
+
+class Moment(Enum):
+    """When a field is read, what an edit of a running job's comes to, and who reads it."""
+
+    FIRST_PLAN = (
+        "first plan",
+        "not taken up",
+        "fusion-backend reads it for the first plan of an attempt and keeps it beside the plan"
+        " record; every resize goes by what was kept.",
+    )
+    PE_MADE = (
+        "PE made",
+        "PEs made later",
+        "fusion-backend writes it into each ProcessingElement when it makes it. Edited later, it"
+        " reaches those that a resize adds and those that are made again after their deletion; the"
+        " others keep what they have.",
+    )
+    SUBMISSION = (
+        "submission",
+        "while Submitting",
+        "fusion-backend looks at it as long as the phase is Submitting, and in the next attempt.",
+    )
+    LAUNCH = (
+        "launch",
+        "next launch",
+        "pod-state-machine reads it whenever it makes a pod; a pod that exists stays as it is.",
+    )
+    POD_END = (
+        "end of a pod",
+        "at once, for pods that have ended too",
+        "pod-state-machine asks it of every pod that has ended, also of one that ended before the"
+        " edit: a PE that is Failed, Completed or Stopped may start again.",
+    )
+    AT_ONCE = (
+        "a change",
+        "at once",
+        "pod-state-machine launches the PE anew as soon as it sees the change.",
+    )
+
+    def __init__(self, when: str, edited: str, sentence: str) -> None:
+        self.when = when
+        self.edited = edited
+        self.sentence = sentence
+
+
+class FieldNote(NamedTuple):
+    """What the models do not say of a field.
+
+    `taken_up` without a moment: nothing reads it. `about` is a sentence: where seed and original
+    differ, and what an edit does that one would not expect.
+    """
+
+    origin: Origin
+    taken_up: tuple[Moment, ...] = ()
+    about: str = ""
+
+
+_M, _O = Moment, Origin
+_LAUNCHED: Final = FieldNote(_O.BOTH, (_M.LAUNCH,))
+_AT_END: Final = FieldNote(_O.BOTH, (_M.POD_END,))
+_PLANNED: Final = FieldNote(_O.BOTH, (_M.FIRST_PLAN,))
+_UNREAD: Final = FieldNote(_O.BOTH)
+_OPERATORS_OWN: Final = FieldNote(_O.ORIGINAL)
+
+JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
+    "bundle": _PLANNED,
+    "bundle.name": FieldNote(
+        _O.BOTH,
+        (_M.FIRST_PLAN, _M.PE_MADE),
+        "PEs made after an edit load the bundle of the new name, although the plan is of the old.",
+    ),
+    "bundle.pullPolicy": _UNREAD,
+    "bundle.file": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
+    "bundle.http": FieldNote(_O.SEED),
+    "bundle.github": FieldNote(_O.SEED),
+    "bundle.url": FieldNote(_O.ORIGINAL),
+    "bundle.secret": FieldNote(_O.ORIGINAL),
+    "fusion": _PLANNED,
+    "fusion.type": _UNREAD,
+    "fusion.automatic": FieldNote(
+        _O.BOTH, (), "It is what is done without legacy and manual; false alone means it as well."
+    ),
+    "parallelRegions": FieldNote(
+        _O.ORIGINAL,
+        (_M.FIRST_PLAN,),
+        "The widths of a running job are changed on its ParallelRegions.",
+    ),
+    "parallelRegions[].index": _OPERATORS_OWN,
+    "submissionTimeValues": _PLANNED,
+    "submissionTimeOutInSeconds": FieldNote(
+        _O.BOTH, (_M.SUBMISSION,), "In the original it only wrote lines of a log."
+    ),
+    "threadingModel": _UNREAD,
+    "processingElement": FieldNote(
+        _O.BOTH, (_M.PE_MADE,), "Its fields are those of the table ProcessingElement."
+    ),
+    "resources": FieldNote(
+        _O.BOTH,
+        (_M.PE_MADE,),
+        "Requests are given to each PE as they are, as in the original; the seed divides them."
+        " They win over processingElement.resources, and are divided by the PEs of the plan that"
+        " makes the PE.",
+    ),
+    "imagePullPolicy": FieldNote(
+        _O.BOTH, (_M.PE_MADE,), "Default of the seed; in the original it was IfNotPresent."
+    ),
+    "imagePullSecret": FieldNote(
+        _O.BOTH,
+        (_M.PE_MADE, _M.LAUNCH),
+        "Read at a launch for PEs that were made while neither Job nor template named one.",
+    ),
+    "transportCertificateValidityInDays": _UNREAD,
+    "id": _OPERATORS_OWN,
+    "generationId": _OPERATORS_OWN,
+    "status": _OPERATORS_OWN,
+    "statistics": _OPERATORS_OWN,
+    "parallelRegionWidths": _OPERATORS_OWN,
+}
+
+PE_FIELDS: Final[Mapping[str, FieldNote]] = {
+    "image": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
+    "imagePullPolicy": FieldNote(
+        _O.BOTH, (_M.LAUNCH,), "Inherited, as in the seed; in the original the default was Always."
+    ),
+    "imagePullSecret": _LAUNCHED,
+    "buildType": FieldNote(
+        _O.BOTH,
+        (_M.LAUNCH,),
+        "Default of the seed; in the original it was an environment variable's, else release.",
+    ),
+    "sabName": FieldNote(_O.SEED, (_M.LAUNCH,)),
+    "bundleName": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
+    "allowPtrace": _LAUNCHED,
+    "runWithValgrind": _LAUNCHED,
+    "appTraceLevel": _LAUNCHED,
+    "runtimeTraceLevel": _LAUNCHED,
+    "deleteFailedPod": _AT_END,
+    "restartCompletedPod": _AT_END,
+    "restartDeletedPod": _AT_END,
+    "restartFailedPod": FieldNote(
+        _O.BOTH,
+        (_M.POD_END,),
+        "The application's answer is written into the PE when it is made; a PE whose null was"
+        " written later is restarted.",
+    ),
+    "initialProbeDelayInSeconds": _LAUNCHED,
+    "probeIntervalInSeconds": _LAUNCHED,
+    "probeFailureThreshold": _LAUNCHED,
+    "resources": _LAUNCHED,
+    "transportSecurityType": FieldNote(
+        _O.BOTH,
+        (_M.LAUNCH,),
+        "Written into a PE by hand, or by an edit of a running job, it is not refused and reaches"
+        " the runtime, which finds no certificate.",
+    ),
+    "dataPath": _LAUNCHED,
+    "dataVolumeClaim": _LAUNCHED,
+    "checkpointRepository": FieldNote(_O.SEED, (_M.LAUNCH,)),
+    "checkpointDataStore": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
+    "checkpointRepository.fileSystem": _LAUNCHED,
+    "checkpointRepository.redis": FieldNote(
+        _O.BOTH,
+        (),
+        "Written into a PE by hand, or by an edit of a running job, it is not refused, and the"
+        " runtime is told of a file system.",
+    ),
+    "appPropertiesSecret": _LAUNCHED,
+    "restrictedPropertiesSecret": _LAUNCHED,
+    "id": FieldNote(
+        _O.ORIGINAL, (_M.LAUNCH,), "It names the pod: not to be edited, which no rule refuses."
+    ),
+    "contentId": FieldNote(
+        _O.ORIGINAL,
+        (_M.AT_ONCE, _M.LAUNCH),
+        "fusion-backend puts that of the plan back, and changes it in a resize.",
+    ),
+    "launchCount": FieldNote(
+        _O.ORIGINAL, (_M.AT_ONCE,), "Lowered, it does nothing; `status.launchCount` never falls."
+    ),
+    "placement": FieldNote(_O.ORIGINAL, (), "Written, and not enforced yet."),
+    "operators": FieldNote(_O.ORIGINAL, (), "For people; a resize writes them anew."),
+    "regions": _OPERATORS_OWN,
+    "connectivity": _OPERATORS_OWN,
+    "job": FieldNote(_O.OURS, (), "For people: the label `streams.ibm.com/job` counts."),
+    "generation": FieldNote(_O.OURS, (), "A launch copies it into the status."),
+}
+
+OTHER_NAMES: Final[Mapping[str, str]] = {
+    "bundleName": "sabName",
+    "checkpointDataStore": "checkpointRepository",
+}
+"""Fields of a ProcessingElement that are another name of one: original's name, seed's name."""
+
+
+def nearest(notes: Mapping[str, T], path: str) -> T | None:
+    """What is said of a field, such as `parallelRegions[].alias`, or of what it is in, or None."""
+    return next((notes[each] for each in _upwards(path) if each in notes), None)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    steps = path.split(".")
+    for end in range(len(steps), 0, -1):
+        yield ".".join(steps[:end]).removesuffix("[]")

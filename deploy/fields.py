@@ -1,0 +1,264 @@
+"""Writes every field of the specs of Job and ProcessingElement down as the page `docs/fields.md`.
+
+Names, types, defaults and descriptions come from the models, what is ignored or refused from
+`contracts/resources/accepting.py`, where a field comes from and when it is taken up from
+`contracts/resources/taking_up.py`. `generating.py` writes the page, a test holds it fresh.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.reasons import Reason
+from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
+from contracts.resources.accepting import EACH, IGNORED, UNSUPPORTED
+from contracts.resources.structural import structural
+from contracts.resources.taking_up import (
+    JOB_FIELDS,
+    OTHER_NAMES,
+    PE_FIELDS,
+    FieldNote,
+    Moment,
+    nearest,
+)
+
+HEADER = """\
+<!-- Generated from contracts/resources by `make generate`; edit the models, accepting.py or
+taking_up.py instead. -->
+
+# Fields of Job and ProcessingElement
+
+Every field of both specs: those of the design documents (the seed), those of the original's code,
+and ours. Two names in a row mean one field; give one of them. Fields that no table has are dropped
+by the API server. `status` is written by millrace alone; `kubectl explain stj.status` describes it.
+"""
+AFTERWARDS = """\
+## Edits of a running job
+
+* An edit is seen when the generation in force is complete: condition `Accepted` says that what runs
+  is as submitted. It is never refused but by the schema; what is refused at a submission is not
+  looked at again, so that PEs made later carry it.
+* Before the first plan is recorded, an edit is simply the spec. In phase `Failed`, any edit begins
+  a new attempt, which takes everything up.
+* Nothing launches a PE anew but its content (a resize), its `launchCount`, and the end of its pod.
+* If every record of the plan is deleted while no fusion-backend runs, the job is planned from the
+  spec of that moment.
+"""
+JOB_COLUMNS: Final = (
+    "field",
+    "meaning",
+    "type",
+    "default",
+    "source",
+    "taken up",
+    "edited while the job runs",
+)
+PE_COLUMNS: Final = (
+    "field",
+    "meaning",
+    "type",
+    "default",
+    "source",
+    "in a Job's `processingElement`",
+    "in a ProcessingElement",
+)
+TEMPLATE: Final = "processingElement"
+NOBODY: Final = "by nobody"
+NOTHING: Final = "nothing happens"
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a spec; `path` is as people write it below `spec`, such as `bundle.name`."""
+
+    path: str
+    schema: Schema
+    is_required: bool
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no field of ours is below it."""
+        return not _below(self.schema)[1]
+
+
+def job_fields() -> tuple[Field, ...]:
+    """Every field of a Job's spec, but those of its template for PEs."""
+    fields = _walk(structural(JobSpec), "")
+    return tuple(each for each in fields if not each.path.startswith(f"{TEMPLATE}."))
+
+
+def pe_fields() -> tuple[Field, ...]:
+    """Every field of a ProcessingElement's spec."""
+    return tuple(_walk(structural(ProcessingElementSpec), ""))
+
+
+def template_fields() -> tuple[Field, ...]:
+    """Every field of the template for PEs in a Job."""
+    return tuple(_walk(structural(ProcessingElementTemplate), ""))
+
+
+def _walk(schema: Schema, prefix: str) -> Iterator[Field]:
+    required = schema.get("required", ())
+    for name, child in schema.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        yield Field(path, child, name in required)
+        suffix, below = _below(child)
+        if below:
+            yield from _walk(below, f"{path}{suffix}.")
+
+
+def _below(schema: Schema) -> tuple[str, Schema]:
+    """The schema that has a field's own fields, and what leads to it; empty where it has none."""
+    if "properties" in schema:
+        return "", schema
+    items = schema.get("items", {})
+    return ("[]", items) if "properties" in items else ("", {})
+
+
+def page() -> str:
+    """The whole page."""
+    jobs = (_job_row(each) for each in job_fields())
+    pes = (_pe_row(each) for each in pe_fields() if not _is_another_name(each.path))
+    return "\n".join(
+        (
+            HEADER,
+            _legend(),
+            f"## Job\n\n{_table(JOB_COLUMNS, jobs)}\n",
+            f"## ProcessingElement\n\n{_table(PE_COLUMNS, pes)}\n",
+            AFTERWARDS,
+        )
+    )
+
+
+def _legend() -> str:
+    lines = "\n".join(f"| {each.when} | {each.edited} | {each.sentence} |" for each in Moment)
+    refused = f"refused ({Reason.NOT_SUPPORTED_YET.value})"
+    return (
+        "## When a field is taken up\n\n| taken up | edited later | by whom |\n|---|---|---|\n"
+        f"{lines}\n| ignored | {NOTHING} | fusion-backend names it in an Event and in condition"
+        f" `Accepted`. |\n| {refused} | see the end | fusion-backend fails the job before its first"
+        " plan. |\n"
+    )
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    columns = tuple(columns)
+    lines = (_line(columns), _line("---" for _ in columns), *map(_line, rows))
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _job_row(field: Field) -> tuple[str, ...]:
+    note = note_of(JOB_FIELDS, field)
+    verdict, is_refused = _verdict(field.path)
+    edited = ", ".join(each.edited for each in note.taken_up) or NOTHING
+    return (
+        *_head(field, JOB_FIELDS),
+        verdict or ", ".join(each.when for each in note.taken_up) or NOBODY,
+        "not looked at" if is_refused else edited,
+    )
+
+
+def _pe_row(field: Field) -> tuple[str, ...]:
+    note = note_of(PE_FIELDS, field)
+    in_pe = ", ".join(each.edited for each in note.taken_up) or NOTHING
+    return (*_head(field, PE_FIELDS), _in_template(field), in_pe)
+
+
+def _in_template(field: Field) -> str:
+    """What becomes of the field where a Job's template gives it."""
+    if field.path not in {each.path for each in template_fields()}:
+        return "no such field"
+    verdict, is_refused = _verdict(f"{TEMPLATE}.{field.path}")
+    if is_refused:
+        return f"{verdict}; edited later: {Moment.PE_MADE.edited}"
+    return verdict or Moment.PE_MADE.when
+
+
+def note_of(notes: Mapping[str, FieldNote], field: Field) -> FieldNote:
+    """What is noted of a field; LookupError where nothing is."""
+    note = nearest(notes, field.path)
+    if note is None:
+        raise LookupError(f"taking_up.py says nothing of {field.path}")
+    return note
+
+
+def _is_another_name(path: str) -> bool:
+    return nearest(dict.fromkeys(OTHER_NAMES, True), path) is not None
+
+
+def _head(field: Field, notes: Mapping[str, FieldNote]) -> tuple[str, ...]:
+    """The columns that both tables have; a note's sentence is not repeated for what is below."""
+    others = [other for other, name in OTHER_NAMES.items() if name == field.path]
+    origins = [note_of(notes, field), *(notes[other] for other in others)]
+    own = notes.get(field.path)
+    return (
+        ", ".join(f"`{name}`" for name in (field.path, *others)),
+        f"{field.schema.get('description', '')} {own.about if own else ''}".strip(),
+        type_of(field.schema),
+        default_of(field),
+        ", ".join(each.origin.value for each in origins),
+    )
+
+
+def type_of(schema: Schema) -> str:
+    """The type for people, with its values or bounds."""
+    if "enum" in schema:
+        return " | ".join(f"`{each}`" for each in schema["enum"])
+    if schema.get("x-kubernetes-int-or-string"):
+        return "number or string"
+    if "items" in schema:
+        return f"list of {type_of(schema['items'])}"
+    if "additionalProperties" in schema:
+        return f"map to {type_of(schema['additionalProperties'])}"
+    if "pattern" in schema:
+        return f"{schema['type']} `{schema['pattern']}`"
+    return f"{schema['type']}{_bounds(schema)}"
+
+
+def _bounds(schema: Schema) -> str:
+    least = f" ≥ {schema['minimum']}" if "minimum" in schema else ""
+    most = f" ≤ {schema['maximum']}" if "maximum" in schema else ""
+    return f"{least}{most}"
+
+
+def default_of(field: Field) -> str:
+    """What the API server fills in."""
+    if field.is_required:
+        return "required"
+    if "default" not in field.schema:
+        return ""
+    value = field.schema["default"]
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+# --------------------------------------------------------------------------- what becomes of it
+
+
+def _written(path: tuple[str, ...]) -> str:
+    return ".".join(path).replace(f".{EACH}", "[]")
+
+
+IGNORED_WHY: Final = {_written(path): why for path, why, _ in IGNORED}
+REFUSED_BUT: Final = {_written(path): inert for path, inert in UNSUPPORTED}
+
+
+def _verdict(path: str) -> tuple[str, bool]:
+    """What `accepting.py` says of a field of a Job, if anything, and whether it is a refusal."""
+    why = nearest(IGNORED_WHY, path)
+    if why is not None:
+        return f"ignored: {why}", False
+    inert = nearest(REFUSED_BUT, path)
+    if inert is None:
+        return "", False
+    values = [f"`{json.dumps(each).strip(chr(34))}`" for each in inert if each is not None]
+    but = f", unless {' or '.join(values)}" if values else ""
+    return f"refused ({Reason.NOT_SUPPORTED_YET.value}){but}", True

@@ -1,0 +1,268 @@
+"""When a field is taken up is asked of both services: docs/fields.md cannot say otherwise.
+
+Each field is edited alone, and everything that reads a spec is run on both versions: the inputs of
+the first plan, the ProcessingElement that is made, the deadline of a submission, the pod of a
+launch, and what is decided of pods that run or have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
+from contracts.resources.fields import Fields
+from contracts.resources.structural import structural
+from contracts.resources.taking_up import (
+    JOB_FIELDS,
+    OTHER_NAMES,
+    PE_FIELDS,
+    FieldNote,
+    Moment,
+    nearest,
+)
+from deploy.fields import (
+    IGNORED_WHY,
+    TEMPLATE,
+    Field,
+    job_fields,
+    note_of,
+    pe_fields,
+    template_fields,
+)
+from services.fusion_backend.core.children import processing_element
+from services.fusion_backend.core.inputs import PlanInputs, first_inputs
+from services.fusion_backend.core.observing import Situation
+from services.fusion_backend.core.records import Fusion, HighWater, PeRecord, PlanRecord
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.pod_state_machine.adapters.reading import job_view, pe_of
+from services.pod_state_machine.core.effects import PatchPeStatus
+from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
+from tests.builders import EPOCH_TIME, Builder, PeBuilder, a_job, a_pe, a_pod
+from tests.unit.pod_state_machine.cluster import decided, submitted
+
+Json = dict[str, Any]
+Probe = Callable[[Json, Json], bool]
+"""Whether a spec before an edit and after it make a difference."""
+Scene = Callable[[PeBuilder], tuple[Builder, ...]]
+"""A PE with its pods."""
+
+PE = PeRecord(0, "shop-0", "m", "c1", "shop-0-c1", ("A",), True, True, (), ())
+RECORD = PlanRecord(
+    generation=0,
+    bundle_digest="d",
+    job_name="shop",
+    job_id=0,
+    application_name="app::Main",
+    application_scope="Default",
+    fusion=Fusion.legacy(),
+    regions=(),
+    pools=(),
+    pes=(PE, PE),
+    operators=(),
+    ports=(),
+    splitters=(),
+    high_water=HighWater(),
+)
+
+# --------------------------------------------------------------------------- specs
+
+
+VARIANTS = range(3)
+
+
+def sample(schema: Mapping[str, Any], variant: int) -> Any:
+    """A value of this schema; among the variants is one that differs from what is done without."""
+    if "enum" in schema:
+        return schema["enum"][variant % len(schema["enum"])]
+    if schema.get("x-kubernetes-int-or-string"):
+        return str(variant + 2)
+    if "additionalProperties" in schema:
+        return {"memory": sample(schema["additionalProperties"], variant)}
+    match schema["type"]:
+        case "object":
+            return least(schema)
+        case "array":
+            return [sample(schema["items"], variant)]
+        case "boolean":
+            return variant == 0
+        case "integer":
+            return int(schema.get("minimum", 0)) + variant + 1
+    return "TLSv1.2" if "pattern" in schema else f"text-{variant}"
+
+
+def least(schema: Mapping[str, Any]) -> Json:
+    """The smallest object of this schema: what is required, and nothing else."""
+    return {name: sample(schema["properties"][name], 0) for name in schema.get("required", ())}
+
+
+def spec_with(schema: Mapping[str, Any], steps: list[str], variant: int | None) -> Json:
+    """The smallest spec that has a field; variant None: the same, and the field left out."""
+    name = steps[0].removesuffix("[]")
+    child = schema["properties"][name]
+    if steps[1:]:
+        is_list = steps[0].endswith("[]")
+        inner = spec_with(child["items"] if is_list else child, steps[1:], variant)
+        return {**least(schema), name: [inner] if is_list else inner}
+    return least(schema) | ({} if variant is None else {name: sample(child, variant)})
+
+
+def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
+    """Specs before and after an edit of this field alone."""
+    schema, steps = structural(model), field.path.split(".")
+    before = spec_with(schema, steps, None)
+    afters = (spec_with(schema, steps, variant) for variant in VARIANTS)
+    return [(before, after) for after in afters if after != before]
+
+
+# --------------------------------------------------------------------------- what reads a Job
+
+
+def seen(spec: Json) -> JobSeen:
+    status = {"phase": "Submitting", "startedAt": EPOCH_TIME}
+    return JobSeen("default", "shop", "u", 1, False, False, "", spec, status)
+
+
+def planned_from(spec: Json) -> PlanInputs:
+    return first_inputs(
+        JobSpec.model_validate(spec), job_name="shop", job_id=0, generation=0, nodes=7
+    )
+
+
+def made_for(spec: Json) -> Json:
+    body = processing_element(seen(spec), RECORD, PE, launch_count=0)["spec"]
+    assert isinstance(body, dict)
+    return body
+
+
+def deadline(spec: Json) -> float | None:
+    return Situation(Snapshot("default", "shop", job=seen(spec)), now=0.0).deadline
+
+
+def launched_later(made: Json, spec: Json) -> Json:
+    """The pod of a PE that was made before, of a Job as it is now."""
+    pe = a_pe().with_spec(**made).entry()
+    return pod_of_launch(pe_of(pe), job_view(a_job().with_spec(**spec).entry()), 1, RuntimeImage())
+
+
+JOB_PROBES: Mapping[Moment, Probe] = {
+    Moment.FIRST_PLAN: lambda before, after: planned_from(before) != planned_from(after),
+    Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
+    Moment.SUBMISSION: lambda before, after: deadline(before) != deadline(after),
+    Moment.LAUNCH: lambda before, after: (
+        launched_later(made_for(before), before) != launched_later(made_for(before), after)
+    ),
+}
+
+# --------------------------------------------------------------------------- what reads a PE
+
+
+def decisions(scene: Scene, spec: Json) -> list[tuple[str, str]]:
+    """What is decided, in kind: each effect, and the phase that a status is to say."""
+    effects = decided(*scene(a_pe().with_spec(**spec)), submitted()).effects
+    return [
+        (type(each).__name__, each.status.phase if isinstance(each, PatchPeStatus) else "")
+        for each in effects
+    ]
+
+
+def runs(pe: PeBuilder) -> tuple[Builder, ...]:
+    return pe.launched(1), a_pod().in_phase("Running")
+
+
+ENDED: tuple[Scene, ...] = (
+    lambda pe: (pe.launched(1, phase="Failed"), a_pod().in_phase("Failed")),
+    lambda pe: (pe.launched(1, phase="Completed"), a_pod().in_phase("Succeeded")),
+    lambda pe: (pe.launched(1, phase="Stopped"),),
+    lambda pe: (
+        pe.launched(2),
+        a_pod().in_phase("Failed"),
+        a_pod(launch=2).in_phase("Running"),
+    ),
+)
+
+
+def launched(spec: Json) -> Json:
+    pe = a_pe().with_spec(**spec).entry()
+    return pod_of_launch(pe_of(pe), job_view(a_job().entry()), 1, RuntimeImage())
+
+
+def is_seen_while_it_runs(before: Json, after: Json) -> bool:
+    return decisions(runs, before) != decisions(runs, after)
+
+
+PE_PROBES: Mapping[Moment, Probe] = {
+    Moment.LAUNCH: lambda before, after: launched(before) != launched(after),
+    Moment.AT_ONCE: is_seen_while_it_runs,
+    Moment.POD_END: lambda before, after: (
+        not is_seen_while_it_runs(before, after)
+        and any(decisions(scene, before) != decisions(scene, after) for scene in ENDED)
+    ),
+}
+
+# --------------------------------------------------------------------------- the tests
+
+
+def found(probes: Mapping[Moment, Probe], pairs: list[tuple[Json, Json]]) -> set[Moment]:
+    assert pairs, "an edit that changes nothing shows nothing"
+    return {
+        moment
+        for moment, differs in probes.items()
+        if any(differs(before, after) for before, after in pairs)
+    }
+
+
+def leaves(of: Iterable[Field]) -> list[Field]:
+    return [each for each in of if each.is_leaf]
+
+
+def note_under_first_name(field: Field) -> FieldNote:
+    head, dot, rest = field.path.partition(".")
+    path = f"{OTHER_NAMES.get(head, head)}.{rest}" if dot else head
+    return note_of(PE_FIELDS, Field(path, field.schema, field.is_required))
+
+
+@pytest.mark.parametrize("field", leaves(job_fields()), ids=lambda field: field.path)
+def test_a_job_s_field_is_taken_up_when_its_note_says(field: Field) -> None:
+    """Also that nothing reads what has no moment."""
+    assert found(JOB_PROBES, edits(JobSpec, field)) == set(note_of(JOB_FIELDS, field).taken_up)
+
+
+@pytest.mark.parametrize("field", leaves(template_fields()), ids=lambda field: field.path)
+def test_a_template_s_field_is_written_into_pes_that_are_made_unless_it_is_ignored(
+    field: Field,
+) -> None:
+    pairs = [
+        tuple({"bundle": {"name": "shop.sab"}, TEMPLATE: template} for template in pair)
+        for pair in edits(ProcessingElementTemplate, field)
+    ]
+    is_ignored = nearest(IGNORED_WHY, f"{TEMPLATE}.{field.path}") is not None
+    expected = set() if is_ignored else {Moment.PE_MADE}
+    assert found(JOB_PROBES, [(before, after) for before, after in pairs]) == expected
+
+
+@pytest.mark.parametrize("field", leaves(pe_fields()), ids=lambda field: field.path)
+def test_a_pe_s_field_is_taken_up_when_its_note_says(field: Field) -> None:
+    """Also that nothing reads what has no moment."""
+    moments = set(note_under_first_name(field).taken_up)
+    assert found(PE_PROBES, edits(ProcessingElementSpec, field)) == moments
+
+
+def is_in(field: Field, group: Field) -> bool:
+    return field.path.startswith((f"{group.path}.", f"{group.path}[]"))
+
+
+@pytest.mark.parametrize(
+    ("notes", "of"), [(JOB_FIELDS, job_fields()), (PE_FIELDS, pe_fields())], ids=["Job", "PE"]
+)
+def test_a_group_is_taken_up_when_some_field_of_it_is(
+    notes: Mapping[str, FieldNote], of: tuple[Field, ...]
+) -> None:
+    for group in (each for each in of if not each.is_leaf and each.path != TEMPLATE):
+        inside = (each for each in leaves(of) if is_in(each, group))
+        moments = {moment for each in inside for moment in note_of(notes, each).taken_up}
+        own = set(note_of(notes, group).taken_up)
+        assert own <= moments, group.path
+        assert bool(own) == bool(moments), group.path
