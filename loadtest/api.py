@@ -23,6 +23,7 @@ import yaml
 
 from contracts.resources import API_VERSION
 from contracts.topics import SERVICES
+from services.chassis.kube_http import cut
 
 Obj = dict[str, Any]
 STREAMS = f"/apis/{API_VERSION}/namespaces/default"
@@ -112,19 +113,12 @@ class Api:
                 async for line in response.content:
                     yield orjson.loads(line)
             finally:
-                _cut(response)
+                cut(response)
 
     async def writes(self) -> int:
         """The writes that the API server has counted for our services, Leases excepted."""
         async with self.session.get(self.server + "/metrics") as response:
             return count_writes(await response.text())
-
-
-def _cut(response: aiohttp.ClientResponse) -> None:
-    """End a watch in the middle: TLS would wait for the server's goodbye, beyond the session."""
-    connection = response.connection
-    if connection is not None and connection.transport is not None:
-        connection.transport.abort()
 
 
 def count_writes(metrics: str) -> int:

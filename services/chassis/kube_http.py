@@ -145,7 +145,7 @@ class HttpTransport:
                 try:
                     yield _lines(answer.content)
                 finally:
-                    _cut(answer)
+                    cut(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             raise Transient(f"watch {path}: {type(problem).__name__} {problem}") from problem
 
@@ -169,7 +169,7 @@ class HttpTransport:
         return complete
 
 
-def _cut(answer: aiohttp.ClientResponse) -> None:
+def cut(answer: aiohttp.ClientResponse) -> None:
     """End a watch in the middle: TLS would wait for the server's goodbye, beyond `close`."""
     connection = answer.connection
     if connection is not None and connection.transport is not None:

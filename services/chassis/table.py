@@ -56,12 +56,7 @@ class Entry:
 
 
 def is_deleting(entry: Entry) -> bool:
-    """Whether the object has a deletion timestamp."""
-    return entry.data["metadata"]["deletionTimestamp"] is not None
-
-
-def _is_terminating(entry: Entry) -> bool:
-    """The same of any kind: not every projection carries metadata."""
+    """Whether the object has a deletion timestamp; not every projection carries metadata."""
     return (entry.data.get("metadata") or {}).get("deletionTimestamp") is not None
 
 
@@ -235,7 +230,7 @@ class Table(TableReading):
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
         if row is None or row.entry.uid != fact.uid:
             return None
-        if _is_terminating(row.entry):
+        if is_deleting(row.entry):
             self._note_ended(row.entry.ref)
         return self._remove(row.entry)
 
