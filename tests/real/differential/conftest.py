@@ -46,8 +46,9 @@ class Bout:
         }
 
     def play(self, exchange: Exchange) -> tuple[Outcomes, Outcomes]:
-        """The outcomes of the sandbox and of the real server."""
-        return self._loop.run_until_complete(self._played[exchange.name])
+        """The outcomes of the sandbox and of the real server; who asks again sees a new game."""
+        playing = self._played.pop(exchange.name, None)
+        return self._loop.run_until_complete(playing or self._play(exchange))
 
     async def _play(self, exchange: Exchange) -> tuple[Outcomes, Outcomes]:
         async with self._gate:
