@@ -1,10 +1,10 @@
-"""Exponential back-off with jitter, for keys and for effects; a bounded memory of failures."""
+"""Exponential back-off with jitter: failures of keys and effects, remembered; growing pauses."""
 
 from __future__ import annotations
 
 import random
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,6 +14,27 @@ BASE_S = 0.25
 CAP_S = 60.0
 REMEMBERED_MAX = 20_000
 FORGOTTEN_AFTER_CAPS = 4
+AWAY_MAX_S = 2.0
+_AWAY_GROWTH = 1.6
+
+
+class GrowingPause:
+    """How long to wait before a peer that is away is tried again: seconds, longer each time."""
+
+    def __init__(self, first_s: float, jitter: Callable[[], float]) -> None:
+        self._first_s = first_s
+        self._jitter = jitter
+        self._pause_s = first_s
+
+    def begin(self) -> None:
+        """It has just gone away."""
+        self._pause_s = self._first_s
+
+    def next_s(self) -> float:
+        """The next pause, at most `AWAY_MAX_S`; by jitter (a number in 0..1) up to half shorter."""
+        pause_s = self._pause_s
+        self._pause_s = min(AWAY_MAX_S, pause_s * _AWAY_GROWTH)
+        return pause_s * (0.5 + self._jitter() / 2)
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from aiokafka.errors import (
     UnknownError,
 )
 
+from services.chassis.backing_off import GrowingPause
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_security import PLAINTEXT, KafkaSecurity
 from services.chassis.log_lines import log_of
@@ -33,8 +34,6 @@ REQUEST_TIMEOUT_S = 10.0
 METADATA_MAX_AGE_S = 60.0
 RECONNECT_S = 0.1
 AWAY_FIRST_S = 0.05
-AWAY_MAX_S = 2.0
-AWAY_GROWTH = 1.6
 
 _PASSING = (KafkaTimeoutError, BrokerNotAvailableError, UnknownError)
 
@@ -109,7 +108,7 @@ class Brokers:
 
         Raises LogRefused, or LogClosed when `close` was called meanwhile.
         """
-        wait_s = AWAY_FIRST_S
+        pause = GrowingPause(AWAY_FIRST_S, random.random)
         while True:
             if self.is_closed:
                 raise LogClosed(self.servers)
@@ -119,8 +118,7 @@ class Brokers:
                 if not may_pass(problem):
                     raise LogRefused(f"Kafka at {self.servers} refused {what}: {problem}") from None
                 self._note_away(what, problem)
-                await asyncio.sleep(wait_s * (0.5 + random.random() / 2))  # noqa: S311 - jitter
-                wait_s = min(AWAY_MAX_S, wait_s * AWAY_GROWTH)
+                await asyncio.sleep(pause.next_s())
                 continue
             self._note_back()
             return result

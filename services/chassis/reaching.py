@@ -2,8 +2,8 @@
 
 1. A request that was never sent (`Away`) is sent again, for as long as nobody listens; so no effect
    backs off for an absence that is not its own, and all go on as soon as the server is back.
-2. While it is away one request at a time is sent, with a growing pause of at most `AWAY_MAX_S`
-   before each: a server that starts is not stormed.
+2. While it is away one request at a time is sent, with a `GrowingPause` before each: a server that
+   starts is not stormed.
 3. Any other end of a request is the asker's business: it may have had an effect.
 
 Watches are not waited for: a list-watch has back-off of its own.
@@ -16,14 +16,13 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 
+from services.chassis.backing_off import GrowingPause
 from services.chassis.clock import Clock
 from services.chassis.errors import Away, Transient
 from services.chassis.kube import Response, Transport
 from services.chassis.log_lines import log_of
 
 AWAY_FIRST_S = 0.1
-AWAY_MAX_S = 2.0
-AWAY_GROWTH = 1.6
 
 
 class PatientTransport:
@@ -32,9 +31,8 @@ class PatientTransport:
     def __init__(self, transport: Transport, *, clock: Clock, random: random.Random) -> None:
         self._transport = transport
         self._clock = clock
-        self._random = random
         self._is_away = False
-        self._pause_s = AWAY_FIRST_S
+        self._pause = GrowingPause(AWAY_FIRST_S, random.random)
         self._trying = asyncio.Lock()
         self._log = log_of("reaching")
 
@@ -51,11 +49,10 @@ class PatientTransport:
             async with self._trying:
                 if not self._is_away:
                     continue
-                await self._clock.sleep(self._pause_s * (0.5 + self._random.random() / 2))
+                await self._clock.sleep(self._pause.next_s())
                 try:
                     answer = await self._transport.request(method, path, body=body, headers=headers)
                 except Away:
-                    self._pause_s = min(AWAY_MAX_S, self._pause_s * AWAY_GROWTH)
                     continue
                 except Transient:
                     self._note_back()
@@ -71,7 +68,8 @@ class PatientTransport:
 
     def _note_away(self, problem: Away) -> None:
         if not self._is_away:
-            self._is_away, self._pause_s = True, AWAY_FIRST_S
+            self._is_away = True
+            self._pause.begin()
             self._log.warning("api_server_away", problem=str(problem))
 
     def _note_back(self) -> None:

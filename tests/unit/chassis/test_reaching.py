@@ -9,10 +9,11 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from services.chassis.backing_off import AWAY_MAX_S
 from services.chassis.clock import LoopClock
 from services.chassis.errors import Away, Transient
 from services.chassis.kube import Response
-from services.chassis.reaching import AWAY_MAX_S, PatientTransport
+from services.chassis.reaching import PatientTransport
 from tests.virtual_time import virtually
 
 ANSWER_S = 0.01
