@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -59,8 +60,14 @@ def new_cluster(
     """A cluster that knows our custom resources; uids are counted unless `new_uid` makes them."""
     numbers = itertools.count(1)
     cluster = Cluster(now=now, new_uid=new_uid or (lambda: f"uid-{next(numbers)}"), nodes=nodes)
-    cluster.install(read_definitions(ROOT / "deploy" / "crds"))
+    cluster.install(_definitions())
     return cluster
+
+
+@functools.cache
+def _definitions() -> list[Obj]:
+    """Reading them costs more than everything else about a cluster; nobody changes them."""
+    return read_definitions(ROOT / "deploy" / "crds")
 
 
 def kind_of(store: Store, plural: str) -> ResourceType:

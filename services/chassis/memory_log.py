@@ -37,7 +37,7 @@ class MemoryLog:
         self._partitions_of: dict[str, int] = {}
         self._kept: dict[Partition, _Kept] = {}
         self._committed: dict[tuple[str, Partition], int] = {}
-        self._news: set[asyncio.Event] = set()
+        self._news: dict[asyncio.Event, None] = {}  # a set would wake in another order each run
         self._lives = 1
         self._closed = False
 
@@ -72,7 +72,7 @@ class MemoryLog:
         """Batches of records of the partitions from the offsets on, until the log is closed."""
         positions = dict(start)
         news = asyncio.Event()
-        self._news.add(news)
+        self._news[news] = None
         life = self._lives
         try:
             while not self._closed:
@@ -85,7 +85,7 @@ class MemoryLog:
                 else:
                     await news.wait()
         finally:
-            self._news.discard(news)
+            del self._news[news]
 
     async def assignment(
         self, group: str, topics: Sequence[str]

@@ -135,19 +135,26 @@ class World:
     def start(self, *services: str, bus: Bus | None = None) -> None:
         """Start services (all of them by default)."""
         for service in services or tuple(MAINS):
-            self._transports.append(_Recording(self, service))
-            runtime = Runtime(
-                service=service,
-                bus=bus or self.log,
-                kube=KubeClient(self._transports[-1], f"millrace-{service}"),
-                clock=self.clock,
-                random=random.Random(self.seed + len(self.requests)),
-                new_id=self._new_uid,
-            )
-            main: Main = MAINS[service](self.folder)
-            task = asyncio.create_task(_as_coroutine(main(runtime)), name=service)
-            task.add_done_callback(self._note_failure)
-            self._running[service] = _Running(runtime, task)
+            self._run_instance(service, service, _Recording(self, service), bus or self.log)
+
+    def _run_instance(
+        self, service: str, instance: str, transport: _Recording, bus: Bus, *, named: str = ""
+    ) -> None:
+        """Start one instance of a service on its own transport and log."""
+        self._transports.append(transport)
+        runtime = Runtime(
+            service=service,
+            bus=bus,
+            kube=KubeClient(transport, f"millrace-{service}"),
+            clock=self.clock,
+            random=random.Random(self.seed + len(self.requests)),
+            new_id=self._new_uid,
+            instance=named,
+        )
+        main: Main = MAINS[service](self.folder)
+        task = asyncio.create_task(_as_coroutine(main(runtime)), name=instance)
+        task.add_done_callback(self._note_failure)
+        self._running[instance] = _Running(runtime, task)
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
