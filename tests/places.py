@@ -12,11 +12,16 @@ ROOT = Path(__file__).parents[1]
 
 def corpus(name: str) -> Path:
     """A file of the corpus (MILLRACE_CORPUS, default ../shared/corpus), or skip."""
-    folder = Path(os.environ.get("MILLRACE_CORPUS", ROOT / ".." / "shared" / "corpus"))
-    path = folder / name
+    path = in_corpus(name)
     if not path.exists():
         pytest.skip(f"{name} is not there; MILLRACE_CORPUS says where the real bundles are")
     return path
+
+
+def in_corpus(name: str) -> Path:
+    """Where a file of the corpus is, if it is anywhere."""
+    folder = Path(os.environ.get("MILLRACE_CORPUS", ROOT / ".." / "shared" / "corpus"))
+    return folder / name
 
 
 def golden() -> Path:

@@ -26,12 +26,12 @@ from contracts.topics import PARTITIONS, RESOURCES, partition_of
 from loadtest.api import Api
 from services.chassis.kafka_connecting import Brokers
 from services.chassis.kafka_offsets import see_topics
+from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import Cluster
 from tests.real.__main__ import STATE_SETTING
 from tests.real.faults.conftest import BUNDLE
-from tests.real.faults.following import WIDER, WIDTH, ordeal
 from tests.real.faults.log_contents import (
     everything_said,
     last_said,

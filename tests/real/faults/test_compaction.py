@@ -19,10 +19,10 @@ from services.chassis.errors import Expired
 from services.chassis.kube import Json, KubeClient, Resource, Response, WatchEvent
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.listing import ListWatch, Watched, list_all
+from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.test_faults import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.compacting import compact, forget_everything
-from tests.real.faults.following import WIDER, WIDTH, ordeal
 from tests.real.faults.processes import SERVICES
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]

@@ -15,8 +15,7 @@ from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names
 from cli.topics import TopicsWish, apply_topics
 from contracts import labels
 from loadtest.api import CORE, STREAMS
-from tests.e2e.watching import Cluster, JobObjects, Obj
-from tests.real.faults.following import (
+from tests.e2e.following import (
     CHILDREN,
     CONVERGED_S_MAX,
     WIDER,
@@ -24,6 +23,7 @@ from tests.real.faults.following import (
     ordeal,
     spec_of,
 )
+from tests.e2e.watching import Cluster, JobObjects, Obj
 from tests.real.faults.processes import resyncs, tracebacks, until_ready, until_resynced
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from loadtest.api import MERGE, STREAMS
+from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.watching import Cluster
-from tests.real.faults.following import WIDER, WIDTH, ordeal
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 

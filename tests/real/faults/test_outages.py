@@ -9,9 +9,9 @@ import signal
 import pytest
 
 from cli.real.pair import Pair, start_part, stop_part
+from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.test_faults import pids_of
 from tests.e2e.watching import Cluster
-from tests.real.faults.following import WIDER, WIDTH, ordeal
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")

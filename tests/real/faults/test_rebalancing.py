@@ -13,9 +13,9 @@ from cli.real.pair import Pair
 from contracts.topics import PARTITIONS, RESOURCES, partition_of, reader_group
 from services.chassis.bus import Partition
 from services.chassis.kafka_log import KafkaLog
+from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.test_faults import pids_of
 from tests.e2e.watching import Cluster
-from tests.real.faults.following import WIDER, WIDTH, ordeal
 from tests.real.faults.processes import STAGES, tracebacks
 
 PATIENCE_S = 90.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.real.faults.launches import Demand, demanded, surplus
+from tests.e2e.launches import Demand, demanded, surplus
 
 FIRST = {"j-0": "a", "j-1": "b"}
 CHANGED = {"j-0": "a", "j-1": "c", "j-2": "d"}

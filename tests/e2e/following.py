@@ -17,8 +17,8 @@ import aiohttp
 
 from contracts import labels
 from loadtest.api import CORE, STREAMS, Follower, Refused
+from tests.e2e.launches import Contents, PlansSeen, demanded, surplus
 from tests.e2e.watching import RETRY_S, Cluster, JobObjects, Obj, followed_patiently
-from tests.real.faults.launches import Contents, PlansSeen, demanded, surplus
 
 REGION = "Counted"
 WIDTH = 8
