@@ -271,7 +271,7 @@ class JobSpec(Fields):
     )
     resources: ResourceRequirements | None = Field(
         default=None,
-        description="CPU and memory of the whole job: limits are divided by the number of PEs.",
+        description="CPU and memory of the whole job, divided by the number of its PEs.",
     )
     image_pull_policy: ImagePullPolicy = Field(
         default=ImagePullPolicy.ALWAYS, description="When the image of a PE is pulled."

@@ -123,9 +123,10 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "resources": FieldNote(
         _O.BOTH,
         (_M.PE_MADE,),
-        "Requests are given to each PE as they are, as in the original; the seed divides them."
-        " They win over processingElement.resources, and are divided by the PEs of the plan that"
-        " makes the PE.",
+        "Limits and requests are divided, as in the seed; the original gave the requests to each PE"
+        " whole. They win over processingElement.resources. The PEs of the plan that makes a PE, or"
+        " changes it, are counted: a resize leaves the shares of the others as they are. At most"
+        " three decimals, rounded down; never 0, but the next smaller unit.",
     ),
     "imagePullPolicy": FieldNote(
         _O.BOTH, (_M.PE_MADE,), "Default of the seed; in the original it was IfNotPresent."

@@ -7,13 +7,13 @@ ports), because facts of ConfigMaps and Services carry nothing else. Which child
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
 from contracts import labels
 from contracts.resources import API_VERSION
+from contracts.resources.processing_element import DEFAULT_RESOURCES
+from services.fusion_backend.core.dividing import share_of_job
 from services.fusion_backend.core.records import PeRecord, PlanRecord, PoolRecord, RegionRecord
 from services.fusion_backend.core.snapshot import JobSeen
 
@@ -32,9 +32,6 @@ _OPERATORS_OWN = (
     "operators",
     "regions",
 )
-_DEFAULT_REQUESTS = {"cpu": "100m", "memory": "128Mi"}
-_QUANTITY = re.compile(r"^([0-9.]+)([A-Za-z]*)$")
-_DECIMALS = Decimal("0.001")
 
 
 def owner_of(job: JobSeen) -> Body:
@@ -233,21 +230,26 @@ def processing_element(
     }
 
 
-def processing_element_patch(generation: int, pe: PeRecord, seen: Mapping[str, Any]) -> Body:
-    """What a resize changes of a PE: content, operators, regions; `launchCount` is people's."""
+def processing_element_patch(
+    job: JobSeen, record: PlanRecord, pe: PeRecord, seen: Mapping[str, Any]
+) -> Body:
+    """What a resize changes of a PE: content, operators, regions, its share of the job's resources.
+
+    Everything else of the spec, `launchCount` above all, is people's.
+    """
     marks: dict[str, str | None] = {
         key: None for key in seen["metadata"]["labels"] if key.startswith(labels.REGION_PREFIX)
     }
     marks |= {labels.region_label(index): "true" for index in pe.regions}
-    marks[labels.GENERATION] = str(generation)
-    return {
-        "metadata": {"labels": marks},
-        "spec": {
-            "contentId": pe.content_id,
-            "generation": generation,
-            "operators": list(pe.operators),
-        },
+    marks[labels.GENERATION] = str(record.generation)
+    spec: Body = {
+        "contentId": pe.content_id,
+        "generation": record.generation,
+        "operators": list(pe.operators),
     }
+    if shares := share_of_job(job.spec.get("resources"), len(record.pes)):
+        spec["resources"] = shares
+    return {"metadata": {"labels": marks}, "spec": spec}
 
 
 def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
@@ -269,7 +271,9 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
         "imagePullPolicy": template.get("imagePullPolicy")
         or job.spec.get("imagePullPolicy")
         or "Always",
-        "resources": _resources(job.spec, template, len(record.pes)),
+        "resources": share_of_job(job.spec.get("resources"), len(record.pes))
+        or template.get("resources")
+        or DEFAULT_RESOURCES,
     }
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret
@@ -294,29 +298,3 @@ def _placement(record: PlanRecord, pe: PeRecord) -> Body:
     if pool is not None and pool.name != DEFAULT_POOL:
         placement["hostPoolLocation"] = {"poolIndex": pool.index}
     return placement
-
-
-def _resources(spec: Mapping[str, Any], template: Mapping[str, Any], pes: int) -> Body:
-    """Job-wide resources divided among the PEs, else the template's, else small requests."""
-    whole = spec.get("resources")
-    if not whole:
-        return dict(template.get("resources") or {"requests": _DEFAULT_REQUESTS})
-    shared: Body = {}
-    if whole.get("limits"):
-        shared["limits"] = {key: divided(value, pes) for key, value in whole["limits"].items()}
-    if whole.get("requests"):
-        shared["requests"] = dict(whole["requests"])
-    return shared
-
-
-def divided(quantity: object, parts: int) -> str:
-    """A quantity divided: at most three decimals, rounded down, its suffix kept."""
-    found = _QUANTITY.match(str(quantity))
-    if found is None or parts < 1:
-        return str(quantity)
-    try:
-        share = (Decimal(found[1]) / parts).quantize(_DECIMALS, rounding=ROUND_DOWN)
-    except InvalidOperation:
-        return str(quantity)
-    text = f"{share:f}".rstrip("0").rstrip(".")
-    return (text or "0") + found[2]

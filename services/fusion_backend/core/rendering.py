@@ -52,7 +52,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
 
 def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
     """The merge patch that brings a child to what the plan says."""
-    _, plan = _job_and_plan(snapshot, effect.generation)
+    job, plan = _job_and_plan(snapshot, effect.generation)
     match effect.kind:
         case "ConfigMap":
             text = snapshot.texts[plan.port_labels_id]
@@ -61,7 +61,7 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             return children.service_patch(effect.generation, _pe(snapshot, plan, effect.pe))
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
-            return children.processing_element_patch(effect.generation, pe, entry.data)
+            return children.processing_element_patch(job, plan.record, pe, entry.data)
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
 
 

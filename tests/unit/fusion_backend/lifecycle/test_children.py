@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from contracts import labels
 from services.fusion_backend.core import children
 from services.fusion_backend.core.records import (
@@ -165,7 +163,7 @@ def test_a_pe_is_the_template_with_what_the_plan_says() -> None:
 
 def test_a_resize_leaves_the_launch_count_of_a_pe_to_people() -> None:
     seen = {"metadata": {"labels": {"region.streams.ibm.com/0": "true"}}}
-    assert children.processing_element_patch(4, PE, seen) == {
+    assert children.processing_element_patch(job(), RECORD, PE, seen) == {
         "metadata": {
             "labels": {
                 "region.streams.ibm.com/0": None,
@@ -206,28 +204,6 @@ def test_a_region_and_a_pool_are_named_by_their_index() -> None:
         "tags": ["gpu"],
     }
     assert "finalizers" not in pool["metadata"]
-
-
-@pytest.mark.parametrize(
-    ("quantity", "parts", "share"),
-    [
-        ("16.0", 4, "4"),
-        ("64Gi", 4, "16Gi"),
-        ("0.001", 4, "0"),
-        ("1", 3, "0.333"),
-        (10, 4, "2.5"),
-        ("500m", 2, "250m"),
-        ("odd", 2, "odd"),
-    ],
-)
-def test_a_quantity_is_divided_with_its_suffix(quantity: object, parts: int, share: str) -> None:
-    assert children.divided(quantity, parts) == share
-
-
-def test_resources_of_the_job_win_over_the_template_and_limits_are_shared() -> None:
-    resources = {"limits": {"cpu": "8"}, "requests": {"cpu": "1"}}
-    body = children.processing_element(job(resources=resources), RECORD, PE, launch_count=0)
-    assert body["spec"]["resources"] == {"limits": {"cpu": "8"}, "requests": {"cpu": "1"}}
 
 
 def test_every_child_carries_the_uid_of_its_job() -> None:
