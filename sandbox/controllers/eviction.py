@@ -2,7 +2,8 @@
 
 Taint eviction deletes pods that do not tolerate a NoExecute taint, or no longer; they stay
 Terminating if nobody on the node listens. Pod garbage collection removes what no kubelet will ever
-remove: pods of deleted nodes, and pods being deleted that never got a node.
+remove: pods of deleted nodes, pods being deleted that never got a node, and pods being deleted on
+nodes that are not ready and tainted out-of-service.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
 from sandbox.controllers.keyed_work import KeyedWork
+from sandbox.controllers.node_statuses import is_ready
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL, disrupted
 from sandbox.controllers.selectors import (
@@ -26,6 +28,7 @@ from sandbox.controllers.writes import Writes
 from sandbox.store.resources import NODE, POD
 from sandbox.store.timestamps import rfc3339
 
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 TAINT_MESSAGE = "Taint manager: deleting due to NoExecute taint"
 
 
@@ -64,7 +67,8 @@ class Eviction:
         before = set(_evicting(old))
         after = set(_evicting(new))
         name = (new or old or {})["metadata"]["name"]
-        if old is not None and new is not None and before == after:
+        same = before == after and _is_out_of_service(old) == _is_out_of_service(new)
+        if old is not None and new is not None and same:
             return
         for taint in before - after:
             self._tainted_s.pop((name, taint), None)
@@ -90,10 +94,10 @@ class Eviction:
                 self.work.add(location_of(new))
             return
         self._by_node.setdefault(node, {})[location_of(new)] = None
-        known = ("", node) in self._nodes.objects
-        if not known:
+        known = self._nodes.objects.get(("", node))
+        if known is None:
             self._lost_s.setdefault(node, self._now())
-        if not known or _evicting(self._nodes.objects[("", node)]):
+        if known is None or _evicting(known) or _is_out_of_service(known):
             self.work.add(location_of(new))
 
     def _leave(self, pod: Obj) -> None:
@@ -119,7 +123,10 @@ class Eviction:
         node = self._writes.get(NODE, ("", name))
         if node is None:
             self._collect_lost(pod, name)
-        elif not is_deleting(pod) and (taints := _evicting(node)):
+        elif is_deleting(pod):
+            if _is_out_of_service(node):
+                self._collect_stuck(pod)
+        elif taints := _evicting(node):
             self._evict_if_due(pod, name, taints)
 
     def _collect_lost(self, pod: Obj, node: str) -> None:
@@ -134,6 +141,14 @@ class Eviction:
         if status.get("phase") not in TERMINAL:
             message = "PodGC: node no longer exists"
             status = disrupted(status, self._time(), "DeletionByPodGC", message)
+            pod = self._writes.set_status(POD, pod, {**status, "phase": "Failed"})
+        self._writes.delete(POD, pod, grace_s=0)
+
+    def _collect_stuck(self, pod: Obj) -> None:
+        if not pod["metadata"].get("deletionGracePeriodSeconds"):
+            return  # removed; only finalizers hold it
+        status = pod.get("status") or {}
+        if status.get("phase") not in TERMINAL:
             pod = self._writes.set_status(POD, pod, {**status, "phase": "Failed"})
         self._writes.delete(POD, pod, grace_s=0)
 
@@ -156,6 +171,14 @@ class Eviction:
 
     def _time(self) -> str:
         return rfc3339(self._now())
+
+
+def _is_out_of_service(node: Obj | None) -> bool:
+    """Whether somebody said that nothing runs there, and its kubelet does not contradict."""
+    if node is None or is_ready(node):
+        return False
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return any(taint.get("key") == OUT_OF_SERVICE for taint in taints)
 
 
 def _evicting(node: Obj | None) -> tuple[Taint, ...]:

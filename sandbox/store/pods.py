@@ -113,16 +113,32 @@ def qos_class(spec: Mapping[str, Any]) -> str:
 
 def bound(pod: Mapping[str, Any], node: str, now: str) -> Body:
     """The Pod after the scheduler has given it a node."""
-    status = dict(pod.get("status") or {})
-    others = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
-    scheduled = {
-        "type": "PodScheduled",
-        "status": "True",
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-    }
-    status["conditions"] = [*others, scheduled]
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    status = _with_condition(pod, scheduled, now)
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+
+
+def is_disrupted_by_eviction(pod: Mapping[str, Any]) -> bool:
+    """Whether an eviction says so: not of a pod that never ran, is over, or is going anyway."""
+    is_running = (pod.get("status") or {}).get("phase") == "Running"
+    return is_running and "deletionTimestamp" not in pod["metadata"]
+
+
+def evicted(pod: Mapping[str, Any], now: str) -> Body:
+    """The Pod as an eviction marks it before it is deleted."""
+    says = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+    disrupted = {"type": "DisruptionTarget", "status": "True", **says}
+    return {**pod, "status": _with_condition(pod, disrupted, now)}
+
+
+def _with_condition(
+    pod: Mapping[str, Any], condition: Mapping[str, Any], now: str
+) -> dict[str, Any]:
+    status = dict(pod.get("status") or {})
+    others = [item for item in status.get("conditions") or () if item["type"] != condition["type"]]
+    times = {"lastProbeTime": None, "lastTransitionTime": now}
+    status["conditions"] = [*others, {**condition, **times}]
+    return status
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -292,10 +292,11 @@ class Store:
         return self._state.commit(POD, pods.bound(pod, node, rfc3339(self._now())), pod)
 
     def evict(self, namespace: str, name: str, options: DeleteOptions | None = None) -> Removal:
-        """POST pods/eviction: there are no disruption budgets, so it is a DELETE."""
+        """POST pods/eviction: there are no budgets; a pod that runs is first called disrupted."""
+        pod = self._state.existing(POD, namespace, name)
+        if pods.is_disrupted_by_eviction(pod) and not (options and options.dry_run):
+            self._state.commit(POD, pods.evicted(pod, rfc3339(self._now())), pod)
         return self.remove(POD, namespace, name, options)
-
-    # Below: how the above is done
 
     def _require_namespace(self, rt: ResourceType, namespace: str | None, name: str) -> None:
         if not rt.namespaced:

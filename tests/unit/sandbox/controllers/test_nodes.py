@@ -10,6 +10,7 @@ from sandbox.store.resources import LEASE, NODE, POD
 from tests.unit.sandbox.controllers.living import LivingCluster, pod
 
 pytestmark = pytest.mark.looptime
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 NOT_READY = "node.kubernetes.io/not-ready"
 LOST = {(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")}
@@ -155,6 +156,32 @@ async def test_running_pods_of_a_removed_node_end_failed_and_then_go(
             if item["type"] == "DisruptionTarget"
         ]
         assert reasons == ["DeletionByPodGC"]
+
+
+@pytest.mark.parametrize("tainted_first", [True, False])
+async def test_a_stuck_pod_goes_when_its_silent_node_is_tainted_out_of_service(
+    cluster: LivingCluster, tainted_first: bool
+) -> None:
+    """Also where the taint was there before the deletion; a ready node is not believed."""
+    taint = {"spec": {"taints": [{"key": OUT_OF_SERVICE, "effect": "NoSchedule"}]}}
+    async with cluster.living():
+        cluster.create(POD, pod("p"))
+        await asyncio.sleep(1)
+        if tainted_first:
+            cluster.merge(NODE, "node-0", taint)
+            await asyncio.sleep(1)
+            assert cluster.phase("p") == "Running"
+        cluster.nodes.stop("node-0")
+        await asyncio.sleep(60)
+        cluster.delete(POD, "p")
+        await asyncio.sleep(60)
+        if not tainted_first:
+            assert cluster.phase("p") == "Running"
+            before = cluster.get(NODE, "node-0")["spec"]["taints"]
+            taints = [*before, *taint["spec"]["taints"]]
+            cluster.merge(NODE, "node-0", {"spec": {"taints": taints}})
+            await asyncio.sleep(60)
+        assert cluster.find(POD, "p") is None
 
 
 async def test_a_pod_on_a_node_that_registers_late_is_not_lost(cluster: LivingCluster) -> None:

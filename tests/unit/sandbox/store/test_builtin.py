@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.store.deleting import DeleteOptions
 from sandbox.store.resources import CONFIG_MAP, EVENT, NAMESPACE, POD, SECRET, SERVICE
 from sandbox.store.store import Store
 from tests.unit.sandbox.store.building import MERGE, causes, config_map, pod, refusal
@@ -118,6 +119,28 @@ def test_an_evicted_pod_is_deleted_with_its_grace(store: Store) -> None:
     removal = store.evict("default", "worker")
     assert not removal.gone
     assert removal.object["metadata"]["deletionGracePeriodSeconds"] == 30
+
+
+def test_an_eviction_says_that_a_running_pod_is_disrupted_and_of_a_pending_one_nothing(
+    store: Store,
+) -> None:
+    store.create(POD, "default", pod())
+    store.bind("default", "worker", "n1")
+    assert all(each["type"] != "DisruptionTarget" for each in evicted_conditions(store))
+    store.delete(POD, "default", "worker", DeleteOptions(grace_period_s=0))
+    store.create(POD, "default", pod())
+    store.bind("default", "worker", "n1")
+    running = {"status": {"phase": "Running"}}
+    store.patch(POD, "default", "worker", running, MERGE, subresource="status")
+    said = [each for each in evicted_conditions(store) if each["type"] == "DisruptionTarget"]
+    assert [(each["status"], each["reason"]) for each in said] == [
+        ("True", "EvictionByEvictionAPI")
+    ]
+
+
+def evicted_conditions(store: Store) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = store.evict("default", "worker").object["status"]["conditions"]
+    return found
 
 
 def test_a_configmap_may_hold_one_mebibyte(store: Store) -> None:
