@@ -38,6 +38,8 @@ CONTENT_ID_IN_NAME_CHARS = 10
 JOB_IDS_NAME = "millrace-job-ids"
 PORT_LABELS_KEY = "operator_port_labels.properties"
 AADL_KEY = "aadl.xml"
+CERTIFICATE_KEY = "transport.cert"
+PRIVATE_KEY_KEY = "transport.key"
 
 
 def pe_name(job: str, pe_id: int) -> str:
@@ -53,6 +55,11 @@ def pe_config_map_name(job: str, pe_id: int, content_id: str) -> str:
 def plan_name(job: str, generation: int) -> str:
     """The name of the plan record of a generation; a dot cannot occur in a Job's name."""
     return f"{job}.plan.{generation}"
+
+
+def certificate_name(job: str) -> str:
+    """The name of the Secret with a job's certificate and key; like a plan's, it has a dot."""
+    return f"{job}.transport"
 
 
 def plan_part_name(job: str, generation: int, part: int) -> str:

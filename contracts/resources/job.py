@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 
 from contracts.labels import JOB_NAME_MAX_CHARS
 
+from .bundle import Bundle
 from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
@@ -26,6 +27,7 @@ from .custom_resource import (
     never_falls,
 )
 from .fields import (
+    MESSAGE_CHARS_MAX,
     NOT_NULLABLE,
     PROPERTIES_MAX,
     WIDTH_MAX,
@@ -39,94 +41,7 @@ from .fields import (
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 
 PARALLEL_REGIONS_MAX: Final = 1024
-
-
-class BundlePullPolicy(StrEnum):
-    """When a bundle is fetched."""
-
-    IF_NOT_PRESENT = "IfNotPresent"
-    ALWAYS = "Always"
-
-
-class CertificationAuthority(Fields):
-    """A root certificate in a ConfigMap."""
-
-    config_map_name: ObjectName = Field(description="ConfigMap that holds the certificate.")
-    sub_path: Text | None = Field(
-        default=None, description="Key of the certificate in the ConfigMap."
-    )
-
-
-class HttpSource(Fields):
-    """A bundle behind an URL."""
-
-    url: Text = Field(min_length=1, description="URL of the bundle.")
-    certification_authority: CertificationAuthority | None = Field(
-        default=None, description="Root certificate to trust for this URL."
-    )
-
-
-class FileSource(Fields):
-    """A bundle in the bundle root."""
-
-    path: Text = Field(
-        min_length=1, description="Path of the bundle, relative to the bundle root of millrace."
-    )
-
-
-class GithubSource(Fields):
-    """A bundle in a GitHub repository."""
-
-    url: Text = Field(min_length=1, description="URL of the bundle in the GitHub API v3.")
-    secret: ObjectName | None = Field(
-        default=None, description="Secret whose key `token` holds the access token."
-    )
-
-
-class Bundle(Fields):
-    """Which application bundle (.sab) the job runs, and where it comes from.
-
-    With a name alone it comes from the bundle root.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "[has(self.http), has(self.file), has(self.github), has(self.url)]"
-                ".filter(given, given).size() <= 1",
-                "file, http, github and url exclude each other",
-            )
-        )
-    )
-
-    name: ObjectName = Field(description="File name of the bundle, such as demo.Main.sab.")
-    pull_policy: BundlePullPolicy = Field(
-        default=BundlePullPolicy.IF_NOT_PRESENT,
-        description="Whether a bundle from an URL is fetched again for each job.",
-    )
-    file: FileSource | None = Field(
-        default=None,
-        description="Take the bundle from a path in the bundle root.",
-        json_schema_extra=NOT_NULLABLE,
-    )
-    http: HttpSource | None = Field(
-        default=None,
-        description="Fetch the bundle from an URL; not supported yet.",
-        json_schema_extra=NOT_NULLABLE,
-    )
-    github: GithubSource | None = Field(
-        default=None,
-        description="Fetch the bundle from GitHub; not supported yet.",
-        json_schema_extra=NOT_NULLABLE,
-    )
-    url: Text | None = Field(
-        default=None,
-        description="Fetch the bundle from an URL; the older form of http, not supported yet.",
-        json_schema_extra=NOT_NULLABLE,
-    )
-    secret: ObjectName | None = Field(
-        default=None, description="Secret whose key `token` holds the access token for url."
-    )
+CERTIFICATE_DAYS_MAX: Final = 36_500
 
 
 class FusionType(StrEnum):
@@ -280,7 +195,10 @@ class JobSpec(Fields):
         default=None, description="Secret to pull the image of a PE with."
     )
     transport_certificate_validity_in_days: int = Field(
-        default=30, ge=1, description="Days that a certificate between PEs is valid."
+        default=30,
+        ge=1,
+        le=CERTIFICATE_DAYS_MAX,
+        description="Days that a certificate between PEs is valid.",
     )
 
     # Written by the original's operator
@@ -312,6 +230,14 @@ class JobCondition(StrEnum):
     PLACED = "Placed"
     SUBMITTED = "Submitted"
     HEALTHY = "Healthy"
+
+
+class TransportCertificate(Fields):
+    """The certificate that the job's PEs share; its key is in the Secret and nowhere else."""
+
+    secret_name: ObjectName = Field(description="Secret that holds certificate and key.")
+    not_after: Time = Field(description="When the certificate expires.")
+    renewed_from: Time = Field(description="When it is replaced by a new one.")
 
 
 class JobStatus(Fields):
@@ -350,6 +276,14 @@ class JobStatus(Fields):
     observed_retry: Text | None = Field(
         default=None,
         description="Value of the annotation streams.ibm.com/retry that the status speaks of.",
+    )
+    transport_certificate: TransportCertificate | None = Field(
+        default=None, description="Where the certificate of PEs that talk over TLS is."
+    )
+    redis_config: str | None = Field(
+        default=None,
+        max_length=MESSAGE_CHARS_MAX,
+        description="The redis servers of the checkpoint store, as JSON that the runtime reads.",
     )
     conditions: Conditions = Field(default=[], description="Aspects of the job's state.")
 

@@ -13,6 +13,7 @@ from typing import Final
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from .checkpoint_store import CheckpointStore
 from .conditions import Conditions
 from .custom_resource import (
     AGE_COLUMN,
@@ -31,6 +32,7 @@ from .fields import (
     VolumeClaim,
     rules,
 )
+from .pod_template import PodTemplate
 
 
 class ImagePullPolicy(StrEnum):
@@ -54,56 +56,6 @@ class Connectivity(StrEnum):
     FULL = "Full"
     PARTIAL = "Partial"
     NONE = "None"
-
-
-class FileSystemStore(Fields):
-    """Checkpoints in a file system."""
-
-    path: Text = Field(
-        default="/checkpoint",
-        description="Path on the node where checkpoints are kept when there is no volumeClaim.",
-    )
-    volume_claim: VolumeClaim | None = Field(
-        default=None, description="Claim on which checkpoints are kept."
-    )
-
-
-class RedisStore(Fields):
-    """Checkpoints in a replicated, sharded set of redis servers."""
-
-    service: ObjectName = Field(description="Name of the headless Service of the redis servers.")
-    replica_count: int = Field(ge=1, description="Number of replicas of each shard; odd.")
-    shard_count: int = Field(ge=1, description="Number of shards in each replica.")
-    restricted_property: Text | None = Field(
-        default=None, description="Name of the restricted property that holds the password."
-    )
-    shuffle: bool = Field(
-        default=False, description="Whether servers are assigned to shards in random order."
-    )
-
-
-class CheckpointStore(Fields):
-    """Where PEs keep checkpoints: fileSystem or redis."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "!(has(self.fileSystem) && has(self.redis))",
-                "fileSystem and redis exclude each other",
-            )
-        )
-    )
-
-    file_system: FileSystemStore | None = Field(
-        default=None,
-        description="Keep checkpoints in a file system.",
-        json_schema_extra=NOT_NULLABLE,
-    )
-    redis: RedisStore | None = Field(
-        default=None,
-        description="Keep checkpoints in redis; not supported yet.",
-        json_schema_extra=NOT_NULLABLE,
-    )
 
 
 class HostPoolLocation(Fields):
@@ -143,6 +95,7 @@ _ONE_CHECKPOINT_STORE = (
     "checkpointRepository and checkpointDataStore are two names of one field: give one",
 )
 
+NO_ENCRYPTION: Final = "none"
 DEFAULT_RESOURCES: Final[JsonDict] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
 
 
@@ -161,8 +114,10 @@ class ProcessingElementTemplate(Fields):
     image_pull_secret: ObjectName | None = Field(
         default=None, description="Secret to pull the image with; absent: the Job's."
     )
-    build_type: BuildType = Field(
-        default=BuildType.DEBUG, description="Build of the runtime: debug or release."
+    build_type: BuildType | None = Field(
+        default=None,
+        description="Build of the runtime: debug or release; absent: that of pod-state-machine's"
+        " settings, which is debug.",
     )
     sab_name: ObjectName | None = Field(
         default=None,
@@ -222,9 +177,9 @@ class ProcessingElementTemplate(Fields):
         json_schema_extra={"default": DEFAULT_RESOURCES},
     )
     transport_security_type: str = Field(
-        default="none",
+        default=NO_ENCRYPTION,
         pattern=r"^(none|TLSv1(\.[0-3])?)$",
-        description="Encryption between PEs: none; TLSv1.2 is not supported yet.",
+        description="Encryption between PEs: none, or a version of TLS such as TLSv1.2.",
     )
     data_path: Text | None = Field(
         default=None, description="Path on the node mounted at /data; dataVolumeClaim wins."
@@ -247,6 +202,10 @@ class ProcessingElementTemplate(Fields):
     )
     restricted_properties_secret: ObjectName | None = Field(
         default=None, description="Secret mounted at /etc/config/restricted."
+    )
+
+    pod_template: PodTemplate | None = Field(
+        default=None, description="What is added to the pods, in the form of a PodTemplateSpec."
     )
 
     # Written by the operator
@@ -276,6 +235,11 @@ class ProcessingElementTemplate(Fields):
     def bundle(self) -> str | None:
         """The bundle's name under either of its names."""
         return self.sab_name or self.bundle_name
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether PEs talk over TLS, for which they need a certificate."""
+        return self.transport_security_type != NO_ENCRYPTION
 
     @property
     def checkpoints(self) -> CheckpointStore | None:

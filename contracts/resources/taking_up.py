@@ -153,7 +153,8 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "buildType": FieldNote(
         _O.BOTH,
         (_M.LAUNCH,),
-        "Default of the seed; in the original it was an environment variable's, else release.",
+        "Valgrind needs debug. The setting's default is the seed's; that of the original's"
+        " environment variable was release.",
     ),
     "sabName": FieldNote(_O.SEED, (_M.LAUNCH,)),
     "bundleName": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
@@ -177,8 +178,7 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "transportSecurityType": FieldNote(
         _O.BOTH,
         (_M.LAUNCH,),
-        "Written into a PE by hand, or by an edit of a running job, it is not refused and reaches"
-        " the runtime, which finds no certificate.",
+        "But for none, a pod is made when the job has a certificate, which all its PEs share.",
     ),
     "dataPath": _LAUNCHED,
     "dataVolumeClaim": _LAUNCHED,
@@ -188,11 +188,17 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "checkpointRepository.redis": FieldNote(
         _O.BOTH,
         (),
-        "Written into a PE by hand, or by an edit of a running job, it is not refused, and the"
-        " runtime is told of a file system.",
+        "The servers are looked up once, before the first plan, and kept in the Job's status, with"
+        " which every pod is launched: an edit later changes none.",
     ),
     "appPropertiesSecret": _LAUNCHED,
     "restrictedPropertiesSecret": _LAUNCHED,
+    "podTemplate": FieldNote(
+        _O.OURS,
+        (_M.LAUNCH,),
+        "Laid over the pod: what it says beside millrace's fields is added, what it says of them is"
+        " refused ([docs/adr/0008](adr/0008-pod-templates.md)).",
+    ),
     "id": FieldNote(
         _O.ORIGINAL, (_M.LAUNCH,), "It names the pod: not to be edited, which no rule refuses."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from contracts.resources.processing_element import BuildType
 from services.chassis.settings import ServiceSettings
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import Timing
@@ -15,6 +16,9 @@ class PodStateMachineSettings(ServiceSettings):
     image_registry: str = Field(default="docker.io", description="registry of the runtime image")
     image_repository: str = Field(
         default="openstreams", description="repository of the runtime image in the registry"
+    )
+    build_type: BuildType = Field(
+        default=BuildType.DEBUG, description="build of the runtime where a PE names none"
     )
     data_path: str = Field(
         default="", description="path on nodes mounted at /data where a PE names none; empty: none"
@@ -34,6 +38,7 @@ class PodStateMachineSettings(ServiceSettings):
         return RuntimeImage(
             registry=self.image_registry,
             repository=self.image_repository,
+            build_type=self.build_type,
             data_path=self.data_path,
             checkpoint_path=self.checkpoint_path,
         )

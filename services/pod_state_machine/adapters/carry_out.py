@@ -24,8 +24,9 @@ from services.pod_state_machine.core.effects import (
     Effect,
     PatchPeStatus,
 )
-from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
+from services.pod_state_machine.core.pod_spec import PodImpossible, RuntimeImage, pod_of_launch
 from services.pod_state_machine.core.snapshot import (
+    Job,
     Key,
     Launched,
     Pe,
@@ -70,8 +71,8 @@ class CarryOut:
         assert job is not None
         for name in effect.believed_gone:
             await self._confirm_over(pe.namespace, name)
-        body = pod_of_launch(pe, job, effect.launch, self._runtime)
         try:
+            body = _pod_of(pe, job, effect.launch, self._runtime)
             outcome = await self._writer.create(resource_of(POD), pe.namespace, body)
         except (NotFound, Conflict):
             raise  # the namespace or the owner went away: the next fact says which
@@ -140,6 +141,14 @@ class CarryOut:
             )
         body = {"status": status_patch(pe.status, status)}
         return await self._writer.patch(entry, body, subresource="status")
+
+
+def _pod_of(pe: Pe, job: Job, launch: int, runtime: RuntimeImage) -> dict[str, Any]:
+    """The manifest; one that cannot be made is refused as the API server refuses others."""
+    try:
+        return pod_of_launch(pe, job, launch, runtime)
+    except PodImpossible as problem:
+        raise Rejected(422, "Invalid", str(problem), {}) from problem
 
 
 def _lives(job: Entry, uid: str) -> bool:

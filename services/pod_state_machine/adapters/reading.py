@@ -73,6 +73,8 @@ def job_view(entry: Entry) -> Job:
         image_pull_policy=spec.get("imagePullPolicy") or "",
         image_pull_secret=spec.get("imagePullSecret") or "",
         bundle=(spec.get("bundle") or {}).get("name") or "",
+        certificate_secret=(status.get("transportCertificate") or {}).get("secretName") or "",
+        redis_config=status.get("redisConfig") or "",
     )
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.core.awaiting import awaits_job
 from services.pod_state_machine.core.restarting import restart_due_at, restart_wanted
 from services.pod_state_machine.core.snapshot import Launched, Pe, PeSnapshot, Pod, Timing
 from services.pod_state_machine.core.transitions import Observation
@@ -105,7 +106,8 @@ def _restart(reason: Reason, *, due: bool) -> Observation:
 
 def gates_open(snapshot: PeSnapshot) -> bool:
     """Whether everything that a pod mounts exists."""
-    return snapshot.has_pe_config_map and snapshot.has_job_config_map
+    is_mounted_there = snapshot.has_pe_config_map and snapshot.has_job_config_map
+    return is_mounted_there and not awaits_job(snapshot)
 
 
 def _life_of_owners(snapshot: PeSnapshot, pe: Pe) -> Observation | None:

@@ -1,68 +1,68 @@
 """Makes the pod of a launch: a pure function of PE, job, launch number and the runtime's settings.
 
 The names of environment variables, files, volumes and paths are those that the runtime image of
-open-source IBM Streams reads. When a pod is made is not decided here.
+open-source IBM Streams reads. Variables are declared in `pod_environment.py`, volumes in
+`pod_volumes.py`; `pod_merging.py` lays the user's template over it all. When a pod is made is not
+decided here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from contracts import labels
-from contracts.resources.fields import API_VERSION, VolumeClaim
-from contracts.resources.processing_element import (
-    BuildType,
-    CheckpointStore,
-    ProcessingElementSpec,
-)
+from contracts.resources.fields import API_VERSION
+from contracts.resources.pod_template import PE_CONTAINER
+from contracts.resources.processing_element import BuildType, ProcessingElementSpec
+from services.pod_state_machine.core.launching import Launch, PodImpossible, RuntimeImage
+from services.pod_state_machine.core.pod_environment import INSTALL, environment
+from services.pod_state_machine.core.pod_merging import merged
+from services.pod_state_machine.core.pod_volumes import volumes_and_mounts
 from services.pod_state_machine.core.snapshot import Job, Pe
 
-RUN_AS_USER = 2098
-RUN_AS_GROUP = 2015
-INSTALL = "/usr/local/streams"
-BOOTSTRAP = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
-LIVE_FILE = "/tmp/live"  # noqa: S108  the runtime image creates it
-CONTAINER = "pe"
+RUN_AS_USER: Final = 2098
+RUN_AS_GROUP: Final = 2015
+BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
+LIVE_FILE: Final = "/tmp/live"  # noqa: S108  the runtime image creates it
+DEBUGGERS_NEED: Final = ("SYS_ADMIN", "SYS_PTRACE")
 
 Json = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class RuntimeImage:
-    """Where the runtime image is, and what pods fall back to (empty paths: nothing is mounted)."""
-
-    registry: str = "docker.io"
-    repository: str = "openstreams"
-    data_path: str = ""
-    checkpoint_path: str = ""
+__all__ = ["PodImpossible", "RuntimeImage", "pod_of_launch"]
 
 
 def pod_of_launch(pe: Pe, job: Job, launch: int, runtime: RuntimeImage) -> Json:
-    """The manifest of one launch; raises ValueError for a spec that no schema has seen."""
-    spec = ProcessingElementSpec.model_validate(pe.spec)
-    volumes, mounts = _volumes(pe, spec, runtime)
+    """The manifest of one launch; PodImpossible, with field and value, where there can be none."""
+    made = Launch(pe, job, _spec(pe), launch, runtime)
+    volumes, mounts = volumes_and_mounts(made)
+    container = _container(made) | {"volumeMounts": mounts}
     body: Json = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _metadata(pe, launch),
         "spec": {
             "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "securityContext": {
-                "runAsUser": RUN_AS_USER,
-                "runAsGroup": RUN_AS_GROUP,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
+            "securityContext": {"runAsUser": RUN_AS_USER, "runAsGroup": RUN_AS_GROUP},
             "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
-            "containers": [_container(pe, job, spec, launch, runtime) | {"volumeMounts": mounts}],
+            "containers": [container],
             "volumes": volumes,
         },
     }
-    secret = spec.image_pull_secret or job.image_pull_secret
+    secret = made.spec.image_pull_secret or job.image_pull_secret
     if secret:
         body["spec"]["imagePullSecrets"] = [{"name": secret}]
-    return body
+    return merged(body, pe.spec.get("podTemplate"))
+
+
+def _spec(pe: Pe) -> ProcessingElementSpec:
+    try:
+        return ProcessingElementSpec.model_validate(pe.spec)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        field = ".".join(("spec", *map(str, first["loc"])))
+        raise PodImpossible(field, first.get("input"), first["msg"]) from problem
 
 
 def _metadata(pe: Pe, launch: int) -> Json:
@@ -92,15 +92,14 @@ def _metadata(pe: Pe, launch: int) -> Json:
     }
 
 
-def _container(
-    pe: Pe, job: Job, spec: ProcessingElementSpec, launch: int, runtime: RuntimeImage
-) -> Json:
+def _container(launch: Launch) -> Json:
+    spec = launch.spec
     return {
-        "name": CONTAINER,
-        "image": _image(spec, runtime),
-        "imagePullPolicy": spec.image_pull_policy or job.image_pull_policy or "IfNotPresent",
+        "name": PE_CONTAINER,
+        "image": _image(launch),
+        "imagePullPolicy": spec.image_pull_policy or launch.job.image_pull_policy or "IfNotPresent",
         "args": [BOOTSTRAP],
-        "env": _environment(pe, job, spec, launch),
+        "env": environment(launch),
         "livenessProbe": {
             "exec": {"command": ["cat", LIVE_FILE]},
             "initialDelaySeconds": spec.initial_probe_delay_in_seconds,
@@ -112,101 +111,21 @@ def _container(
     }
 
 
-def _image(spec: ProcessingElementSpec, runtime: RuntimeImage) -> str:
+def _image(launch: Launch) -> str:
+    """That of the PE, else the runtime's; valgrind comes with the debug build only."""
+    spec, runtime = launch.spec, launch.runtime
     if spec.image:
         return spec.image
-    build = BuildType.DEBUG if spec.run_with_valgrind else spec.build_type
+    build = BuildType.DEBUG if spec.run_with_valgrind else spec.build_type or runtime.build_type
     return f"{runtime.registry}/{runtime.repository}/streams-runtime:6.{build}"
 
 
 def _privileges(spec: ProcessingElementSpec) -> Json:
-    """Nothing may be gained, unless a debugger must attach: its capabilities are a gain."""
+    """Nothing may be gained, unless a debugger must attach.
+
+    Its capabilities reach a process that is not root by files that have them, which is a gain:
+    with `allowPrivilegeEscalation: false` the API server would refuse the pod.
+    """
     if spec.allow_ptrace or spec.run_with_valgrind:
-        return {"capabilities": {"add": ["SYS_ADMIN", "SYS_PTRACE"]}}
+        return {"capabilities": {"add": list(DEBUGGERS_NEED)}}
     return {"allowPrivilegeEscalation": False}
-
-
-def _environment(
-    pe: Pe, job: Job, spec: ProcessingElementSpec, launch: int
-) -> list[dict[str, str]]:
-    values = {
-        "STREAMS_DOMAIN_ID": "kubernetes",
-        "STREAMS_INITIAL_TRACE_LEVEL": spec.runtime_trace_level,
-        "STREAMS_INSTALL": INSTALL,
-        "STREAMS_INSTANCE_ID": pe.namespace,
-        "STREAMS_JOB_NAME": pe.job,
-        "STREAMS_NS": "K8S:",
-        "STREAMS_PE_ID": str(pe.id),
-        "STREAMS_PE_LAUNCH_COUNT": str(launch),
-        "STREAMS_PE_NAME": pe.name,
-        "STREAMS_PE_USE_VALGRIND": "true" if spec.run_with_valgrind else "false",
-        "STREAMS_SAB_NAME": spec.bundle or job.bundle,
-        "STREAMS_TRANSPORT_SECURITY_TYPE": spec.transport_security_type,
-    }
-    if spec.app_trace_level:
-        values["STREAMS_APP_TRACE_LEVEL"] = spec.app_trace_level
-    if spec.checkpoints is not None:
-        values["STREAMS_CHECKPOINT_REPOSITORY"] = "fileSystem"
-        values["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"] = '{ "Dir" : "/checkpoint" }'
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-# --------------------------------------------------------------------------- volumes
-
-
-def _volumes(
-    pe: Pe, spec: ProcessingElementSpec, runtime: RuntimeImage
-) -> tuple[list[Json], list[Json]]:
-    """Volumes and their mounts, in the same order."""
-    pe_config = labels.pe_config_map_name(pe.job, pe.id, pe.content_id)
-    mounted: list[tuple[str, Json, str, VolumeClaim | None]] = [
-        ("pe-config-volume", _config_map(pe_config), "/etc/config/pe", None),
-        ("job-config-volume", _config_map(pe.job), "/etc/config/job", None),
-    ]
-    data = _claim_or_path(spec.data_volume_claim, spec.data_path or runtime.data_path)
-    if data:
-        mounted.append(("data-volume", data, "/data", spec.data_volume_claim))
-    checkpoint, claim = _checkpoint(spec.checkpoints, runtime)
-    if checkpoint:
-        mounted.append(("checkpoint-volume", checkpoint, "/checkpoint", claim))
-    for name, secret, path in (
-        ("app-properties-secret-volume", spec.app_properties_secret, "/etc/config/app"),
-        (
-            "restricted-properties-secret-volume",
-            spec.restricted_properties_secret,
-            "/etc/config/restricted",
-        ),
-    ):
-        if secret:
-            mounted.append((name, {"secret": {"secretName": secret}}, path, None))
-    volumes = [{"name": name, **source} for name, source, _, _ in mounted]
-    mounts = [_mount(name, path, claim) for name, _, path, claim in mounted]
-    return volumes, mounts
-
-
-def _config_map(name: str) -> Json:
-    return {"configMap": {"name": name}}
-
-
-def _checkpoint(
-    store: CheckpointStore | None, runtime: RuntimeImage
-) -> tuple[Json | None, VolumeClaim | None]:
-    if store is None or store.file_system is None:
-        return None, None
-    files = store.file_system
-    return _claim_or_path(files.volume_claim, files.path or runtime.checkpoint_path), (
-        files.volume_claim
-    )
-
-
-def _claim_or_path(claim: VolumeClaim | None, path: str) -> Json | None:
-    if claim is not None:
-        return {"persistentVolumeClaim": {"claimName": claim.name}}
-    return {"hostPath": {"path": path, "type": ""}} if path else None
-
-
-def _mount(name: str, path: str, claim: VolumeClaim | None) -> Json:
-    mount = {"name": name, "mountPath": path}
-    if claim is not None and claim.sub_path:
-        mount["subPath"] = claim.sub_path
-    return mount

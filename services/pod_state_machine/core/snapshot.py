@@ -137,7 +137,11 @@ class Pe:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What pods need to know of their job; the last three are what a PE's spec may leave open."""
+    """What pods need to know of their job.
+
+    Image and bundle are what a PE's spec may leave open; the last two are what fusion-backend has
+    made for all PEs of the job, empty before it has.
+    """
 
     uid: str
     phase: JobPhase = JobPhase.SUBMITTING
@@ -145,6 +149,8 @@ class Job:
     image_pull_policy: str = ""
     image_pull_secret: str = ""
     bundle: str = ""
+    certificate_secret: str = ""
+    redis_config: str = ""
 
 
 @dataclass(frozen=True, slots=True)

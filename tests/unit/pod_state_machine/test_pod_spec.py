@@ -1,4 +1,4 @@
-"""The pod of a launch, field by field: what the runtime image of IBM Streams reads."""
+"""The pod of a launch, word for word: what the runtime image of IBM Streams reads."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from contracts.resources import ProcessingElementTemplate
+from contracts.resources.processing_element import BuildType
 from services.pod_state_machine.adapters.reading import job_view, pe_of
+from services.pod_state_machine.core.launching import PodImpossible
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
 from tests.builders import a_job, a_pe, job_uid, pe_uid
+from tests.golden_pods import IMAGE, REDIS_CONFIG, VARIANTS, golden_spec
 
 Json = dict[str, Any]
+
+MADE_BY_FUSION_BACKEND: Json = {
+    "transportCertificate": {"secretName": "shop.transport"},
+    "redisConfig": REDIS_CONFIG,
+}
 
 
 def pod(runtime: RuntimeImage | None = None, launch: int = 1, **spec: Any) -> Json:
     pe = a_pe().with_spec(**spec).with_label(labels.region_label(2), "true")
+    job = a_job().with_status(**MADE_BY_FUSION_BACKEND)
     return pod_of_launch(
-        pe_of(pe.entry()), job_view(a_job().entry()), launch, runtime or RuntimeImage()
+        pe_of(pe.entry()), job_view(job.entry()), launch, runtime or RuntimeImage()
     )
 
 
+def golden(launch: int = 1) -> Json:
+    return golden_spec("shop", 0, content_id="c1", bundle="shop.sab", launch=launch)
+
+
 def container(**spec: Any) -> Json:
-    (found,) = pod(**spec)["spec"]["containers"]
-    assert isinstance(found, dict)
+    found: Json = pod(**spec)["spec"]["containers"][0]
     return found
 
 
@@ -31,205 +44,133 @@ def environment(**spec: Any) -> dict[str, str]:
     return {each["name"]: each["value"] for each in container(**spec)["env"]}
 
 
-def mounts(manifest: Json) -> dict[str, tuple[str, str | None, Json]]:
-    """By volume: mount path, path in the claim, source."""
-    sources = {each["name"]: each for each in manifest["spec"]["volumes"]}
-    (only,) = manifest["spec"]["containers"]
+def sources(manifest: Json) -> dict[str, Json]:
+    """By volume: its source."""
     return {
-        each["name"]: (
-            each["mountPath"],
-            each.get("subPath"),
-            {key: value for key, value in sources[each["name"]].items() if key != "name"},
-        )
-        for each in only["volumeMounts"]
+        each["name"]: {key: value for key, value in each.items() if key != "name"}
+        for each in manifest["spec"]["volumes"]
     }
 
 
-def test_the_pod_of_a_default_pe_is_exactly_this() -> None:
-    """The golden pod: a change of any field is a decision."""
-    assert pod() == {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": labels.pod_name("shop", 0, pe_uid("shop", 0), 1),
-            "namespace": "default",
-            "labels": {
-                "app": "streams",
-                "svc": "pe",
-                "streams.ibm.com/job": "shop",
-                "streams.ibm.com/job-uid": job_uid("shop"),
-                "streams.ibm.com/generation": "0",
-                "streams.ibm.com/pe": "0",
-                "streams.ibm.com/launch-count": "1",
-                "region.streams.ibm.com/2": "true",
-            },
-            "annotations": {"streams.ibm.com/contentId": "c1"},
-            "ownerReferences": [
-                {
-                    "apiVersion": "streams.ibm.com/v1",
-                    "kind": "ProcessingElement",
-                    "name": "shop-0",
-                    "uid": pe_uid("shop", 0),
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
+def test_the_metadata_of_a_pod_is_exactly_this() -> None:
+    assert pod()["metadata"] == {
+        "name": labels.pod_name("shop", 0, pe_uid("shop", 0), 1),
+        "namespace": "default",
+        "labels": {
+            "app": "streams",
+            "svc": "pe",
+            "streams.ibm.com/job": "shop",
+            "streams.ibm.com/job-uid": job_uid("shop"),
+            "streams.ibm.com/generation": "0",
+            "streams.ibm.com/pe": "0",
+            "streams.ibm.com/launch-count": "1",
+            "region.streams.ibm.com/2": "true",
         },
-        "spec": {
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "securityContext": {
-                "runAsUser": 2098,
-                "runAsGroup": 2015,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "dnsConfig": {"options": [{"name": "single-request-reopen"}]},
-            "containers": [GOLDEN_CONTAINER],
-            "volumes": [
-                {"name": "pe-config-volume", "configMap": {"name": "shop-0-c1"}},
-                {"name": "job-config-volume", "configMap": {"name": "shop"}},
-            ],
-        },
+        "annotations": {"streams.ibm.com/contentId": "c1"},
+        "ownerReferences": [
+            {
+                "apiVersion": "streams.ibm.com/v1",
+                "kind": "ProcessingElement",
+                "name": "shop-0",
+                "uid": pe_uid("shop", 0),
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
     }
 
 
-GOLDEN_CONTAINER = {
-    "name": "pe",
-    "image": "docker.io/openstreams/streams-runtime:6.debug",
-    "imagePullPolicy": "Always",
-    "args": ["/usr/local/streams/system/impl/bin/streams-k8s-bootstrap"],
-    "env": [
-        {"name": "STREAMS_DOMAIN_ID", "value": "kubernetes"},
-        {"name": "STREAMS_INITIAL_TRACE_LEVEL", "value": "INFO"},
-        {"name": "STREAMS_INSTALL", "value": "/usr/local/streams"},
-        {"name": "STREAMS_INSTANCE_ID", "value": "default"},
-        {"name": "STREAMS_JOB_NAME", "value": "shop"},
-        {"name": "STREAMS_NS", "value": "K8S:"},
-        {"name": "STREAMS_PE_ID", "value": "0"},
-        {"name": "STREAMS_PE_LAUNCH_COUNT", "value": "1"},
-        {"name": "STREAMS_PE_NAME", "value": "shop-0"},
-        {"name": "STREAMS_PE_USE_VALGRIND", "value": "false"},
-        {"name": "STREAMS_SAB_NAME", "value": "shop.sab"},
-        {"name": "STREAMS_TRANSPORT_SECURITY_TYPE", "value": "none"},
-    ],
-    "livenessProbe": {
-        "exec": {"command": ["cat", "/tmp/live"]},
-        "initialDelaySeconds": 30,
-        "periodSeconds": 10,
-        "failureThreshold": 1,
-    },
-    "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-    "securityContext": {"allowPrivilegeEscalation": False},
-    "volumeMounts": [
-        {"name": "pe-config-volume", "mountPath": "/etc/config/pe"},
-        {"name": "job-config-volume", "mountPath": "/etc/config/job"},
-    ],
-}
+@pytest.mark.parametrize("option", VARIANTS)
+def test_the_pod_with_an_option_is_the_golden_one_but_for_what_the_option_says(option: str) -> None:
+    """The golden pod and its variants: a change of any field is a decision."""
+    variant = VARIANTS[option]
+    assert pod(**variant.spec)["spec"] == variant.applied(golden(), "shop")
+
+
+def test_every_option_of_a_pod_has_a_variant() -> None:
+    """Restart policies make no pod; what the operator writes is in all of them."""
+    given = {name for variant in VARIANTS.values() for name in variant.spec}
+    known = {each.alias for each in ProcessingElementTemplate.model_fields.values()}
+    made_elsewhere = {
+        name
+        for name in known
+        if name is not None
+        and name.startswith(("restart", "deleteFailed", "failedPod", "max", "nodeLoss", "force"))
+    }
+    operators = {"id", "contentId", "launchCount", "connectivity", "placement", "operators"}
+    assert known - given - made_elsewhere - operators == {"bundleName", "regions"}
+
+
+def test_the_number_of_the_launch_and_the_bundle_of_the_job_reach_the_process() -> None:
+    assert pod(launch=7)["spec"] == golden(launch=7)
+    assert environment(bundleName=None)["STREAMS_SAB_NAME"] == "shop.sab"
 
 
 @pytest.mark.parametrize(
-    ("spec", "image"),
+    ("spec", "setting", "build"),
     [
-        ({"image": "mine:1"}, "mine:1"),
-        ({"buildType": "release"}, "docker.io/openstreams/streams-runtime:6.release"),
-        (
-            {"buildType": "release", "runWithValgrind": True},
-            "docker.io/openstreams/streams-runtime:6.debug",
-        ),
+        ({}, BuildType.DEBUG, "debug"),
+        ({}, BuildType.RELEASE, "release"),
+        ({"buildType": "debug"}, BuildType.RELEASE, "debug"),
+        ({"buildType": "release"}, BuildType.DEBUG, "release"),
+        ({"buildType": "release", "runWithValgrind": True}, BuildType.RELEASE, "debug"),
     ],
 )
-def test_the_image_is_that_of_the_pe_or_of_its_build_type(spec: Json, image: str) -> None:
-    """Valgrind needs the debug build."""
-    assert container(**spec)["image"] == image
+def test_the_build_is_the_setting_s_else_the_pe_s_else_what_valgrind_needs(
+    spec: Json, setting: BuildType, build: str
+) -> None:
+    manifest = pod(RuntimeImage(build_type=setting), **spec)
+    assert manifest["spec"]["containers"][0]["image"] == f"{IMAGE}.{build}"
 
 
-@pytest.mark.parametrize("option", ["allowPtrace", "runWithValgrind"])
-def test_debuggers_get_the_capabilities_to_attach(option: str) -> None:
-    """And nothing else does."""
-    context = container(**{option: True})["securityContext"]
-    assert context == {"capabilities": {"add": ["SYS_ADMIN", "SYS_PTRACE"]}}
-    assert environment(runWithValgrind=True)["STREAMS_PE_USE_VALGRIND"] == "true"
-
-
-def test_trace_levels_bundle_and_launch_reach_the_process() -> None:
-    """By environment variables."""
-    assert environment(appTraceLevel="DEBUG")["STREAMS_APP_TRACE_LEVEL"] == "DEBUG"
-    assert environment(runtimeTraceLevel="TRACE")["STREAMS_INITIAL_TRACE_LEVEL"] == "TRACE"
-    assert environment(bundleName=None, sabName="other.sab")["STREAMS_SAB_NAME"] == "other.sab"
-    assert environment(bundleName=None)["STREAMS_SAB_NAME"] == "shop.sab"
-    (only,) = pod(launch=7)["spec"]["containers"]
-    assert {"name": "STREAMS_PE_LAUNCH_COUNT", "value": "7"} in only["env"]
-
-
-def test_the_probe_and_the_resources_are_those_of_the_pe() -> None:
-    """Numbers go through unchanged."""
-    spec = {
-        "initialProbeDelayInSeconds": 3,
-        "probeIntervalInSeconds": 4,
-        "probeFailureThreshold": 5,
-        "resources": {"limits": {"cpu": "4", "memory": "16Gi"}},
-    }
-    probe = container(**spec)["livenessProbe"]
-    assert (probe["initialDelaySeconds"], probe["periodSeconds"], probe["failureThreshold"]) == (
-        3,
-        4,
-        5,
-    )
-    assert container(**spec)["resources"] == {"limits": {"cpu": "4", "memory": "16Gi"}}
-
-
-def test_the_pull_secret_is_that_of_the_pe_or_the_job() -> None:
-    """None by default."""
-    assert "imagePullSecrets" not in pod()["spec"]
-    assert pod(imagePullSecret="mine")["spec"]["imagePullSecrets"] == [{"name": "mine"}]
+def test_the_image_comes_from_where_the_settings_say() -> None:
+    manifest = pod(RuntimeImage(registry="here:5000", repository="ours"))
+    assert manifest["spec"]["containers"][0]["image"] == "here:5000/ours/streams-runtime:6.debug"
 
 
 def test_data_comes_from_the_claim_else_the_path_else_the_settings() -> None:
     """The first that applies."""
-    claim = {"name": "disk", "subPath": "a/b"}
-    both = pod(dataVolumeClaim=claim, dataPath="/d")
-    assert mounts(both)["data-volume"] == (
-        "/data",
-        "a/b",
-        {"persistentVolumeClaim": {"claimName": "disk"}},
-    )
-    path = {"hostPath": {"path": "/d", "type": ""}}
-    assert mounts(pod(dataPath="/d"))["data-volume"] == ("/data", None, path)
-    assert mounts(pod(RuntimeImage(data_path="/d")))["data-volume"] == ("/data", None, path)
-    assert "data-volume" not in mounts(pod())
+    setting = RuntimeImage(data_path="/s")
+    on_claim = pod(setting, dataVolumeClaim={"name": "disk"}, dataPath="/d")
+    assert sources(on_claim)["data-volume"] == {"persistentVolumeClaim": {"claimName": "disk"}}
+    assert sources(pod(setting, dataPath="/d"))["data-volume"]["hostPath"]["path"] == "/d"
+    assert sources(pod(setting))["data-volume"] == {"hostPath": {"path": "/s", "type": ""}}
 
 
 @pytest.mark.parametrize("synonym", ["checkpointRepository", "checkpointDataStore"])
-def test_checkpoints_in_a_file_system_are_mounted_under_either_name(synonym: str) -> None:
-    """The seed and the original name the field differently."""
-    in_files: Json = {synonym: {"fileSystem": {}}}
-    on_claim: Json = {synonym: {"fileSystem": {"volumeClaim": {"name": "disk"}}}}
-    path = pod(**in_files)
-    assert mounts(path)["checkpoint-volume"] == (
-        "/checkpoint",
-        None,
-        {"hostPath": {"path": "/checkpoint", "type": ""}},
-    )
-    claim = pod(**on_claim)
-    assert mounts(claim)["checkpoint-volume"][2] == {"persistentVolumeClaim": {"claimName": "disk"}}
-    seen = environment(**in_files)
-    assert seen["STREAMS_CHECKPOINT_REPOSITORY"] == "fileSystem"
-    assert seen["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"] == '{ "Dir" : "/checkpoint" }'
-    assert "STREAMS_CHECKPOINT_REPOSITORY" not in environment()
+def test_checkpoints_come_from_the_claim_else_the_path_else_the_settings(synonym: str) -> None:
+    """The setting is reached by a null only: a path that is left out is /checkpoint."""
+    setting = RuntimeImage(checkpoint_path="/s")
+
+    def source(**files: Any) -> Json | None:
+        in_files: Json = {synonym: {"fileSystem": files}}
+        return sources(pod(setting, **in_files)).get("checkpoint-volume")
+
+    on_claim = source(volumeClaim={"name": "disk"}, path=None)
+    assert on_claim == {"persistentVolumeClaim": {"claimName": "disk"}}
+    assert source() == {"hostPath": {"path": "/checkpoint", "type": ""}}
+    assert source(path=None) == {"hostPath": {"path": "/s", "type": ""}}
+    nowhere: Json = {synonym: {"fileSystem": {"path": None}}}
+    assert "checkpoint-volume" not in sources(pod(**nowhere))
 
 
-def test_secrets_are_mounted_where_the_runtime_looks_for_them() -> None:
-    """One for the application, one that is restricted."""
-    found = mounts(pod(appPropertiesSecret="open", restrictedPropertiesSecret="closed"))
-    assert found["app-properties-secret-volume"] == (
-        "/etc/config/app",
-        None,
-        {"secret": {"secretName": "open"}},
-    )
-    assert found["restricted-properties-secret-volume"][0] == "/etc/config/restricted"
+def test_pull_policy_and_secret_are_those_of_the_pe_or_the_job() -> None:
+    job = a_job().with_spec(imagePullPolicy="IfNotPresent", imagePullSecret="theirs")
+
+    def made(**spec: Any) -> Json:
+        pe = pe_of(a_pe().with_spec(**spec).entry())
+        found: Json = pod_of_launch(pe, job_view(job.entry()), 1, RuntimeImage())["spec"]
+        return found
+
+    inherited = made(imagePullPolicy=None)
+    assert inherited["containers"][0]["imagePullPolicy"] == "IfNotPresent"
+    assert inherited["imagePullSecrets"] == [{"name": "theirs"}]
+    own = made(imagePullPolicy="Always", imagePullSecret="mine")
+    assert own["containers"][0]["imagePullPolicy"] == "Always"
+    assert own["imagePullSecrets"] == [{"name": "mine"}]
 
 
 def test_a_spec_that_no_schema_has_seen_is_refused_instead_of_run() -> None:
-    """A bad object delays only its own key."""
-    with pytest.raises(ValueError, match="buildType"):
+    """A bad object delays only its own key; field and value are named."""
+    with pytest.raises(PodImpossible, match=r"spec\.buildType: .*fastest"):
         pod(buildType="fastest")

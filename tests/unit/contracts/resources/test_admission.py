@@ -112,7 +112,7 @@ def test_a_job_that_says_nothing_of_fusion_is_fused_automatically(cluster: Clust
     stored = cluster.create("streamsjobs", job_spec())
     assert stored["spec"]["fusion"] == {"automatic": True}
     assert stored["spec"]["imagePullPolicy"] == "Always"
-    assert stored["spec"]["processingElement"]["buildType"] == "debug"
+    assert stored["spec"]["processingElement"]["runtimeTraceLevel"] == "INFO"
 
 
 def test_a_chosen_fusion_gets_no_other_beside_it(cluster: Cluster) -> None:

@@ -25,6 +25,7 @@ ALLOWED_KEYWORDS = {
     "description",
     "default",
     "x-kubernetes-validations",
+    "x-kubernetes-preserve-unknown-fields",
     *TYPING,
     *BOUNDS,
     *NESTING,

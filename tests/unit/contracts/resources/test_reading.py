@@ -27,7 +27,7 @@ def test_the_smallest_job_has_the_documented_defaults() -> None:
 
 def test_a_pe_has_the_documented_defaults() -> None:
     element = pe()
-    assert element.build_type == "debug"
+    assert element.build_type is None, "absent means that of the settings"
     assert element.resources.requests == {"cpu": "100m", "memory": "128Mi"}
     assert element.resources.limits is None
     assert (element.restart_failed_pod, element.delete_failed_pod) == (None, True)

@@ -1,0 +1,58 @@
+"""Where the PEs of a job keep their checkpoints: a file system, or redis."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from .fields import NOT_NULLABLE, Fields, ObjectName, Text, VolumeClaim, rules
+
+
+class FileSystemStore(Fields):
+    """Checkpoints in a file system."""
+
+    path: Text | None = Field(
+        default="/checkpoint",
+        description="Path on the node where checkpoints are kept when there is no volumeClaim;"
+        " null: that of pod-state-machine's settings.",
+    )
+    volume_claim: VolumeClaim | None = Field(
+        default=None, description="Claim on which checkpoints are kept."
+    )
+
+
+class RedisStore(Fields):
+    """Checkpoints in a replicated, sharded set of redis servers."""
+
+    service: ObjectName = Field(description="Name of the headless Service of the redis servers.")
+    replica_count: int = Field(ge=1, description="Number of replicas of each shard; odd.")
+    shard_count: int = Field(ge=1, description="Number of shards in each replica.")
+    restricted_property: Text | None = Field(
+        default=None, description="Name of the restricted property that holds the password."
+    )
+    shuffle: bool = Field(
+        default=False, description="Whether servers are assigned to shards in random order."
+    )
+
+
+class CheckpointStore(Fields):
+    """Where PEs keep checkpoints: fileSystem or redis."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "has(self.fileSystem) != has(self.redis)",
+                "give one of fileSystem and redis",
+            )
+        )
+    )
+
+    file_system: FileSystemStore | None = Field(
+        default=None,
+        description="Keep checkpoints in a file system.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    redis: RedisStore | None = Field(
+        default=None,
+        description="Keep checkpoints in redis.",
+        json_schema_extra=NOT_NULLABLE,
+    )

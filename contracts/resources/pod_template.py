@@ -1,0 +1,180 @@
+"""The pod template of a PE: what people add to its pods, and what of a pod is not theirs to say.
+
+A pod is made of the PE's fields; the template is laid over it. One rule: what millrace says of a
+pod stays, what the template says beside it is added, and a template that speaks of what is
+millrace's is refused, whatever it says. `contradictions` is that refusal, asked by fusion-backend
+before a job is planned and by pod-state-machine before a pod is made; how the two are put together
+is the latter's affair. Everything else in `spec` is for the API server to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import Field, WithJsonSchema
+
+from contracts import labels
+
+from .fields import PROPERTIES_MAX, Fields
+
+Json = Mapping[str, Any]
+
+PE_CONTAINER: Final = "pe"
+"""The name of the container that runs the PE; others in a template are sidecars."""
+
+LISTS_BY_KEY: Final[Mapping[str, str]] = {
+    "containers": "name",
+    "initContainers": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "hostAliases": "ip",
+    "env": "name",
+    "volumeMounts": "mountPath",
+}
+"""Lists of objects in which no two have the same value of a key; other lists are only appended."""
+
+OURS_IN_SPEC: Final[Mapping[str, str]] = {
+    "restartPolicy": "launches are counted: use the restart policies of processingElement",
+    "nodeName": "pods go by the scheduler: use nodeSelector or affinity",
+    "securityContext.runAsUser": "the runtime image belongs to one user",
+    "securityContext.runAsGroup": "the runtime image belongs to one group",
+}
+"""Fields of a pod's spec that a template leaves out, and what to use instead."""
+
+OURS_IN_CONTAINER: Final[Mapping[str, str]] = {
+    "image": "use processingElement.image",
+    "imagePullPolicy": "use processingElement.imagePullPolicy",
+    "command": "the runtime image begins with its own",
+    "args": "the runtime image begins with its own",
+    "resources": "use processingElement.resources",
+    "livenessProbe": "use processingElement.initialProbeDelayInSeconds, probeIntervalInSeconds"
+    " and probeFailureThreshold",
+    "securityContext.runAsUser": "the runtime image belongs to one user",
+    "securityContext.runAsGroup": "the runtime image belongs to one group",
+    "securityContext.privileged": "use processingElement.allowPtrace to debug",
+    "securityContext.allowPrivilegeEscalation": "use processingElement.allowPtrace to debug",
+    "securityContext.capabilities.add": "use processingElement.allowPtrace to debug",
+}
+"""The same of the container `pe`."""
+
+OUR_VOLUMES: Final = frozenset(
+    f"{name}-volume"
+    for name in (
+        "pe-config",
+        "job-config",
+        "data",
+        "checkpoint",
+        "app-properties-secret",
+        "restricted-properties-secret",
+    )
+)
+OUR_PATHS: Final = ("/etc/config/pe", "/etc/config/job")
+OUR_VARIABLES: Final = "STREAMS_"
+_OUR_MARKS: Final = frozenset({labels.APP, labels.SERVICE_ROLE})
+
+
+class PodMarks(Fields):
+    """Labels and annotations that pods carry beside those of millrace."""
+
+    labels: dict[str, str] | None = Field(
+        default=None, max_length=PROPERTIES_MAX, description="Labels of the pods."
+    )
+    annotations: dict[str, str] | None = Field(
+        default=None, max_length=PROPERTIES_MAX, description="Annotations of the pods."
+    )
+
+
+PodSpec = Annotated[
+    dict[str, Any],
+    WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+]
+"""A PodSpec of the core API, which knows its fields better than we do."""
+
+
+class PodTemplate(Fields):
+    """What people add to the pods of a PE; in the form of a Kubernetes PodTemplateSpec."""
+
+    metadata: PodMarks | None = Field(
+        default=None, description="Labels and annotations that are added to the pods."
+    )
+    spec: PodSpec | None = Field(
+        default=None,
+        description="Fields of a PodSpec that are added; its container `pe` is that of the PE.",
+    )
+
+
+class Contradiction(NamedTuple):
+    """A field of a template that is not the template's, and what to do about it."""
+
+    field: str
+    value: Any
+    why: str
+
+
+def contradictions(template: Json | None, place: str) -> Iterator[Contradiction]:
+    """What a template (as JSON, found at `place`) says that it may not say, in its order."""
+    template = template or {}
+    yield from _marks(template.get("metadata") or {}, f"{place}.metadata")
+    spec = template.get("spec") or {}
+    yield from _misshapen(spec, f"{place}.spec")
+    yield from _given(spec, OURS_IN_SPEC, f"{place}.spec")
+    for at, volume in _objects(spec, "volumes"):
+        if volume.get("name") in OUR_VOLUMES:
+            why = "millrace has a volume of that name: choose another"
+            yield Contradiction(f"{place}.spec.volumes[{at}].name", volume["name"], why)
+    for at, container in _objects(spec, "containers"):
+        if container.get("name") == PE_CONTAINER:
+            yield from _container(container, f"{place}.spec.containers[{at}]")
+
+
+def _marks(metadata: Json, place: str) -> Iterator[Contradiction]:
+    for group in ("labels", "annotations"):
+        for key, value in (metadata.get(group) or {}).items():
+            domain = key.rpartition("/")[0]
+            is_ours = domain == labels.PREFIX or domain.endswith(f".{labels.PREFIX}")
+            if is_ours or key in _OUR_MARKS:
+                why = "millrace finds its pods by keys of its own: choose another"
+                yield Contradiction(f"{place}.{group}.{key}", value, why)
+
+
+def _container(container: Json, place: str) -> Iterator[Contradiction]:
+    yield from _misshapen(container, place)
+    yield from _given(container, OURS_IN_CONTAINER, place)
+    for at, variable in _objects(container, "env"):
+        if str(variable.get("name", "")).startswith(OUR_VARIABLES):
+            why = f"variables that begin with {OUR_VARIABLES} are the runtime's: choose another"
+            yield Contradiction(f"{place}.env[{at}].name", variable["name"], why)
+    for at, mount in _objects(container, "volumeMounts"):
+        path = str(mount.get("mountPath", ""))
+        if any(f"{path.rstrip('/')}/".startswith(f"{ours}/") for ours in OUR_PATHS):
+            why = "the runtime reads its configuration there: choose another path"
+            yield Contradiction(f"{place}.volumeMounts[{at}].mountPath", path, why)
+
+
+def _given(group: Json, ours: Mapping[str, str], place: str) -> Iterator[Contradiction]:
+    for path, why in ours.items():
+        value: Any = group
+        for step in path.split("."):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value is not None:
+            yield Contradiction(f"{place}.{path}", value, f"leave it out; {why}")
+
+
+def _misshapen(group: Json, place: str) -> Iterator[Contradiction]:
+    """Lists that are none: laying them over a pod would lose what is in the pod."""
+    for name, key in LISTS_BY_KEY.items():
+        value = group.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            yield Contradiction(f"{place}.{name}", value, "it must be a list of objects")
+        elif any(key not in each for each in value):
+            yield Contradiction(f"{place}.{name}", value, f"each must have a {key}")
+
+
+def _objects(group: Json, name: str) -> Iterator[tuple[int, Json]]:
+    value = group.get(name)
+    for at, each in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(each, Mapping):
+            yield at, each

@@ -1,0 +1,31 @@
+"""What of its job a pod waits for: the certificate that its PEs share, the servers of its redis.
+
+fusion-backend makes both and says in the Job's status that they are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.resources.processing_element import NO_ENCRYPTION
+from services.pod_state_machine.core.snapshot import PeSnapshot
+
+
+def awaits_job(snapshot: PeSnapshot) -> bool:
+    """Whether the pod of this PE would lack something that its job does not have yet."""
+    pe, job = snapshot.pe, snapshot.job
+    if pe is None or job is None:
+        return False
+    return (_is_encrypted(pe.spec) and not job.certificate_secret) or (
+        _has_redis(pe.spec) and not job.redis_config
+    )
+
+
+def _is_encrypted(spec: Mapping[str, Any]) -> bool:
+    return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
+
+
+def _has_redis(spec: Mapping[str, Any]) -> bool:
+    store = spec.get("checkpointRepository") or spec.get("checkpointDataStore") or {}
+    return bool(store.get("redis"))

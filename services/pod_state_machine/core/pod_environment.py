@@ -1,0 +1,53 @@
+"""The environment of the process that runs a PE: one row a variable, in the order of the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from services.pod_state_machine.core.launching import Launch
+
+INSTALL: Final = "/usr/local/streams"
+CHECKPOINTS_IN_FILES: Final = '{ "Dir" : "/checkpoint" }'
+
+Value = Callable[[Launch], str | None]
+
+
+def _checkpoint_repository(launch: Launch) -> str | None:
+    store = launch.spec.checkpoints
+    if store is None:
+        return None
+    return "fileSystem" if store.redis is None else "redis"
+
+
+def _checkpoint_configuration(launch: Launch) -> str | None:
+    store = launch.spec.checkpoints
+    if store is None:
+        return None
+    return CHECKPOINTS_IN_FILES if store.redis is None else launch.job.redis_config
+
+
+VARIABLES: Final[tuple[tuple[str, Value], ...]] = (
+    ("STREAMS_DOMAIN_ID", lambda _: "kubernetes"),
+    ("STREAMS_INITIAL_TRACE_LEVEL", lambda launch: launch.spec.runtime_trace_level),
+    ("STREAMS_INSTALL", lambda _: INSTALL),
+    ("STREAMS_INSTANCE_ID", lambda launch: launch.pe.namespace),
+    ("STREAMS_JOB_NAME", lambda launch: launch.pe.job),
+    ("STREAMS_NS", lambda _: "K8S:"),
+    ("STREAMS_PE_ID", lambda launch: str(launch.pe.id)),
+    ("STREAMS_PE_LAUNCH_COUNT", lambda launch: str(launch.number)),
+    ("STREAMS_PE_NAME", lambda launch: launch.pe.name),
+    ("STREAMS_PE_USE_VALGRIND", lambda launch: str(launch.spec.run_with_valgrind).lower()),
+    ("STREAMS_SAB_NAME", lambda launch: launch.spec.bundle or launch.job.bundle),
+    ("STREAMS_TRANSPORT_SECURITY_TYPE", lambda launch: launch.spec.transport_security_type),
+    ("STREAMS_APP_TRACE_LEVEL", lambda launch: launch.spec.app_trace_level or None),
+    ("STREAMS_CHECKPOINT_REPOSITORY", _checkpoint_repository),
+    ("STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION", _checkpoint_configuration),
+)
+"""A variable whose value is None is left out."""
+
+
+def environment(launch: Launch) -> list[dict[str, str]]:
+    """The `env` of the container `pe`."""
+    values = ((name, value_of(launch)) for name, value_of in VARIABLES)
+    return [{"name": name, "value": value} for name, value in values if value is not None]

@@ -1,0 +1,88 @@
+"""Lays the user's pod template over the pod of a launch.
+
+1. A template that speaks of what is millrace's is refused (`contracts/resources/pod_template.py`).
+2. Groups of fields are put together field by field, at every depth; what millrace says stays.
+3. Lists whose members have a name (or path, or address) get the template's members after
+   millrace's. The container `pe` is one container; two of anything else with one name are refused.
+4. Other lists are appended to millrace's.
+5. What neither says and millrace would have otherwise is filled in: no token of the API server, and
+   the container runtime's seccomp profile.
+
+Properties: without a template nothing changes but step 5; nothing of millrace's is ever lost.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Final
+
+from contracts.resources.pod_template import LISTS_BY_KEY, PE_CONTAINER, contradictions
+from services.pod_state_machine.core.launching import PodImpossible
+
+PLACE: Final = "spec.podTemplate"
+
+Json = dict[str, Any]
+
+
+def merged(pod: Json, template: Mapping[str, Any] | None) -> Json:
+    """The pod with the template laid over it; PodImpossible where that cannot be."""
+    for each in contradictions(template, PLACE):
+        raise PodImpossible(each.field, each.value, each.why)
+    added = copy.deepcopy(dict(template or {}))
+    whole = pod | {
+        part: _together(pod[part], added[part], f"{PLACE}.{part}")
+        for part in ("metadata", "spec")
+        if added.get(part)
+    }
+    return whole | {"spec": _with_defaults(whole["spec"])}
+
+
+def _with_defaults(spec: Json) -> Json:
+    context = {"seccompProfile": {"type": "RuntimeDefault"}} | spec["securityContext"]
+    return {"automountServiceAccountToken": False} | spec | {"securityContext": context}
+
+
+def _together(ours: Any, theirs: Any, place: str, name: str = "") -> Any:
+    """Two values of one field, or one of them where the other has none."""
+    if theirs is None:
+        return ours
+    if isinstance(ours, Mapping):
+        return _groups(ours, _of_type(theirs, Mapping, "an object", place), place)
+    if isinstance(ours, list):
+        return _lists(ours, _of_type(theirs, list, "a list", place), place, LISTS_BY_KEY.get(name))
+    if theirs == ours:
+        return ours
+    raise PodImpossible(place, theirs, "leave it out: millrace says it")
+
+
+def _of_type(value: Any, wanted: type, called: str, place: str) -> Any:
+    if not isinstance(value, wanted):
+        raise PodImpossible(place, value, f"it must be {called}")
+    return value
+
+
+def _groups(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> Json:
+    both = {
+        name: _together(value, theirs.get(name), f"{place}.{name}", name)
+        for name, value in ours.items()
+    }
+    return both | {name: value for name, value in theirs.items() if name not in ours}
+
+
+def _lists(ours: list[Any], theirs: list[Any], place: str, key: str | None) -> list[Any]:
+    if key is None:
+        return [*ours, *theirs]
+    found = list(ours)
+    at_of = {each[key]: at for at, each in enumerate(ours)}
+    for number, each in enumerate(theirs):
+        at = at_of.get(each[key])
+        where = f"{place}[{number}]"
+        if at is None:
+            found.append(each)
+        elif each[key] == PE_CONTAINER or each == found[at]:
+            found[at] = _together(found[at], each, where)
+        else:
+            why = f"millrace has one of that {key}: leave it out or choose another"
+            raise PodImpossible(f"{where}.{key}", each[key], why)
+    return found

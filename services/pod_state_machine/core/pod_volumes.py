@@ -1,0 +1,93 @@
+"""The volumes of a pod and where they are mounted: one row a volume, in the order of the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from contracts import labels
+from contracts.resources.fields import VolumeClaim
+from services.pod_state_machine.core.launching import Launch
+
+Json = dict[str, Any]
+
+
+class Mounted(NamedTuple):
+    """A volume that a launch needs: its source, and the path in it that is mounted."""
+
+    source: Json
+    sub_path: str = ""
+
+
+def _pe_config(launch: Launch) -> Mounted:
+    pe = launch.pe
+    name = labels.pe_config_map_name(pe.job, pe.id, pe.content_id)
+    return Mounted({"configMap": {"name": name}})
+
+
+def _job_config(launch: Launch) -> Mounted:
+    """The job's ConfigMap; where PEs talk over TLS, the job's certificate and key beside it."""
+    if not launch.spec.is_encrypted:
+        return Mounted({"configMap": {"name": launch.pe.job}})
+    files = [{"key": key, "path": key} for key in (labels.CERTIFICATE_KEY, labels.PRIVATE_KEY_KEY)]
+    sources = [
+        {"configMap": {"name": launch.pe.job}},
+        {"secret": {"name": launch.job.certificate_secret, "items": files}},
+    ]
+    return Mounted({"projected": {"sources": sources}})
+
+
+def _data(launch: Launch) -> Mounted | None:
+    spec = launch.spec
+    return _claim_or_path(spec.data_volume_claim, spec.data_path or launch.runtime.data_path)
+
+
+def _checkpoints(launch: Launch) -> Mounted | None:
+    store = launch.spec.checkpoints
+    if store is None or store.file_system is None:
+        return None
+    files = store.file_system
+    return _claim_or_path(files.volume_claim, files.path or launch.runtime.checkpoint_path)
+
+
+def _app_properties(launch: Launch) -> Mounted | None:
+    return _secret(launch.spec.app_properties_secret)
+
+
+def _restricted_properties(launch: Launch) -> Mounted | None:
+    return _secret(launch.spec.restricted_properties_secret)
+
+
+def _claim_or_path(claim: VolumeClaim | None, path: str) -> Mounted | None:
+    if claim is not None:
+        return Mounted({"persistentVolumeClaim": {"claimName": claim.name}}, claim.sub_path or "")
+    return Mounted({"hostPath": {"path": path, "type": ""}}) if path else None
+
+
+def _secret(name: str | None) -> Mounted | None:
+    return Mounted({"secret": {"secretName": name}}) if name else None
+
+
+VOLUMES: Final[tuple[tuple[str, str, Callable[[Launch], Mounted | None]], ...]] = (
+    ("pe-config-volume", "/etc/config/pe", _pe_config),
+    ("job-config-volume", "/etc/config/job", _job_config),
+    ("data-volume", "/data", _data),
+    ("checkpoint-volume", "/checkpoint", _checkpoints),
+    ("app-properties-secret-volume", "/etc/config/app", _app_properties),
+    ("restricted-properties-secret-volume", "/etc/config/restricted", _restricted_properties),
+)
+"""Name, where it is mounted, and what it is; a volume that a launch does not need is None."""
+
+
+def volumes_and_mounts(launch: Launch) -> tuple[list[Json], list[Json]]:
+    """Volumes and their mounts, in the same order."""
+    volumes: list[Json] = []
+    mounts: list[Json] = []
+    for name, path, of in VOLUMES:
+        mounted = of(launch)
+        if mounted is None:
+            continue
+        volumes.append({"name": name, **mounted.source})
+        within = {"subPath": mounted.sub_path} if mounted.sub_path else {}
+        mounts.append({"name": name, "mountPath": path, **within})
+    return volumes, mounts
