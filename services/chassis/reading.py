@@ -53,6 +53,7 @@ class FactReader:
 
     `assign` is told where each kind is heard from now on, before anything of it is read. What
     stays is read on where it was; what is new is read from the newest complete resync.
+    `catch_up` is told of each new partition when all that it held at the beginning was taken.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class FactReader:
         *,
         take: Callable[[Sequence[Said]], Awaitable[None]],
         assign: Callable[[Told], None],
+        catch_up: Callable[[Partition], None],
         metrics: Metrics,
     ) -> None:
         self._bus = bus
@@ -72,6 +74,8 @@ class FactReader:
         self._positions: dict[Partition, int] = {}
         self._take = take
         self._assign = assign
+        self._catch_up = catch_up
+        self._ends: dict[Partition, int] = {}
         self._metrics = metrics
         self._log = log_of("reading")
 
@@ -100,22 +104,34 @@ class FactReader:
                 await self._take(said)
             for record in records:
                 self._positions[record.partition] = record.offset + 1
+            self._note_caught_up()
             await asyncio.sleep(0)
 
     async def _begin(self, partitions: set[Partition]) -> None:
         """What is new begins at the newest complete resync: a restore costs what exists."""
         new = sorted(partitions - self._positions.keys())
         committed = await self._bus.committed(self._sync_group, new) if new else {}
+        ends = await self._bus.end_offsets(new) if new else {}
         start = {partition: offset or 0 for partition, offset in committed.items()}
         offsets = {f"{each.topic}/{each.number}": offset for each, offset in start.items()}
         self._log.info("reading_begins", offsets=offsets, read_on=len(self._positions))
         self._positions |= start
+        self._ends |= ends
+        self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        """Say which partitions were read to where they ended when their reading began."""
+        for partition, end in list(self._ends.items()):
+            if self._positions[partition] >= end:
+                del self._ends[partition]
+                self._catch_up(partition)
 
     def _forget_all_but(self, assigned: frozenset[Partition]) -> None:
         """What is assigned again later begins anew: its entries have left the table by then."""
         for partition in [*self._positions]:
             if self._sharing.is_shared(partition) and partition not in assigned:
                 del self._positions[partition]
+                self._ends.pop(partition, None)
 
     def _decoded(self, record: Record) -> Said | None:
         first, _, rest = record.key.decode(errors="replace").partition("/")

@@ -111,6 +111,7 @@ class StageRunner:
             self._sharing,
             take=self._take,
             assign=self._assign,
+            catch_up=self._note_all_read,
             metrics=self._runtime.metrics,
         )
         async with asyncio.TaskGroup() as group:
@@ -160,7 +161,17 @@ class StageRunner:
 
     def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
         was_live = self._restore.is_live
-        completed = self._restore.note_completed(sync, partition)
+        self._reconcile_all(self._restore.note_completed(sync, partition), was_live, cause)
+
+    def _note_all_read(self, partition: Partition) -> None:
+        was_live = self._restore.is_live
+        self._reconcile_all(self._restore.note_all_read(partition), was_live, None)
+        self._show_state()
+
+    def _reconcile_all(
+        self, completed: frozenset[Part], was_live: bool, cause: Cause | None
+    ) -> None:
+        """Look once at every key of the parts for which everything was said."""
         if not completed:
             return
         if self._restore.is_live and not was_live:

@@ -1,8 +1,10 @@
 """When a service knows enough to decide: after a full resync of every kind, part by part.
 
 A part of the work (`sharing.py`) is live once every kind that is told in its partitions was said
-completely there, and every kind that all instances read was said completely everywhere. A service
-that shares nothing has one part, the whole.
+completely there, and every kind that all instances read was said completely everywhere, and what
+these partitions held when their reading began was read to its end. The resync may be an hour old:
+who decides on the world as it was then does again what was done since. A service that shares
+nothing has one part, the whole.
 
 A later full resync ends the same way: when it is complete for a part, each of its keys is
 reconciled once, so that nothing rests on a fact that was lost.
@@ -19,6 +21,9 @@ from services.chassis.sharing import Part, Sharing, Told
 
 Awaited = frozenset[tuple[str, Partition]]
 """Kinds, and the partitions in which their completion is waited for."""
+
+_ALL_READ = ""
+"""In place of a kind: all that the partition held when its reading began."""
 
 
 @dataclass(slots=True)
@@ -63,7 +68,9 @@ class Restore:
         for part, own in self._by_part(told).items():
             known = self._parts.get(part)
             if known is None:
-                missing = set(own) if whole.is_live else set(own) | whole.missing
+                missing = set(_unread(own))
+                if not whole.is_live:
+                    missing |= whole.missing
                 known = _Waiting(own | whole.expected, missing, is_live=False)
             parts[part] = known
         self._parts = parts
@@ -74,17 +81,24 @@ class Restore:
             return
         self._cluster_uid = cluster_uid
         for waiting in self._parts.values():
-            waiting.missing = set(waiting.expected)
+            unread = {each for each in waiting.missing if each[0] == _ALL_READ}
+            waiting.missing = set(waiting.expected) | unread
             waiting.is_live = not waiting.expected
 
     def note_completed(self, sync: SyncCompleted, partition: Partition) -> frozenset[Part]:
         """Note what was completed; the parts for which a full resync is complete now."""
         if not sync.full:
             return frozenset()
-        said = (sync.kind, partition)
+        return self._note((sync.kind, partition))
+
+    def note_all_read(self, partition: Partition) -> frozenset[Part]:
+        """Note that a partition was read to its first end; the parts for which all is said now."""
+        return self._note((_ALL_READ, partition))
+
+    def _note(self, said: tuple[str, Partition]) -> frozenset[Part]:
         completed = set()
         for part, waiting in self._parts.items():
-            if said not in waiting.expected:
+            if said not in waiting.missing:
                 continue
             waiting.missing.discard(said)
             if not waiting.missing:
@@ -95,7 +109,7 @@ class Restore:
 
     def _await_whole(self, told: Told) -> None:
         expected = frozenset(_each(told))
-        self._parts[None] = _Waiting(expected, set(expected), is_live=not expected)
+        self._parts[None] = _Waiting(expected, set(_unread(expected)), is_live=not expected)
 
     def _by_part(self, told: Told) -> dict[int, Awaited]:
         own: dict[int, set[tuple[str, Partition]]] = {}
@@ -107,3 +121,8 @@ class Restore:
 
 def _each(told: Told) -> Iterable[tuple[str, Partition]]:
     return ((kind, partition) for kind, partitions in told.items() for partition in partitions)
+
+
+def _unread(awaited: Awaited) -> Awaited:
+    """What is awaited of partitions whose reading has not begun."""
+    return awaited | {(_ALL_READ, partition) for _, partition in awaited}

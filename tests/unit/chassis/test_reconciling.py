@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from services.chassis.bus import NewRecord
 from services.chassis.errors import NotAllowed, Rejected, Superseded, Transient
+from services.chassis.reading import BATCH_RECORDS_MAX
 from services.chassis.stage import Decision
 from services.chassis.table import Entry
 from tests.unit.chassis.saying import RESOURCES_0, epoch, gone, present, record, synced
@@ -66,6 +67,27 @@ class TestRestore:
             await it.settle()
             assert it.stage.decided == ["new"]
             assert it.runtime.metrics.value("millrace_records_read_total") == 1 + len(EVERYWHERE)
+
+    @virtually
+    async def test_a_restore_decides_on_nothing_older_than_the_end_of_the_log(self) -> None:
+        """Its resync may be an hour old: what was done since would be done again."""
+        log = await new_log()
+        await log.produce([record(present("a"), EVERYWHERE[-1])])
+        await log.produce([record(synced(), each) for each in EVERYWHERE])
+        newest = 2 * BATCH_RECORDS_MAX + 1
+        for version in range(2, newest + 1):
+            await log.produce([record(present("a", version=version, size=version), EVERYWHERE[-1])])
+        decided_on = []
+
+        def note(_key: str, entry: Entry | None) -> Decision[Do]:
+            assert entry is not None
+            decided_on.append(entry.resource_version)
+            return Decision((), "Working")
+
+        async with bench(note, log=log) as it:
+            await it.settle()
+            assert it.is_live()
+        assert decided_on == [newest]
 
     @virtually
     async def test_an_emptied_log_is_waited_for_and_decides_nothing(self) -> None:
