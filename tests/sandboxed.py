@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from sandbox.cluster import Cluster, read_definitions
+from sandbox.controllers.settings import Settings
 from sandbox.http.in_process import Fault, Faults, InProcess
 from sandbox.store.resources import ResourceType
 from sandbox.store.store import Store
@@ -55,11 +56,16 @@ class SandboxTransport:
 
 
 def new_cluster(
-    *, now: Callable[[], float], nodes: int, new_uid: Callable[[], str] | None = None
+    *,
+    now: Callable[[], float],
+    nodes: int,
+    new_uid: Callable[[], str] | None = None,
+    settings: Settings | None = None,
 ) -> Cluster:
     """A cluster that knows our custom resources; uids are counted unless `new_uid` makes them."""
     numbers = itertools.count(1)
-    cluster = Cluster(now=now, new_uid=new_uid or (lambda: f"uid-{next(numbers)}"), nodes=nodes)
+    new_uid = new_uid or (lambda: f"uid-{next(numbers)}")
+    cluster = Cluster(now=now, new_uid=new_uid, nodes=nodes, settings=settings)
     cluster.install(_definitions())
     return cluster
 

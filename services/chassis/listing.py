@@ -3,7 +3,9 @@
 1. List; tell the sink everything; watch from the list's version.
 2. A watch that ends goes on from the newest version it saw, bookmarks included.
 3. 410, as a status or as an ERROR event, means: list again.
-4. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
+4. A list that is older than what was seen before (of an API server that lags behind) is asked for
+   again; one that stays older for long is believed: the cluster was restored from a backup.
+5. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
    bookmark, is taken for dead.
 
 What was seen is told as it is; projecting and publishing it is watch-ingest's business.
@@ -20,7 +22,7 @@ from typing import Protocol
 
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import Clock
-from services.chassis.errors import ChassisError, Expired
+from services.chassis.errors import ChassisError, Expired, Transient
 from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
 from services.chassis.log_lines import log_of
 
@@ -29,6 +31,8 @@ WATCH_TIMEOUT_S = 300
 SILENCE_S = 90.0
 RETRY_CAP_S = 5.0
 """Nothing is seen meanwhile, so an absence of the API server is not prolonged by much."""
+OLDER_LISTS_MAX = 8
+"""Half a minute of back-off: no API server lags behind for so long."""
 WATCH_SHORTEST_S = 1.0
 """A watch that ends sooner without an event counts as a failure, or we would ask in a circle."""
 
@@ -90,6 +94,8 @@ class ListWatch:
         self._backoffs: Backoffs[str] = Backoffs(random, cap_s=RETRY_CAP_S)
         self._relist_wanted = asyncio.Event()
         self._version = ""
+        self._seen = 0
+        self._older_lists = 0
         self._log = log_of("listing")
 
     def relist(self) -> None:
@@ -112,9 +118,17 @@ class ListWatch:
             self._version = ""
             await self._wait("list", problem)
             return
+        if int(version) < self._seen and self._older_lists < OLDER_LISTS_MAX:
+            self._older_lists += 1
+            self._version = ""
+            older = f"a list of version {version} after {self._seen} was seen"
+            await self._wait("list", Transient(older))
+            return
+        self._older_lists = 0
         self._backoffs.mark_succeeded("list")
         await sink.listed(items, version)
         self._version = version
+        self._seen = int(version)
 
     async def _watch_until_relist(self, sink: Sink) -> None:
         """Watch, but let go at once when a new list is wanted."""
@@ -139,6 +153,7 @@ class ListWatch:
                     if event.type is not WatchType.BOOKMARK:
                         await _tell(sink, event)
                     self._version = event.resource_version
+                    self._seen = max(self._seen, int(event.resource_version))
                     self._backoffs.mark_succeeded("watch")
         except _SinkFailed as failure:
             raise failure.cause from None

@@ -19,6 +19,7 @@ from typing import Any
 
 from contracts.topics import CLUSTER, RESOURCES
 from deploy.roles import PERMISSIONS
+from sandbox.controllers.settings import Settings
 from sandbox.http.in_process import Fault
 from sandbox.store.resources import ResourceType
 from services.chassis.bus import Bus, NewRecord, Partition, Record
@@ -87,6 +88,7 @@ class World:
     folder: Path
     seed: int = 0
     nodes: int = 4
+    settings: Settings | None = None
     clock: LoopClock = field(default_factory=LoopClock)
     requests: list[Request] = field(default_factory=list)
     rights_used: set[tuple[str, Permission]] = field(default_factory=set)
@@ -103,7 +105,12 @@ class World:
         self._running: dict[str, _Running] = {}
 
     def _begin_cluster(self) -> None:
-        self.cluster = new_cluster(now=self.clock.now, new_uid=self._new_uid, nodes=self.nodes)
+        self.cluster = new_cluster(
+            now=self.clock.now,
+            new_uid=self._new_uid,
+            nodes=self.nodes,
+            settings=self.settings,
+        )
         self.store = self.cluster.store
         self.watches = (LaunchesWatch(self.store), StatusWatch(self.store), PlansWatch(self.store))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -14,7 +14,7 @@ from sandbox.cluster import Cluster
 from sandbox.http.in_process import Fault
 from services.chassis.clock import LoopClock
 from services.chassis.errors import Rejected
-from services.chassis.kube import Json, KubeClient, Resource, WatchEvent
+from services.chassis.kube import Json, KubeClient, Resource, Response, WatchEvent
 from services.chassis.listing import RETRY_CAP_S, ListWatch, Watched
 from tests.sandboxed import SandboxTransport
 from tests.virtual_time import virtually
@@ -52,10 +52,13 @@ class Scene:
         )
         self.others = KubeClient(SandboxTransport(self.cluster), "others")
         self.notes = Notes()
-        self.list_watch = ListWatch(
-            KubeClient(self.transport, "ingest"),
+        self.list_watch = self.new_list_watch(self.transport)
+
+    def new_list_watch(self, transport: SandboxTransport) -> ListWatch:
+        return ListWatch(
+            KubeClient(transport, "ingest"),
             Watched(CONFIG_MAP, NS, label_selector="app=x"),
-            clock=clock,
+            clock=LoopClock(),
             random=random.Random(1),
         )
 
@@ -176,3 +179,38 @@ async def test_a_quiet_cluster_is_listed_once_and_watched_on() -> None:
     assert len(scene.notes.lists) == 1
     assert scene.notes.events == [("ADDED", "a")]
     assert scene.asked("WATCH") <= 60
+
+
+class _LagsBehind(SandboxTransport):
+    """An API server whose next so many lists show an older version."""
+
+    older_lists = 0
+    version = 0
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
+        if "limit=" in path and self.older_lists:
+            self.older_lists -= 1
+            path += f"&resourceVersion={self.version}&resourceVersionMatch=Exact"
+        return await super().request(method, path, body=body, headers=headers)
+
+
+@virtually
+@pytest.mark.parametrize(("older_lists", "told"), [(3, [["a", "b"]]), (100, [["a"]])])
+async def test_a_list_older_than_what_was_seen_is_believed_only_when_it_stays_so(
+    older_lists: int, told: list[list[str]]
+) -> None:
+    """An API server that lags behind would have what is new look deleted."""
+    scene = Scene()
+    lagging = _LagsBehind(scene.cluster)
+    scene.list_watch = scene.new_list_watch(lagging)
+    async with scene.running():
+        await scene.create("a")
+        lagging.version = scene.cluster.store.version
+        await scene.create("b")
+        await asyncio.sleep(1)
+        lagging.older_lists = older_lists
+        scene.list_watch.relist()
+        await asyncio.sleep(120)
+    assert scene.notes.lists[1:2] == told

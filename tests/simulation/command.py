@@ -1,0 +1,205 @@
+"""The command line of the simulation: which plans, on how many processes, and how they are told."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain, groupby
+
+from tests.simulation.effects import MEANING, Effect
+from tests.simulation.forking import run_forked
+from tests.simulation.plans import Plan, every_plan, parsed, random_plan, shared
+from tests.simulation.runs import Run, judge, run_scenario
+from tests.simulation.scenarios import SCENARIOS
+
+PROGRESS_S = 10.0
+AROUND = 12
+CHUNK = 40
+SHOWN_PROBLEMS_MAX = 12
+
+Verdict = tuple[Plan, list[str]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code: 1 where a plan failed."""
+    options = _read(arguments)
+    if options.list:
+        _tell_what_there_is()
+        return 0
+    names = options.scenario or list(SCENARIOS)
+    if options.plan:
+        return _play_again(Plan(names[0], parsed(options.plan), options.seed))
+    plans, broken = _all_plans(names, options)
+    return _count(plans, broken, options.jobs)
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation",
+        description=__doc__,
+        epilog="A plan is MISHAP:NUMBER, where NUMBER counts the effects of the undisturbed run. "
+        "--list tells what mishaps and scenarios there are; --plan shows one run in detail.",
+    )
+    add = parser.add_argument
+    add("--scenario", action="append", choices=SCENARIOS, metavar="NAME", help="only this one")
+    add("--kind", action="append", metavar="MISHAP", help="only plans of this class")
+    add("--plan", default="", help="play one plan and show its trace, e.g. crash-before:17")
+    add("--seed", type=int, default=0, help="of latencies, uids and back-offs (0: no latencies)")
+    add("--seeds", type=int, default=0, help="so many random runs in addition")
+    add("--only-seeds", action="store_true", help="the random runs alone")
+    add("--one-in", type=int, default=1, help="a share: one plan in so many of each class")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    add("--list", action="store_true", help="tell scenarios and mishaps")
+    options = parser.parse_args(arguments)
+    if options.plan and len(options.scenario or ()) != 1:
+        parser.error("--plan needs the one --scenario that it is of")
+    return options
+
+
+def tell(line: str) -> None:
+    """A line of the report, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _tell_what_there_is() -> None:
+    for scenario in SCENARIOS.values():
+        tell(f"  {scenario.name:24} {scenario.says}")
+    tell("")
+    for mishap, meaning in MEANING.items():
+        tell(f"  {mishap:24} {meaning}")
+
+
+# ------------------------------------------------------------------ many plans
+
+
+@cache
+def undisturbed(scenario: str, seed: int) -> Run:
+    """The run without a mishap; each process makes it once."""
+    return run_scenario(SCENARIOS[scenario], {}, seed=seed)
+
+
+def _all_plans(
+    names: Sequence[str], options: argparse.Namespace
+) -> tuple[list[Plan], list[Verdict]]:
+    plans: list[Plan] = []
+    broken: list[Verdict] = []
+    for name in names:
+        run = undisturbed(name, options.seed)
+        if run.problems:
+            broken.append((Plan(name, (), options.seed), run.problems))
+        elif not options.only_seeds:
+            found = [
+                plan
+                for plan in every_plan(name, run.trace, options.seed)
+                if not options.kind or plan.kind in options.kind
+            ]
+            plans += shared(found, options.one_in)
+    for seed in range(1, options.seeds + 1):
+        name = names[seed % len(names)]
+        plans.append(random_plan(name, undisturbed(name, 0).trace, seed))
+    return plans, broken
+
+
+def play(plans: Sequence[Plan]) -> list[Verdict]:
+    """Plans of one scenario and seed, and what is wrong with each."""
+    first = plans[0]
+    scenario = SCENARIOS[first.scenario]
+    reference = undisturbed(first.scenario, first.reference_seed)
+
+    def judged(run: Run) -> list[str]:
+        return judge(scenario, reference, run)
+
+    mishaps = [dict(plan.mishaps) for plan in plans]
+    problems = run_forked(scenario, mishaps, judged, seed=first.seed)
+    return list(zip(plans, problems, strict=True))
+
+
+def _chunks(plans: Sequence[Plan]) -> Iterator[Sequence[Plan]]:
+    """Plans that can share their preparation, few enough that both cores have work to the end."""
+    for _, group in groupby(plans, key=lambda plan: (plan.scenario, plan.seed)):
+        together = list(group)
+        for start in range(0, len(together), CHUNK):
+            yield together[start : start + CHUNK]
+
+
+def _count(plans: Sequence[Plan], broken: Sequence[Verdict], jobs: int) -> int:
+    began_s, told_s = time.monotonic(), time.monotonic()
+    done: Counter[tuple[str, str]] = Counter()
+    failed: Counter[tuple[str, str]] = Counter()
+    for plan, problems in broken:
+        _tell_failure(plan, problems)
+    for number, (plan, problems) in enumerate(_played(plans, jobs), start=1):
+        done[(plan.scenario, plan.kind)] += 1
+        if problems:
+            failed[(plan.scenario, plan.kind)] += 1
+            _tell_failure(plan, problems)
+        if time.monotonic() - told_s > PROGRESS_S:
+            told_s = time.monotonic()
+            rate = number / (told_s - began_s)
+            tell(f"  {number} of {len(plans)} plans, {rate:.1f} a second")
+    _tell_counts(done, failed)
+    wrong = failed.total() + len(broken)
+    tell(f"{done.total() + len(broken)} plans, {wrong} failed")
+    return 1 if wrong else 0
+
+
+def _played(plans: Sequence[Plan], jobs: int) -> Iterator[Verdict]:
+    if jobs <= 1:
+        yield from chain.from_iterable(map(play, _chunks(plans)))
+        return
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        yield from chain.from_iterable(pool.imap_unordered(play, _chunks(plans)))
+
+
+def _tell_failure(plan: Plan, problems: Sequence[str]) -> None:
+    tell(f"FAILED {plan.command}")
+    for problem in problems[:SHOWN_PROBLEMS_MAX]:
+        tell(f"    {problem}")
+
+
+def _tell_counts(done: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> None:
+    for title, part in (("scenario", 0), ("class", 1)):
+        tell(f"\nplans by {title}")
+        totals: Counter[str] = Counter()
+        wrong: Counter[str] = Counter()
+        for key, count in done.items():
+            totals[key[part]] += count
+            wrong[key[part]] += failed[key]
+        for name, count in totals.items():
+            ending = f"  {wrong[name]} failed" if wrong[name] else ""
+            tell(f"  {name:24} {count:6}{ending}")
+    tell("")
+
+
+# ------------------------------------------------------------------ one plan
+
+
+def _play_again(plan: Plan) -> int:
+    scenario = SCENARIOS[plan.scenario]
+    reference = undisturbed(plan.scenario, plan.reference_seed)
+    run = run_scenario(scenario, dict(plan.mishaps), seed=plan.seed, talks=True)
+    problems = judge(scenario, reference, run)
+    _tell_trace(run.trace, [number for number, _ in plan.mishaps])
+    for problem in problems:
+        tell(f"    {problem}")
+    tell(f"1 plans, {1 if problems else 0} failed")
+    return 1 if problems else 0
+
+
+def _tell_trace(trace: Sequence[Effect], faults: Sequence[int]) -> None:
+    """The effects around the faults, and those after the last one."""
+    near = {n for fault in faults for n in range(fault - AROUND, fault + 4 * AROUND)}
+    for number, effect in enumerate(trace):
+        if number in near:
+            mark = ">>" if number in faults else "  "
+            tell(
+                f"{mark} {number:4} {effect.at_s:9.3f} s {effect.kind:7} {effect.whose:20}"
+                f" {effect.text}"
+            )

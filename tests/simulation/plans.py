@@ -1,0 +1,109 @@
+"""Which plans there are for a scenario: every mishap at every effect where it means something.
+
+Two plans that cannot be told apart are counted once: dying after having heard something is dying
+before the next thing that the same service meets, unless that is a thing that it does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.simulation.effects import Effect, Kind, Mishap
+
+_DOING = (
+    *(Mishap.CRASH_BEFORE, Mishap.CRASH_AFTER),
+    *(Mishap.LOST_APPLIED, Mishap.LOST_UNAPPLIED),
+)
+MISHAPS: Mapping[Kind, Sequence[Mishap]] = {
+    Kind.WRITE: (*_DOING, Mishap.ZOMBIE),
+    Kind.APPEND: (*_DOING, Mishap.DUPLICATE, Mishap.ZOMBIE),
+    Kind.COMMIT: (*_DOING, Mishap.ZOMBIE),
+    Kind.READ: (
+        *(Mishap.CRASH_BEFORE, Mishap.CRASH_AFTER),
+        *(Mishap.DUPLICATE, Mishap.REDELIVERY, Mishap.ZOMBIE),
+    ),
+    Kind.EVENT: (
+        *(Mishap.CRASH_BEFORE, Mishap.CRASH_AFTER, Mishap.DUPLICATE, Mishap.LATE_WATCH),
+        *(Mishap.OLD_WATCH, Mishap.OLD_LIST, Mishap.EXPIRED),
+    ),
+}
+HEARD = (Kind.READ, Kind.EVENT)
+RANDOM_MISHAPS = (2, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Mishaps at effects of a scenario, by the effects' numbers in the undisturbed run."""
+
+    scenario: str
+    mishaps: tuple[tuple[int, Mishap], ...]
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What `--plan` takes: `crash-before:17`, several joined by commas."""
+        return ",".join(f"{mishap}:{number}" for number, mishap in self.mishaps)
+
+    @property
+    def kind(self) -> str:
+        """The class that the plan is counted under."""
+        return str(self.mishaps[0][1]) if len(self.mishaps) == 1 else "random"
+
+    @property
+    def reference_seed(self) -> int:
+        """The seed of the undisturbed run that it is compared with, and is numbered by."""
+        return 0 if self.kind == "random" else self.seed
+
+    @property
+    def command(self) -> str:
+        """The line that plays this plan again, with its trace."""
+        return (
+            f"python -m tests.simulation --scenario {self.scenario} --plan {self.name}"
+            f" --seed {self.seed}"
+        )
+
+
+def parsed(text: str) -> tuple[tuple[int, Mishap], ...]:
+    """Mishaps as `Plan.name` writes them; ValueError where they are not."""
+    found = []
+    for part in text.split(","):
+        mishap, _, number = part.rpartition(":")
+        found.append((int(number), Mishap(mishap)))
+    return tuple(found)
+
+
+def every_plan(scenario: str, trace: Sequence[Effect], seed: int) -> Iterator[Plan]:
+    """Every mishap at every effect, effect by effect."""
+    for number, effect in enumerate(trace):
+        for mishap in MISHAPS[effect.kind]:
+            if not _is_said_before(mishap, trace, number):
+                yield Plan(scenario, ((number, mishap),), seed)
+
+
+def _is_said_before(mishap: Mishap, trace: Sequence[Effect], number: int) -> bool:
+    if mishap is not Mishap.CRASH_AFTER or trace[number].kind not in HEARD:
+        return False
+    following = trace[number + 1 : number + 2]
+    return bool(following) and following[0].service == trace[number].service
+
+
+def shared(plans: Sequence[Plan], one_in: int) -> list[Plan]:
+    """The first of each class, and every so manieth after it; a stable choice."""
+    counts: dict[str, int] = {}
+    chosen = []
+    for plan in plans:
+        place = counts[plan.kind] = counts.get(plan.kind, -1) + 1
+        if place % one_in == (len(counts) * 7) % one_in or place == 0:
+            chosen.append(plan)
+    return chosen
+
+
+def random_plan(scenario: str, trace: Sequence[Effect], seed: int) -> Plan:
+    """Several mishaps at several effects; those that a disturbed run does not reach are not met."""
+    dice = random.Random(f"{scenario}/{seed}")
+    count = min(dice.randint(*RANDOM_MISHAPS), len(trace))
+    numbers = sorted(dice.sample(range(len(trace)), count))
+    chosen = ((number, dice.choice(MISHAPS[trace[number].kind])) for number in numbers)
+    return Plan(scenario, tuple(chosen), seed)

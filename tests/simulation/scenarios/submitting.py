@@ -1,0 +1,76 @@
+"""Submissions: from nothing, several at once, ones that fail at first."""
+
+from __future__ import annotations
+
+from tests.simulation.faulted_world import FaultedWorld
+from tests.simulation.scenarios.applications import (
+    BUNDLE,
+    ONE_PE,
+    one_region,
+    provide,
+    spec_of,
+    values,
+)
+from tests.simulation.scenarios.scenario import Scenario
+
+
+async def only_provided(world: FaultedWorld) -> None:
+    """No service runs yet; the bundle is there."""
+    provide(world, one_region())
+
+
+async def services_running(world: FaultedWorld) -> None:
+    """Every service is live and nothing is written."""
+    provide(world, one_region())
+    world.start()
+    await world.settle()
+
+
+async def _everything_starts(world: FaultedWorld) -> None:
+    world.start()
+    world.submit("j", spec_of(fusion=ONE_PE))
+
+
+async def _one_pe(world: FaultedWorld) -> None:
+    world.submit("j", spec_of(fusion=ONE_PE))
+
+
+async def _a_pe_an_operator(world: FaultedWorld) -> None:
+    world.submit("j", spec_of(**values(w=2)))
+
+
+async def _three_at_once(world: FaultedWorld) -> None:
+    for name in ("j", "k", "l"):
+        world.submit(name, spec_of(fusion=ONE_PE))
+
+
+def j_runs(world: FaultedWorld) -> bool:
+    """Job j is Submitted, with a running pod for each PE."""
+    return world.is_running("j")
+
+
+SCENARIOS = (
+    Scenario(
+        "start",
+        "every service starts with a new job",
+        _everything_starts,
+        j_runs,
+        prepare=only_provided,
+    ),
+    Scenario("submit", "a job of one PE is submitted", _one_pe, j_runs, prepare=services_running),
+    Scenario(
+        "submit-wide",
+        "a job with a region of width 2 is submitted",
+        _a_pe_an_operator,
+        j_runs,
+        prepare=services_running,
+    ),
+    Scenario(
+        "submit-three",
+        "three jobs are submitted at once",
+        _three_at_once,
+        lambda world: all(world.is_running(name) for name in ("j", "k", "l")),
+        prepare=services_running,
+    ),
+)
+__all__ = ["BUNDLE", "SCENARIOS", "j_runs", "only_provided", "services_running"]
