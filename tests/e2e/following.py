@@ -101,7 +101,9 @@ class Ordeal:
             self._began_s = time.monotonic()
             return
 
-    async def converge(self, what: str, width: int, pes: int) -> None:
+    async def converge(
+        self, what: str, width: int, pes: int, wait_s: float = CONVERGED_S_MAX
+    ) -> None:
         """Wait for that width in force and one running pod a PE; says how long it took."""
         await self.job.until(
             f"width {width} after {what}",
@@ -110,10 +112,10 @@ class Ordeal:
                 and len(self.job.of("pes")) == pes
                 and self.job.all_running()
             ),
-            CONVERGED_S_MAX,
+            wait_s,
         )
         self.say(f"{what}: converged")
-        await self.job.until("launch counts", self._is_counted, CONVERGED_S_MAX)
+        await self.job.until("launch counts", self._is_counted, wait_s)
         self.check_launches()
 
     def check_launches(self) -> None:
@@ -192,15 +194,17 @@ def spec_of(width: int) -> Obj:
 
 
 @asynccontextmanager
-async def ordeal(cluster: Cluster, name: str) -> AsyncIterator[Ordeal]:
-    """A running job of width WIDTH; it is deleted at the end, and nothing of it may be left."""
+async def ordeal(
+    cluster: Cluster, name: str, width: int = WIDTH, wait_s: float = CONVERGED_S_MAX
+) -> AsyncIterator[Ordeal]:
+    """A running job of that width; it is deleted at the end, and nothing of it may be left."""
     job = JobObjects(cluster.api, name)
     launches, plans = Launches(job), PlansSeen(cluster.api, name)
     following = [asyncio.create_task(followed_patiently(each)) for each in (launches, plans)]
     try:
         async with job.followed():
-            await cluster.submit(name, spec_of(WIDTH))
-            await job.until("running", job.all_running, CONVERGED_S_MAX)
+            await cluster.submit(name, spec_of(width))
+            await job.until("running", job.all_running, wait_s)
             await plans.until_seen()
             yield Ordeal(cluster, job, launches, plans)
             await cluster.delete(job)

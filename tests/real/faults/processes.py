@@ -14,7 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.e2e.test_faults import pids_of
+from tests.e2e.killing import pids_of
 from tests.e2e.watching import System
 
 SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")

@@ -20,7 +20,7 @@ from services.chassis.kube import Json, KubeClient, Resource, Response, WatchEve
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.listing import ListWatch, Watched, list_all
 from tests.e2e.following import WIDER, WIDTH, ordeal
-from tests.e2e.test_faults import pids_of
+from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.compacting import compact, forget_everything
 from tests.real.faults.processes import SERVICES

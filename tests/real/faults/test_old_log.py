@@ -15,9 +15,9 @@ from cli.real.pair import Pair
 from contracts.bundle_format import pack
 from loadtest.api import Api
 from tests.e2e.following import WIDER, WIDTH, ordeal
+from tests.e2e.killing import pids_of
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl
-from tests.e2e.test_faults import pids_of
 from tests.e2e.watching import Cluster, System
 from tests.real.faults.conftest import BUNDLE
 from tests.real.faults.log_contents import log_at, resource_partitions

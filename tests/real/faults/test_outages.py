@@ -10,7 +10,7 @@ import pytest
 
 from cli.real.pair import Pair, start_part, stop_part
 from tests.e2e.following import WIDER, WIDTH, ordeal
-from tests.e2e.test_faults import pids_of
+from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]

@@ -14,7 +14,7 @@ from contracts.topics import PARTITIONS, RESOURCES, partition_of, reader_group
 from services.chassis.bus import Partition
 from services.chassis.kafka_log import KafkaLog
 from tests.e2e.following import WIDER, WIDTH, ordeal
-from tests.e2e.test_faults import pids_of
+from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.processes import STAGES, tracebacks
 

@@ -18,7 +18,7 @@ import pytest
 from cli.controlling import ask
 from contracts.topics import RESOURCES
 from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
-from tests.e2e.test_faults import pids_of
+from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster, System
 from tests.real.faults.processes import (
     POLL_S,
