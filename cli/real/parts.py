@@ -114,6 +114,7 @@ def _controller_manager(plan: PairPlan, folder: Path) -> Part:
         *_secure(plan, folder, CONTROLLER_MANAGER, kubeconfig),
         f"--service-account-private-key-file={folder / 'kube' / 'service-account.key'}",
         "--use-service-account-credentials",
+        "--horizontal-pod-autoscaler-sync-period=2s",  # 15 by itself; tests wait for it
     )
     return Part(CONTROLLER_MANAGER, command, plan.ports[CONTROLLER_MANAGER], "kubernetes")
 
