@@ -20,6 +20,10 @@ Obj = Mapping[str, Any]
 Project = Callable[[Obj], dict[str, Any] | None]
 
 
+NUMBER_MAX = 2**62
+"""No version and no epoch is above it: there is room for one more in 64 bits."""
+
+
 class FactType(StrEnum):
     """What was seen; SYNC_COMPLETED says that everything that exists of a kind has been said."""
 
@@ -59,6 +63,11 @@ class Fact:
     epoch: Epoch
     job: str = ""
     data: Mapping[str, Any] | None = None
+
+    @property
+    def ref(self) -> tuple[str, str, str]:
+        """(kind, namespace, name)."""
+        return (self.kind, self.namespace, self.name)
 
     @property
     def key(self) -> str:
@@ -113,10 +122,16 @@ def epoch_to_json(epoch: Epoch) -> dict[str, Any]:
 def epoch_from_json(value: Mapping[str, Any]) -> Epoch:
     """The epoch of a JSON object; raises KeyError or ValueError where it is malformed."""
     return Epoch(
-        incarnation=int(value["incarnation"]),
-        list_number=int(value["list"]),
+        incarnation=_number(value["incarnation"]),
+        list_number=_number(value["list"]),
         cluster_uid=str(value["cluster"]),
     )
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= NUMBER_MAX:
+        raise ValueError(f"{str(value)[:40]} is no version and no number of a list")
+    return value
 
 
 def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | SyncCompleted:
@@ -130,7 +145,7 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
         namespace=str(value["namespace"]),
         name=str(value["name"]),
         uid=str(value["uid"]),
-        resource_version=int(value["resourceVersion"]),
+        resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
         job=str(value["job"]),
         data=value["object"],

@@ -76,6 +76,11 @@ def pod_name(job: str, pe_id: int, pe_uid: str, launch: int) -> str:
     return f"{pe_name(job, pe_id)}-{digest[:10]}"
 
 
+def selector_of_job(job: str, job_uid: str) -> str:
+    """Selects what is of one Job: an object that bears its uid and another name is not."""
+    return f"{JOB_UID}={job_uid},{JOB}={job}"
+
+
 def region_label(region_index: int) -> str:
     """The pod label that says: this pod holds operators of the parallel region with this index."""
     return f"{REGION_PREFIX}{region_index}"

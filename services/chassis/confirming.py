@@ -9,7 +9,8 @@ from __future__ import annotations
 from services.chassis.clock import Clock
 from services.chassis.errors import ChassisError
 from services.chassis.log_lines import log_of
-from services.chassis.table import Ref, Table
+from services.chassis.table import Table
+from services.chassis.tombstones import Ref
 from services.chassis.writing import Writer
 
 UNSAID_S = 30.0

@@ -9,13 +9,15 @@ sayings is newer is decided in `epochs.py` (lists and cluster) and here (version
 What may go wrong, and what holds instead:
 
 1. A late fact about an object that was written since: lower version, only its epoch counts.
-2. A late response about an object whose deletion was said: its tombstone (kind, uid, version).
+2. A late response about an object whose deletion was said: its tombstone (name, uid, version).
 3. A late fact about an object that answered 404: a tombstone without a version, since a uid that
    is gone never returns.
 4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
    own write that no fact has said yet survives until two full resyncs of its kind have completed
    since, as the first may have listed before the write.
-5. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
+5. A fact that lies (a deletion, a later version): a GET that was asked after it was heard knows
+   better, because a uid that is gone never returns and versions never fall.
+6. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
    object that was seen terminating is one: `saw_end`.
 """
 
@@ -30,12 +32,9 @@ from contracts.facts import KINDS, Fact, FactType, SyncCompleted
 from services.chassis.bus import Partition
 from services.chassis.epochs import Epochs, Order, Verdict
 from services.chassis.indexing import Indexed, Places
+from services.chassis.tombstones import TOMBSTONES_MAX, Ref, Tombstones
 
-TOMBSTONES_MAX = 50_000
 LISTS_OUTLIVED_MAX = 2
-
-Ref = tuple[str, str, str]
-"""(kind, namespace, name)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +109,16 @@ class Change:
 class _Row:
     """An entry and who said it last; `said` is None for an own write that no fact has said yet.
 
-    Such a write counts the lists that completed everywhere since (`outlived` of them, the newest
-    being `completed`).
+    `at` counts what the table had heard when the entry came. An own write counts the lists that
+    completed everywhere since (`outlived` of them, the newest being `completed`).
     """
 
     entry: Entry
+    at: int
     said: Order | None = None
     partition: Partition | None = None
     completed: Order | None = None
     outlived: int = 0
-
-
-@dataclass(slots=True)
-class _Tombstone:
-    """An object that is gone; versions up to `version` are late (None: every version)."""
-
-    version: int | None
 
 
 class Table(TableReading):
@@ -137,8 +130,9 @@ class Table(TableReading):
         self._epochs = Epochs()
         self._kinds = frozenset(KINDS)
         self._unsaid: dict[Ref, None] = {}
-        self._tombstones: OrderedDict[tuple[str, str], _Tombstone] = OrderedDict()
+        self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
+        self._heard = 0
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
     # ------------------------------------------------------------------ reading
@@ -202,6 +196,11 @@ class Table(TableReading):
         return kind in self._kinds
 
     @property
+    def heard(self) -> int:
+        """How much was heard so far: what `observe` wants to know of the time of a question."""
+        return self._heard
+
+    @property
     def cluster_uid(self) -> str:
         """The cluster that the table is about; empty before the first fact."""
         return self._epochs.cluster_uid
@@ -226,7 +225,7 @@ class Table(TableReading):
         return (*emptied, change) if change else emptied
 
     def _apply_deletion(self, fact: Fact) -> Change | None:
-        self._bury(fact.kind, fact.uid, fact.resource_version)
+        self._bury(fact.ref, fact.uid, fact.resource_version)
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
         if row is None or row.entry.uid != fact.uid:
             return None
@@ -240,7 +239,7 @@ class Table(TableReading):
             self._ended.popitem(last=False)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
-        if self._is_buried(fact.kind, fact.uid, fact.resource_version):
+        if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
             return None
         entry = Entry(
             fact.kind,
@@ -294,9 +293,14 @@ class Table(TableReading):
         uid: str,
         resource_version: int,
         data: Mapping[str, Any],
+        asked_at: int = -1,
     ) -> None:
-        """Take in what a response said; wakes the keys it concerns."""
-        if self._is_buried(kind, uid, resource_version):
+        """Take in what a response said; wakes the keys it concerns.
+
+        `asked_at` is what `heard` was before a GET was sent: what contradicts it and is older lied.
+        """
+        self._forget_lies((kind, namespace, name), uid, resource_version, asked_at)
+        if self._tombstones.holds((kind, namespace, name), uid, resource_version):
             return
         row = self._rows.get(kind, {}).get((namespace, name))
         is_other = row is not None and row.entry.uid != uid
@@ -306,10 +310,18 @@ class Table(TableReading):
         if change is not None:
             self.on_observation(change)
 
+    def _forget_lies(self, ref: Ref, uid: str, version: int, asked_at: int) -> None:
+        """Drop a tombstone of what lives, and a version that the object has not reached."""
+        kind, namespace, name = ref
+        self._tombstones.exhume(ref, uid, asked_at=asked_at)
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None and row.at <= asked_at and row.entry.resource_version > version:
+            self._remove(row.entry)
+
     def observe_gone(self, ref: Ref, uid: str) -> None:
         """Take in that the object with this uid does not exist any more."""
         kind, namespace, name = ref
-        self._bury(kind, uid, None)
+        self._bury(ref, uid, None)
         row = self._rows.get(kind, {}).get((namespace, name))
         if row is not None and row.entry.uid == uid:
             self.on_observation(self._remove(row.entry))
@@ -338,17 +350,19 @@ class Table(TableReading):
         places = self._indexed.places_of(entry)  # raises where the object is bad: all stays
         self._indexed.drop(old)
         if same:
-            row.entry = entry
+            self._heard += 1
+            row.entry, row.at = entry, self._heard
             self._indexed.put(entry, places)
         else:
-            self._bury(entry.kind, old.uid, None)
+            self._bury(entry.ref, old.uid, None)
             self._begin_row(entry, places)
         return None if same and old.data == entry.data else Change(old, entry)
 
     def _begin_row(self, entry: Entry, places: Places) -> None:
         completed = self._epochs.completed_everywhere(entry.kind)
         key = (entry.namespace, entry.name)
-        self._rows[entry.kind][key] = _Row(entry, completed=completed)
+        self._heard += 1
+        self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
         self._unsaid[entry.ref] = None
         self._ended.pop(entry.ref, None)
         self._indexed.put(entry, places)
@@ -359,15 +373,6 @@ class Table(TableReading):
         self._indexed.drop(entry)
         return Change(entry, None)
 
-    def _bury(self, kind: str, uid: str, version: int | None) -> None:
-        key = (kind, uid)
-        known = self._tombstones.get(key)
-        if known is None or known.version is not None:
-            self._tombstones[key] = _Tombstone(version)
-        self._tombstones.move_to_end(key)
-        if len(self._tombstones) > TOMBSTONES_MAX:
-            self._tombstones.popitem(last=False)
-
-    def _is_buried(self, kind: str, uid: str, version: int) -> bool:
-        tombstone = self._tombstones.get((kind, uid))
-        return tombstone is not None and (tombstone.version is None or version <= tombstone.version)
+    def _bury(self, ref: Ref, uid: str, version: int | None) -> None:
+        self._heard += 1
+        self._tombstones.bury(ref, uid, version, at=self._heard)

@@ -67,6 +67,8 @@ class CarryOut:
             case ReadPlan():
                 return await self._plans.read(key, snapshot, effect)
             case RecordPlan():
+                if effect.generation in snapshot.plans:  # it vanished; so may the Job have
+                    await self._confirm_job(key, _job(snapshot).uid)
                 return await self._plans.record(snapshot, effect)
             case CreateChild():
                 return await self._create_child(key, snapshot, effect)
@@ -171,6 +173,7 @@ class CarryOut:
 
     async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
         """The Job as the API server has it; the table learns it."""
+        asked_at = self._table.heard
         try:
             there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
         except NotFound:
@@ -178,7 +181,7 @@ class CarryOut:
             if known is not None:
                 self._table.observe_gone(known.ref, known.uid)
             return None
-        self._writer.observe(JOB, there)
+        self._writer.observe(JOB, there, asked_at=asked_at)
         return there
 
     async def _delete_child(self, key: JobKey, snapshot: Snapshot, effect: DeleteChild) -> str:
@@ -205,7 +208,7 @@ class CarryOut:
         await self._writer.delete_collection(
             resource_of(effect.kind),
             key.namespace,
-            label_selector=f"{labels.JOB_UID}={effect.job_uid}",
+            label_selector=labels.selector_of_job(key.name, effect.job_uid),
         )
         for entry in members:
             if not entry.data["metadata"]["finalizers"]:

@@ -15,6 +15,7 @@ from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import input_ports
+from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.records import PeRecord, PlanRecord
 from services.fusion_backend.core.snapshot import CHILD_KINDS, KnownPlan, Snapshot, stamp_of
@@ -210,6 +211,7 @@ def leftovers(snapshot: Snapshot, record: PlanRecord) -> tuple[DeleteChild, ...]
         for kind in CHILD_KINDS
         for entry in _unnamed(snapshot.of(kind), named[kind])
         if stamp_of(entry) < record.generation
+        and is_owned(entry, snapshot.job.uid if snapshot.job else "")
         and not is_deleting(entry)
         and not _is_kept_plan(entry, record.generation)
     )

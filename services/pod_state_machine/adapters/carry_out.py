@@ -120,7 +120,8 @@ class CarryOut:
         return await self._writer.delete_collection(
             resource_of(POD),
             key.namespace,
-            label_selector=f"{labels.JOB_UID}={effect.job_uid},{labels.APP}={labels.APP_VALUE}",
+            label_selector=f"{labels.selector_of_job(effect.job, effect.job_uid)}"
+            f",{labels.APP}={labels.APP_VALUE}",
         )
 
     # ------------------------------------------------------------------ status

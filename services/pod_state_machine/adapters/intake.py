@@ -101,9 +101,9 @@ def _keys_of_pod(entry: Entry) -> Iterator[Key]:
     owner = controller(entry, PE)
     if owner is not None:
         yield PeKey(entry.namespace, owner[0])
-    job_uid = label(entry, labels.JOB_UID)
-    if job_uid:
-        yield JobKey(entry.namespace, job_of(entry), job_uid)
+    job, job_uid = job_of(entry), label(entry, labels.JOB_UID)
+    if job and job_uid:
+        yield JobKey(entry.namespace, job, job_uid)
 
 
 def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
@@ -198,8 +198,13 @@ def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
         key=key,
         is_alive=False,
         is_orphaning=_orphaning(table, key, own),
-        has_pods=any(controller(pod, PE) and not is_deleting(pod) for pod in pods),
+        has_pods=any(_is_pod_of(pod, key) for pod in pods),
     )
+
+
+def _is_pod_of(pod: Entry, key: JobKey) -> bool:
+    """A pod that bears the uid of a Job and the name of another is nobody's proof of anything."""
+    return job_of(pod) == key.name and controller(pod, PE) is not None and not is_deleting(pod)
 
 
 def _orphaning(table: TableReading, key: JobKey, job: Entry | None) -> bool:

@@ -3,7 +3,8 @@
     await ingest(runtime, settings)
 
 returns when `runtime.stopping` is set, with everything seen so far published; when the Lease is
-lost it flushes nothing, because somebody else may speak now, and waits for the Lease again.
+lost it flushes nothing, because somebody else may speak now, and waits for the Lease again. So it
+does where somebody else spoke in a higher epoch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from services.chassis.log_lines import log_of
 from services.chassis.resources import watched_resource
 from services.chassis.wiring import Runtime
 from services.watch_ingest.adapters import log_state
+from services.watch_ingest.adapters.overhearing import Outranked, Overhearing
 from services.watch_ingest.adapters.publisher import Publisher
 from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
 from services.watch_ingest.core.recording import SERVICE, completion_records, fact_record
@@ -63,10 +65,12 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
             await _lead_and_speak(runtime, settings, holder)
         except LeaseLost as lost:
             _log.warning("lease_lost", problem=str(lost))
+        except Outranked as outranked:
+            _log.warning("outranked", problem=str(outranked))
 
 
 async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holder: str) -> None:
-    """One incarnation; returns when `runtime.stopping` is set, raises LeaseLost."""
+    """One incarnation; returns when `runtime.stopping` is set, raises LeaseLost or Outranked."""
     lease = LeaderLease(
         runtime.kube,
         namespace=settings.lease_namespace,
@@ -82,11 +86,16 @@ async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holde
     runtime.probes.is_ready = lambda: ingestion.is_complete
     keeping = asyncio.ensure_future(lease.keep())
     speaking = asyncio.ensure_future(ingestion.run())
+    overhearing = asyncio.ensure_future(ingestion.overhear())
     stopping = asyncio.ensure_future(runtime.stopping.wait())
-    tasks = (keeping, speaking, stopping)
+    tasks = (keeping, speaking, overhearing, stopping)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in (keeping, speaking):  # the Lease first: without it nothing else counts
+        for task in (
+            keeping,
+            speaking,
+            overhearing,
+        ):  # the Lease first: without it nothing else counts
             if task.done():
                 task.result()
         await ingestion.flush()
@@ -180,6 +189,15 @@ class Ingestion:
             group.create_task(self._watch_log())
             for source, watch in self._watches.items():
                 group.create_task(watch.run(_SourceSink(self, source)))
+
+    async def overhear(self) -> None:
+        """Watch for others who write facts; raises Outranked."""
+        runtime = self._runtime
+        ends = await runtime.bus.end_offsets(log_state.fact_partitions(runtime.prefix))
+        overhearing = Overhearing(runtime.bus, self._publisher, ends)
+        while True:
+            await runtime.clock.sleep(self._settings.log_check_s)
+            await overhearing.look(self._epoch(self._rounds.number))
 
     @property
     def is_complete(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 import orjson
 
+from contracts.facts import Epoch, epoch_from_json
 from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, sync_group
 from services.chassis.bus import Bus, Partition, Record
 
@@ -39,27 +40,37 @@ async def highest_incarnation(bus: Bus, prefix: str) -> int:
     tails = {
         partition: max(starts[partition], ends[partition] - TAIL_RECORDS)
         for partition in partitions
-        if ends[partition] > starts[partition]
     }
-    highest = 0
-    unread = {partition: ends[partition] - 1 for partition in tails}
-    batches = bus.read(tails)
+    epochs = await epochs_in(bus, tails, ends)
+    return max((epoch.incarnation for epoch in epochs), default=0)
+
+
+async def epochs_in(
+    bus: Bus, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
+) -> list[Epoch]:
+    """The epochs of the records from the starts to the ends, as far as they can be read."""
+    unread = {each: ends[each] - 1 for each, start in starts.items() if ends[each] > start}
+    found: list[Epoch] = []
+    if not unread:
+        return found
+    batches = bus.read({partition: starts[partition] for partition in unread})
     while unread:
         for record in await anext(batches):
-            highest = max(highest, _incarnation(record))
+            epoch = _epoch(record)
+            found += [epoch] if epoch is not None else []
             if record.offset >= unread.get(record.partition, record.offset + 1):
                 del unread[record.partition]
     if isinstance(batches, AsyncGenerator):
         await batches.aclose()
-    return highest
+    return found
 
 
-def _incarnation(record: Record) -> int:
-    """The incarnation of a record; 0 for one that cannot be read."""
+def _epoch(record: Record) -> Epoch | None:
+    """The epoch of a record; None for one that readers cannot read either."""
     try:
-        return int(orjson.loads(record.value)["epoch"]["incarnation"])
+        return epoch_from_json(orjson.loads(record.value)["epoch"])
     except (ValueError, KeyError, TypeError):
-        return 0
+        return None
 
 
 async def commit_resync(bus: Bus, prefix: str, began_at: Mapping[Partition, int]) -> None:

@@ -8,6 +8,7 @@ gathers. What comes alone goes at once; where records come in crowds each batch 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import orjson
 
@@ -38,6 +39,13 @@ class Publisher:
         self._clock = clock
         self._metrics = metrics
         self._queue: asyncio.Queue[_Item] = asyncio.Queue()
+        self._is_writing = False
+        self.appended: Counter[Partition] = Counter()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was said is in the log, and counted in `appended`."""
+        return self._queue.empty() and not self._is_writing
 
     async def wait_for_room(self) -> None:
         """Wait while the log cannot keep up; returns at once when it does."""
@@ -58,7 +66,9 @@ class Publisher:
         """Write batches for ever; raises Transient when the log stays away for too long."""
         is_crowded = False
         while True:
+            self._is_writing = False
             items = [await self._queue.get()]
+            self._is_writing = True
             if is_crowded and self._queue.qsize() < BATCH_RECORDS_MAX:
                 await self._clock.sleep(GATHER_S)
             while len(items) < BATCH_RECORDS_MAX and not self._queue.empty():
@@ -84,6 +94,7 @@ class Publisher:
                 await self._clock.sleep(delay_s)
                 delay_s = min(RETRY_MAX_S, delay_s * 2)
                 continue
+            self.appended.update(record.partition for record in records)
             self._metrics.count("watch_ingest_records_total", len(records))
             return
 

@@ -1,0 +1,59 @@
+"""Finds out whether somebody else wrote facts that readers take for later than ours.
+
+Readers drop what was said in a lower epoch than the highest that they saw, so one record of a
+stranger, with a number of an incarnation that nobody has, makes them deaf to everything that is
+true. Whoever leads begins a new incarnation above it then (`Outranked`): if another one leads
+indeed, the Lease says so at once.
+
+What others wrote is not searched for: as long as the log grew by what we appended, nobody else
+wrote. Only where it grew by more is it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from contracts.facts import Epoch
+from services.chassis.bus import Bus, Partition
+from services.chassis.errors import ChassisError
+from services.watch_ingest.adapters import log_state
+from services.watch_ingest.adapters.publisher import Publisher
+
+
+class Outranked(ChassisError):
+    """The log holds an epoch above ours: what we say is not heard any more."""
+
+
+class Overhearing:
+    """Looks at what was written since it last looked; `ends` are the offsets of that time."""
+
+    def __init__(self, bus: Bus, publisher: Publisher, ends: Mapping[Partition, int]) -> None:
+        self._bus = bus
+        self._publisher = publisher
+        self._ends = dict(ends)
+        self._appended = dict(publisher.appended)
+
+    async def look(self, own: Epoch) -> None:
+        """Raises Outranked; does nothing while something is being appended."""
+        appended = dict(self._publisher.appended)
+        if not self._publisher.is_idle:
+            return
+        ends = await self._bus.end_offsets(list(self._ends))
+        if not self._publisher.is_idle or appended != self._publisher.appended:
+            return
+        starts = {each: start for each, start in self._ends.items() if self._is_others(each, ends)}
+        self._ends, self._appended = ends, appended
+        for epoch in await log_state.epochs_in(self._bus, starts, ends):
+            if _outranks(epoch, own):
+                raise Outranked(f"the log holds {epoch}, and we speak in {own}")
+
+    def _is_others(self, partition: Partition, ends: Mapping[Partition, int]) -> bool:
+        ours = self._publisher.appended[partition] - self._appended.get(partition, 0)
+        return ends[partition] > self._ends[partition] + ours
+
+
+def _outranks(epoch: Epoch, own: Epoch) -> bool:
+    """A higher number, or the same incarnation of another cluster, which empties every table."""
+    if epoch.incarnation != own.incarnation:
+        return epoch.incarnation > own.incarnation
+    return epoch.list_number > own.list_number or epoch.cluster_uid != own.cluster_uid

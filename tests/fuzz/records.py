@@ -1,0 +1,168 @@
+"""What somebody writes into the log who should not: damaged records, and records that lie.
+
+Made of the records that are there, so that they come near to what readers believe.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import orjson
+
+from contracts.facts import KINDS
+from contracts.topics import PARTITIONS, RESOURCES
+from services.chassis.bus import NewRecord, Partition, Record
+from tests.fuzz.hostile import Json, damaged, deep, value
+
+HUGE = (2**40, 2**53, 2**61, 2**62 + 1, 2**63 - 1, 1e30, 10**15)
+
+
+class Scribe:
+    """Makes records out of `true`, those that watch-ingest wrote."""
+
+    def __init__(self, dice: random.Random, true: Sequence[Record]) -> None:
+        self._dice = dice
+        self._true = true
+        self.ways: tuple[Callable[[], NewRecord], ...] = (
+            self.noise,
+            self.other_key,
+            self.other_headers,
+            self.cut_value,
+            self.other_value,
+            self.other_value,
+            self.elsewhere,
+            self.unknown_kind,
+            self.said_again,
+            self.another_namespace,
+            self.deletion,
+            self.completion,
+        )
+
+    def _any(self) -> Record:
+        return self._dice.choice(self._true)
+
+    def _fact(self) -> Record:
+        while True:
+            record = self._any()
+            if not record.key.startswith(b"sync/"):
+                return record
+
+    # ------------------------------------------------------------------ damaged
+
+    def noise(self) -> NewRecord:
+        """Bytes."""
+        noise = [self._dice.randbytes(self._dice.choice((0, 1, 40, 4_000))) for _ in range(3)]
+        return NewRecord(self._any().partition, noise[0], noise[1], (("ce_id", noise[2]),))
+
+    def other_key(self) -> NewRecord:
+        """A key that is not the value's."""
+        record = self._any()
+        key = self._dice.choice((b"", b"Job", b"Job//", b"sync/Job", b"\xff\xfe", self._any().key))
+        return NewRecord(record.partition, key, record.value, record.headers)
+
+    def other_headers(self) -> NewRecord:
+        """A header missing or wrong."""
+        record, dice = self._any(), self._dice
+        headers = [each for each in record.headers if dice.random() < 0.9]
+        place = dice.randrange(len(headers) + 1)
+        wrong = dice.choice((b"", b"\xff", b"2", b"nan", b"1e999", b"com.ibm.streams.fact.x"))
+        headers[place : place + 1] = [(dice.choice(record.headers)[0], wrong)]
+        return NewRecord(record.partition, record.key, record.value, tuple(headers))
+
+    def cut_value(self) -> NewRecord:
+        """A value that is no JSON, or no object."""
+        record, dice = self._any(), self._dice
+        cut = record.value[: dice.randrange(len(record.value))]
+        wrong = dice.choice((cut, b"", b"\xff", b"[]", b"null", b"NaN", orjson.dumps(deep(200))))
+        return NewRecord(record.partition, record.key, wrong, record.headers)
+
+    def other_value(self) -> NewRecord:
+        """JSON with wrong types; under a version that is known nothing of it counts as news."""
+        record = self._any()
+        told = damaged(self._dice, orjson.loads(record.value), places=self._dice.choice((1, 3)))
+        if isinstance(told, dict) and isinstance(told.get("resourceVersion"), int | float):
+            told["resourceVersion"] = orjson.loads(record.value)["resourceVersion"]
+        return NewRecord(record.partition, record.key, _bytes(told), record.headers)
+
+    # ------------------------------------------------------------------ lies
+
+    def elsewhere(self) -> NewRecord:
+        """In a partition that is not its job's."""
+        record = self._fact()
+        partition = Partition(RESOURCES.name(), self._dice.randrange(PARTITIONS))
+        return NewRecord(partition, record.key, record.value, record.headers)
+
+    def unknown_kind(self) -> NewRecord:
+        """Of a kind that nobody watches."""
+        told = orjson.loads(self._fact().value) | {"kind": self._dice.choice(("Secret", "", "Jöb"))}
+        return self._saying(told)
+
+    def said_again(self) -> NewRecord:
+        """The very same once more."""
+        record = self._any()
+        return NewRecord(record.partition, record.key, record.value, record.headers)
+
+    def another_namespace(self) -> NewRecord:
+        """An object of the good job seems to be in a namespace that may not even exist."""
+        told = orjson.loads(self._fact().value)
+        told["namespace"] = self._dice.choice(("elsewhere", "nowhere", "kube-system", "x\n", "é"))
+        return self._saying(told)
+
+    def deletion(self) -> NewRecord:
+        """Something was deleted, it says, that never was; or in a version beyond all measure.
+
+        A false deletion of the good Job itself is believed until the Job changes: services/chassis.
+        """
+        told = orjson.loads(self._fact().value) | {"uid": "another"}
+        told["resourceVersion"] = self._dice.choice((told["resourceVersion"], *HUGE))
+        return self._saying(told | {"object": None}, "deletion")
+
+    def completion(self) -> NewRecord:
+        """All was said, it says, in an epoch that nobody has reached, or in another cluster."""
+        dice = self._dice
+        epoch = dict(orjson.loads(self._any().value)["epoch"])
+        match dice.randrange(6):
+            case 0:
+                epoch["incarnation"] = dice.choice(HUGE)
+            case 1:
+                epoch["list"] = dice.choice(HUGE)
+            case 2:
+                epoch["cluster"] = "another-cluster"
+            case 3:
+                epoch[dice.choice(("incarnation", "list", "cluster"))] = value(dice)
+        kind = dice.choice((*KINDS, "Secret"))
+        told = {"kind": kind, "epoch": epoch, "full": dice.choice((True, False, None))}
+        return self._saying(told, "sync-completed")
+
+    def _saying(self, told: Json, word: str = "") -> NewRecord:
+        """A record that is well made, whatever it says."""
+        record = self._fact()
+        headers = dict(record.headers)
+        if word:
+            headers["ce_type"] = f"com.ibm.streams.fact.{word}".encode()
+        kind = str(told.get("kind"))
+        key = f"{kind}/{told.get('namespace')}/{told.get('name')}"
+        if word == "sync-completed":
+            key = f"sync/{kind}"
+        projection = KINDS.get(kind)
+        topic = projection.topic if projection else RESOURCES
+        partition = Partition(topic.name(), self._dice.randrange(topic.partitions))
+        if "job" in told and topic is RESOURCES:
+            partition = Partition(topic.name(), _home(told))
+        return NewRecord(partition, key.encode(), _bytes(told), tuple(headers.items()))
+
+
+def _home(told: Json) -> int:
+    from contracts.topics import partition_of
+
+    return partition_of(str(told["namespace"]), str(told["job"]), PARTITIONS)
+
+
+def _bytes(told: Json) -> bytes:
+    import json
+
+    try:
+        return json.dumps(told).encode()
+    except RecursionError:
+        return b"[" * 5_000 + b"]" * 5_000
