@@ -194,24 +194,34 @@ def spec_of(width: int) -> Obj:
 
 
 @asynccontextmanager
+async def every_launch(job: JobObjects) -> AsyncIterator[Launches]:
+    """The pods that a job ever has inside of the block."""
+    launches = Launches(job)
+    following = asyncio.create_task(followed_patiently(launches))
+    try:
+        yield launches
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+@asynccontextmanager
 async def ordeal(
     cluster: Cluster, name: str, width: int = WIDTH, wait_s: float = CONVERGED_S_MAX
 ) -> AsyncIterator[Ordeal]:
     """A running job of that width; it is deleted at the end, and nothing of it may be left."""
-    job = JobObjects(cluster.api, name)
-    launches, plans = Launches(job), PlansSeen(cluster.api, name)
-    following = [asyncio.create_task(followed_patiently(each)) for each in (launches, plans)]
+    job, plans = JobObjects(cluster.api, name), PlansSeen(cluster.api, name)
+    following = asyncio.create_task(followed_patiently(plans))
     try:
-        async with job.followed():
+        async with every_launch(job) as launches, job.followed():
             await cluster.submit(name, spec_of(width))
             await job.until("running", job.all_running, wait_s)
             await plans.until_seen()
             yield Ordeal(cluster, job, launches, plans)
             await cluster.delete(job)
     finally:
-        for each in following:
-            each.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
         listing = await cluster.api.call("GET", f"{STREAMS}/streamsjobs")
         if any(item["metadata"]["name"] == name for item in listing["items"]):
             await cluster.api.call("DELETE", f"{STREAMS}/streamsjobs/{name}")

@@ -1,28 +1,94 @@
-"""Services die in the middle; the cluster converges and nothing runs twice."""
+"""Services die before and after the steps of a submission; it ends as if nobody had died."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
+
 import pytest
 
-from tests.e2e.examples import OUTSIDE, REGION, submit_example, until_width
-from tests.e2e.killing import kill
-from tests.e2e.watching import TEST_S_MAX, Cluster
+from contracts import labels
+from tests.e2e.applications import ENDS, REGIONS, submit_row, widths
+from tests.e2e.following import every_launch
+from tests.e2e.killing import kill, start_again
+from tests.e2e.resizing import until_widths
+from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
-WIDTH = 20
+THREE = (3, 4, 5)
+PES = sum(THREE) + ENDS
+DIGEST = re.compile(r"-[0-9a-f]{10}$")
+OF_THE_JOB = (labels.JOB, labels.JOB_UID)
+
+STEPS: Mapping[str, Callable[[JobObjects], bool]] = {
+    "the job has its id": lambda job: "id" in job.status,
+    "the plan is recorded": lambda job: f"{job.job}.plan.0" in job.of("config_maps"),
+    "the first ConfigMap of a PE is there": lambda job: len(job.of("config_maps")) > 2,
+    "some PEs are there": lambda job: len(job.of("pes")) > 2,
+    "the first pods are there": lambda job: len(job.of("pods")) > 0,
+    "every pod is there": lambda job: len(job.of("pods")) == PES,
+}
+"""What can be seen of a submission, in order: after one step is before the next."""
+
+KILLED: Sequence[tuple[str, str]] = (
+    ("fusion_backend", "the job has its id"),
+    ("fusion_backend", "the plan is recorded"),
+    ("fusion_backend", "the first ConfigMap of a PE is there"),
+    ("fusion_backend", "some PEs are there"),
+    ("fusion_backend", "every pod is there"),
+    ("pod_state_machine", "some PEs are there"),
+    ("pod_state_machine", "the first pods are there"),
+    ("pod_state_machine", "every pod is there"),
+    ("watch_ingest", "the plan is recorded"),
+    ("watch_ingest", "the first pods are there"),
+)
+"""A sample: every effect of a submission, before and after, is a plan of the simulation."""
 
 
-@pytest.mark.parametrize("service", ["fusion_backend", "pod_state_machine", "watch_ingest"])
-async def test_a_service_killed_during_a_submission_and_a_resize_converges(
-    cluster: Cluster, service: str
+@pytest.mark.scenario(26)
+async def test_a_service_killed_between_two_steps_of_a_submission_changes_nothing_of_its_end(
+    cluster: Cluster,
 ) -> None:
-    """SIGKILL in the middle of both; every PE ends with exactly one running pod."""
-    async with cluster.job(f"killed-{service.replace('_', '-')}") as job:
-        await submit_example(cluster, job, WIDTH)
-        await job.until("some children", lambda: len(job.of("config_maps")) > 3)
-        kill(cluster.system, service)
-        await until_width(job, WIDTH)
-        await cluster.resize(job, REGION, WIDTH + 5)
-        await job.until("more children", lambda: len(job.of("config_maps")) > WIDTH + OUTSIDE + 4)
-        kill(cluster.system, service)
-        await until_width(job, WIDTH + 5)
+    """The same objects with the same labels, each PE launched once, as where nobody is killed."""
+    undisturbed = await _submitted(cluster, "undisturbed")
+    for number, (service, step) in enumerate(KILLED):
+        disturbed = await _submitted(cluster, f"disturbed-{number}", service, step)
+        assert disturbed == undisturbed, f"{service} killed when {step}"
+
+
+async def _submitted(
+    cluster: Cluster, name: str, service: str = "", step: str = ""
+) -> Sequence[Obj]:
+    """Submit, kill a service after a step, start it again; what there is in the end."""
+    async with cluster.job(name) as job, every_launch(job) as launches:
+        await submit_row(cluster, job, {"legacy": True}, submissionTimeValues=widths(*THREE))
+        if service:
+            await job.until(step, lambda: STEPS[step](job))
+            kill(cluster.system, service)
+            await start_again(cluster.system, service)
+        await until_widths(job, PES, dict(zip(REGIONS, THREE, strict=True)))
+        assert sorted(map(len, launches.uids.values())) == [1] * PES
+        return end_state(job)
+
+
+def end_state(job: JobObjects) -> Sequence[Obj]:
+    """What a job consists of, without what no other job has."""
+    found = [
+        {
+            "kind": kind,
+            "name": DIGEST.sub("", each["metadata"]["name"].removeprefix(job.job)),
+            "labels": {
+                key: value
+                for key, value in each["metadata"]["labels"].items()
+                if key not in OF_THE_JOB
+            },
+            "operators": each.get("spec", {}).get("operators"),
+            **{
+                key: (each.get("status") or {}).get(key)
+                for key in ("phase", "launchCount", "width", "reason")
+            },
+        }
+        for kind in PATHS
+        for each in job.of(kind).values()
+    ]
+    return sorted(found, key=lambda each: (each["kind"], each["name"]))
