@@ -86,6 +86,7 @@ async def refused(cluster: Cluster, name: str, spec: Obj) -> Obj:
         return status
 
 
+@pytest.mark.scenario(6)
 @pytest.mark.parametrize("name", sorted(BUNDLES))
 async def test_a_bundle_that_cannot_be_used_fails_the_job(cluster: Cluster, name: str) -> None:
     """Each kind of broken bundle has its reason; the message names field and value."""
@@ -98,6 +99,7 @@ async def test_a_bundle_that_cannot_be_used_fails_the_job(cluster: Cluster, name
     assert file in status["message"]
 
 
+@pytest.mark.scenario(6)
 async def test_a_missing_bundle_fails_the_job(cluster: Cluster) -> None:
     """The message names the field and the bundle that is not there."""
     status = await refused(cluster, "missing", {"bundle": {"name": "nowhere.sab"}})
@@ -149,6 +151,7 @@ async def test_values_that_come_later_are_refused_by_name(
     assert f"spec.{field}" in status["message"]
 
 
+@pytest.mark.scenario(7)
 @pytest.mark.parametrize(
     "spec",
     [

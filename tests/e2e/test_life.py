@@ -15,6 +15,7 @@ from tests.e2e.examples import (
     until_width,
     with_example,
 )
+from tests.e2e.resizing import Resized, moment_of, of_pe, resized
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Versions
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
@@ -29,33 +30,16 @@ def launches(job: JobObjects) -> dict[str, int]:
     }
 
 
-def of_pe(versions: Versions, name: str) -> Versions:
-    """What belongs to one PE; a region's name may be that of a PE."""
-    return {
-        (kind, each): version
-        for (kind, each), version in versions.items()
-        if kind != "regions" and (each == name or each.startswith(f"{name}-"))
-    }
-
-
 async def test_a_narrower_region_loses_its_last_channels_and_nothing_else(
     cluster: Cluster,
 ) -> None:
     """Width 5 to 2: the newest PEs go with all they have; two others are not even written to."""
     async with cluster.job("narrowed") as job:
         await with_example(cluster, job, 5)
-        before, pes = job.versions(), set(job.of("pes"))
+        before = moment_of(job)
         await cluster.resize(job, REGION, 2)
         await until_width(job, 2)
-        after = job.versions()
-        assert pes - set(job.of("pes")) == {f"narrowed-{number}" for number in (6, 7, 8)}
-        for gone in (6, 7, 8):
-            assert of_pe(before, f"narrowed-{gone}")
-            assert of_pe(after, f"narrowed-{gone}") == {}
-        untouched = {f"narrowed-{number}" for number in NO_NEIGHBOURS}
-        for name in untouched:
-            assert of_pe(after, name) == of_pe(before, name)
-        assert launches(job) == {n: 1 if n in untouched else 2 for n in job.of("pes")}
+        assert resized(job, before) == Resized({1, 2, 3, 5}, {*NO_NEIGHBOURS}, set(), {6, 7, 8})
 
 
 async def test_a_region_that_widens_again_gives_no_id_twice(cluster: Cluster) -> None:

@@ -1,4 +1,7 @@
-"""The main job on a real bundle: it becomes pods, and survives a resize."""
+"""A real bundle: every text that it becomes is valid, and the last of two quick resizes wins.
+
+The scenarios of `applications.py` run on it, too, where it is there.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,7 @@ def spec(fusion: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"bundle": {"name": BUNDLE}, "fusion": fusion, **more}
 
 
-@pytest.mark.parametrize("pes", [1, 3])
-async def test_manual_fusion_gives_that_many_pes(parallel: Cluster, pes: int) -> None:
-    """`fusion: {manual: N}` gives N processing elements, each with one running pod."""
-    async with parallel.job(f"manual-{pes}") as job:
-        await parallel.submit(job.job, spec({"manual": pes}))
-        await job.until("running", job.all_running)
-        assert sorted(job.of("pes")) == [f"{job.job}-{number}" for number in range(pes)]
-
-
+@pytest.mark.scenario(2)
 async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
     parallel: Cluster,
 ) -> None:
@@ -69,37 +64,6 @@ async def test_legacy_fusion_gives_one_pe_an_operator_with_all_its_objects(
             schema.assertValid(etree.fromstring(aadl.encode()))
         contents = {hashlib.sha256(aadl.encode()).hexdigest() for aadl in aadls}
         assert {pe["spec"]["contentId"] for pe in job.of("pes").values()} == contents
-
-
-async def test_a_resize_restarts_what_it_must_and_writes_nothing_to_the_rest(
-    parallel: Cluster,
-) -> None:
-    """Region1 2 → 10 adds PEs 13–20, restarts 0, 2, 3, 5–9 and leaves 1, 4, 10, 11, 12 alone."""
-    async with parallel.job("resized") as job:
-        await parallel.submit(job.job, spec({"legacy": True}, submissionTimeValues=WIDTHS))
-        await job.until("settled", job.is_settled)
-        before = {name: pods[0] for name, pods in job.pods_of_pes().items()}
-        pes, services = dict(job.of("pes")), dict(job.of("services"))
-        await parallel.resize(job, "Result.Region1", 10)
-        await job.until(
-            "width 10", lambda: job.width_in_force("Result.Region1") == 10 and job.all_running()
-        )
-        after = {name: pods[0] for name, pods in job.pods_of_pes().items()}
-        assert set(after) - set(before) == {f"resized-{n}" for n in range(13, 21)}
-        restarted = {
-            n for n in before if after[n]["metadata"]["uid"] != before[n]["metadata"]["uid"]
-        }
-        assert restarted == {f"resized-{n}" for n in (0, 2, 3, 5, 6, 7, 8, 9)}
-        for number in (1, 4, 10, 11, 12):
-            name = f"resized-{number}"
-            pod, pe = after[name], job.of("pes")[name]
-            assert pod["metadata"]["resourceVersion"] == before[name]["metadata"]["resourceVersion"]
-            assert pe["metadata"]["resourceVersion"] == pes[name]["metadata"]["resourceVersion"]
-            assert pe["status"]["launchCount"] == 1
-            service = job.of("services")[name]["metadata"]
-            assert service["resourceVersion"] == services[name]["metadata"]["resourceVersion"]
-        for name in restarted:
-            assert after[name]["metadata"]["labels"]["streams.ibm.com/launch-count"] == "2"
 
 
 async def test_the_last_of_two_quick_resizes_wins(parallel: Cluster) -> None:
