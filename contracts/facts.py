@@ -195,6 +195,7 @@ def _custom_resource(obj: Obj) -> dict[str, Any]:
 
 
 _POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
+_WAITING_CHARS_MAX = 1024
 
 
 def _pod(obj: Obj) -> dict[str, Any] | None:
@@ -212,18 +213,26 @@ def _pod(obj: Obj) -> dict[str, Any] | None:
             for condition in status.get("conditions") or ()
             if condition.get("type") in _POD_CONDITIONS
         ],
-        "containers": [_container(each) for each in status.get("containerStatuses") or ()],
+        "containers": [
+            _container(each)
+            for list_ in ("initContainerStatuses", "containerStatuses")
+            for each in status.get(list_) or ()
+        ],
+        "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
     }
 
 
 def _container(status: Obj) -> dict[str, Any]:
     state = status.get("state") or {}
     terminated = state.get("terminated") or {}
+    waiting = state.get("waiting") or {}
     return {
         "name": status.get("name", ""),
-        "waiting": (state.get("waiting") or {}).get("reason", ""),
+        "waiting": waiting.get("reason", ""),
+        "waitingMessage": waiting.get("message", "")[:_WAITING_CHARS_MAX],
         "exitCode": terminated.get("exitCode"),
         "reason": terminated.get("reason", ""),
+        "finishedAt": terminated.get("finishedAt"),
     }
 
 

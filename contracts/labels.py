@@ -14,6 +14,8 @@ APP = "app"
 APP_VALUE = "streams"
 SERVICE_ROLE = "svc"
 ROLE_PE = "pe"
+ROLE_ZOMBIE = "zombie"
+"""A failed pod that is kept for its logs: it leaves what selects `svc=pe`, as in the original."""
 
 JOB = f"{PREFIX}/job"
 JOB_UID = f"{PREFIX}/job-uid"
@@ -28,10 +30,15 @@ APPLICATION_NAME = f"{PREFIX}/applicationName"
 APPLICATION_SCOPE = f"{PREFIX}/applicationScope"
 CONTENT_ID = f"{PREFIX}/contentId"
 RETRY = f"{PREFIX}/retry"
+RESTART = f"{PREFIX}/restart"
+"""Annotation of a PE, copied to the pod that it led to: a new value asks for a new launch."""
 INPUT_PORTS = f"{PREFIX}/inputPorts"
 """Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 
 NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"
+
+OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
+"""Kubernetes' word of people that nothing runs on a node any more."""
 
 JOB_NAME_MAX_CHARS = 50
 CONTENT_ID_IN_NAME_CHARS = 10

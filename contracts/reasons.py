@@ -70,16 +70,30 @@ class Reason(StrEnum):
     FIRST_LAUNCH = "FirstLaunch", "The processing element is launched for the first time."
     CONTENT_CHANGED = "ContentChanged", "A resize changed what the processing element runs."
     LAUNCH_REQUESTED = "LaunchRequested", "spec.launchCount was raised."
+    RESTART_REQUESTED = (
+        "RestartRequested",
+        "The annotation streams.ibm.com/restart has a new value.",
+    )
     POD_FAILED = "PodFailed", "The pod failed."
     POD_COMPLETED = "PodCompleted", "The pod completed."
     POD_DELETED = "PodDeleted", "The pod was deleted."
+    DISRUPTED = "Disrupted", "The cluster took the pod away, which counts as a failure."
     POD_SUPERSEDED = "PodSuperseded", "A newer launch replaces the pod."
     POD_RUNNING = "PodRunning", "The pod runs."
     POD_STARTING = "PodStarting", "The pod is created and does not run yet."
     POD_REFUSED = "PodRefused", "The API server refused the pod."
+    POD_UNKNOWN = "PodUnknown", "The node of the pod is silent; the pod may still run."
+    UNSCHEDULABLE = "Unschedulable", "No node can take the pod."
+    IMAGE_PULL_FAILED = "ImagePullBackOff", "The image of the pod cannot be pulled."
+    CONTAINER_NOT_STARTED = "ContainerNotStarted", "The container of the pod cannot be started."
+    STUCK_TERMINATING = "StuckTerminating", "The pod is being deleted and does not end."
     GATES_CLOSED = "GatesClosed", "What the pod needs does not exist yet."
     RESTART_NOT_WANTED = "RestartNotWanted", "The restart policy asks for no restart."
     BACKING_OFF = "BackingOff", "The next restart waits for its back-off."
+    TOO_MANY_RESTARTS = (
+        "TooManyRestarts",
+        "There were as many restarts in a row as spec.maxRestartsInARow allows.",
+    )
     NO_LONGER_PLANNED = "NoLongerPlanned", "No plan of the job names the object any more."
     OWNER_DELETED = "OwnerDeleted", "The owner of the object is being deleted."
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."

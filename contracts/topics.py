@@ -49,7 +49,7 @@ CLUSTER = Topic(
     key="kind/namespace/name",
     partitions=1,
     writers=("watch-ingest",),
-    readers=("fusion-backend",),
+    readers=("fusion-backend", "pod-state-machine"),
 )
 DECISIONS = Topic(
     suffix="decisions",

@@ -14,13 +14,13 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from .checkpoint_store import CheckpointStore
-from .conditions import Conditions
+from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
-    MESSAGE_COLUMN,
     REASON_COLUMN,
     CustomResource,
     PrinterColumn,
+    never_changes,
     never_falls,
 )
 from .fields import (
@@ -148,6 +148,14 @@ class ProcessingElementTemplate(Fields):
         default=True,
         description="Whether a failed pod is deleted when it is replaced; false keeps its logs.",
     )
+    failed_pod_time_to_live_in_seconds: int = Field(
+        default=86_400,
+        ge=0,
+        description="Seconds for which a failed pod that is kept stays after its end.",
+    )
+    failed_pod_history_limit: int = Field(
+        default=3, ge=0, description="How many failed pods of a PE are kept; the newest ones stay."
+    )
     restart_completed_pod: bool = Field(
         default=False, description="Whether a pod that ended with exit code 0 is restarted."
     )
@@ -157,6 +165,20 @@ class ProcessingElementTemplate(Fields):
     restart_failed_pod: bool | None = Field(
         default=None,
         description="Whether a failed pod is restarted; null: if all operators are restartable.",
+    )
+    max_restarts_in_a_row: int | None = Field(
+        default=None,
+        ge=1,
+        description="Restarts in a row after which a failed PE stays Failed; absent: no limit.",
+    )
+    node_loss_time_out_in_seconds: int = Field(
+        default=300,
+        ge=0,
+        description="Seconds after which a pod that does not end counts as gone with its node.",
+    )
+    force_relaunch: bool = Field(
+        default=False,
+        description="Whether a pod that does not end is replaced after that time, running or not.",
     )
 
     # Liveness probe
@@ -305,6 +327,13 @@ class ProcessingElementStatus(Fields):
     restarts: int | None = Field(
         default=None, ge=0, description="Restarts in a row after failures; they space the next."
     )
+    next_restart_time: Time | None = Field(
+        default=None, description="When the next restart is due, while it backs off."
+    )
+    observed_restart: Text | None = Field(
+        default=None,
+        description="The value of annotation streams.ibm.com/restart that was acted upon last.",
+    )
     connectivity: Connectivity | None = Field(
         default=None, description="How many of the PE's connections are up, as it reports."
     )
@@ -321,12 +350,12 @@ PROCESSING_ELEMENT = CustomResource(
     description="A processing element: a part of a job's operators that runs as one pod.",
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Where the PE stands."),
-        PrinterColumn("Launch", "integer", ".status.launchCount", "Number of launches so far."),
+        PrinterColumn("Launches", "integer", ".status.launchCount", "Number of launches so far."),
+        PrinterColumn("Pod", "string", ".status.pod", "Pod of the newest launch."),
         PrinterColumn("Node", "string", ".status.node", "Node that the pod runs on."),
         REASON_COLUMN,
-        MESSAGE_COLUMN,
         AGE_COLUMN,
-        PrinterColumn("Pod", "string", ".status.pod", "Pod of the newest launch.", wide=True),
+        PrinterColumn("Message", "string", ".status.message", "Why, as a sentence.", wide=True),
         PrinterColumn(
             "Connectivity",
             "string",
@@ -339,5 +368,6 @@ PROCESSING_ELEMENT = CustomResource(
         never_falls("status", "launchCount"),
         never_falls("status", "generation"),
         never_falls("spec", "generation"),
+        never_changes("spec", "id"),
     ),
 )

@@ -57,6 +57,11 @@ class Moment(Enum):
         "pod-state-machine asks it of every pod that has ended, also of one that ended before the"
         " edit: a PE that is Failed, Completed or Stopped may start again.",
     )
+    POD_HANGS = (
+        "a pod that hangs",
+        "at once",
+        "pod-state-machine asks it of a pod that is being deleted and does not end.",
+    )
     AT_ONCE = (
         "a change",
         "at once",
@@ -162,7 +167,27 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "runWithValgrind": _LAUNCHED,
     "appTraceLevel": _LAUNCHED,
     "runtimeTraceLevel": _LAUNCHED,
-    "deleteFailedPod": _AT_END,
+    "deleteFailedPod": FieldNote(
+        _O.BOTH,
+        (_M.POD_END,),
+        "A failed pod that is kept gets the label `svc=zombie`, as in the original, when the next"
+        " launch replaces it.",
+    ),
+    "failedPodTimeToLiveInSeconds": FieldNote(_O.OURS, (_M.POD_END,)),
+    "failedPodHistoryLimit": FieldNote(_O.OURS, (_M.POD_END,)),
+    "maxRestartsInARow": FieldNote(
+        _O.OURS,
+        (_M.POD_END,),
+        "Ten minutes of a pod's life start the count anew; disruptions by the cluster do not count."
+        " Condition `RestartsExhausted` says how to go on.",
+    ),
+    "nodeLossTimeOutInSeconds": FieldNote(
+        _O.OURS,
+        (_M.POD_HANGS,),
+        "Counted from its deletion timestamp, and only where the Node object is gone or tainted"
+        " `node.kubernetes.io/out-of-service`. Condition `StuckTerminating` says what to do.",
+    ),
+    "forceRelaunch": FieldNote(_O.OURS, (_M.POD_HANGS,), "Whatever the Node says."),
     "restartCompletedPod": _AT_END,
     "restartDeletedPod": _AT_END,
     "restartFailedPod": FieldNote(
@@ -199,9 +224,7 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         "Laid over the pod: what it says beside millrace's fields is added, what it says of them is"
         " refused ([docs/adr/0008](adr/0008-pod-templates.md)).",
     ),
-    "id": FieldNote(
-        _O.ORIGINAL, (_M.LAUNCH,), "It names the pod: not to be edited, which no rule refuses."
-    ),
+    "id": FieldNote(_O.ORIGINAL, (_M.LAUNCH,), "It names the pod; the API server refuses edits."),
     "contentId": FieldNote(
         _O.ORIGINAL,
         (_M.AT_ONCE, _M.LAUNCH),

@@ -15,10 +15,11 @@ What may go wrong, and what holds instead:
 4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
    own write that no fact has said yet survives until two full resyncs of its kind have completed
    since, as the first may have listed before the write.
-5. A fact that lies (a deletion, a later version): a GET that was asked after it was heard knows
+5. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
+   object that was seen terminating is one: `saw_end`. Facts coalesce, so what an object said last
+   may never have been looked at: `last_seen` keeps it.
+6. A fact that lies (a deletion, a later version): a GET that was asked after it was heard knows
    better, because a uid that is gone never returns and versions never fall.
-6. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
-   object that was seen terminating is one: `saw_end`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from services.chassis.epochs import Epochs, Order, Verdict
 from services.chassis.indexing import Indexed, Places
 from services.chassis.tombstones import TOMBSTONES_MAX, Ref, Tombstones
 
+LAST_SEEN_MAX = 20_000
 LISTS_OUTLIVED_MAX = 2
 
 
@@ -96,6 +98,10 @@ class TableReading:
         """Whether the last object of this name was seen terminating, and then said to be gone."""
         raise NotImplementedError
 
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """How the last object of this name looked, if it is gone and no list found it missing."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -132,6 +138,7 @@ class Table(TableReading):
         self._unsaid: dict[Ref, None] = {}
         self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
+        self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
         self._heard = 0
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
@@ -158,6 +165,10 @@ class Table(TableReading):
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
         """Whether the last object of this name was seen terminating, and then said to be gone."""
         return (kind, namespace, name) in self._ended
+
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """How the last object of this name looked before it was said to be gone."""
+        return self._last_seen.get((kind, namespace, name))
 
     def unsaid(self) -> list[Entry]:
         """Own writes that no fact has said yet, oldest first."""
@@ -231,12 +242,18 @@ class Table(TableReading):
             return None
         if is_deleting(row.entry):
             self._note_ended(row.entry.ref)
+        self._note_last_seen(row.entry)
         return self._remove(row.entry)
 
     def _note_ended(self, ref: Ref) -> None:
         self._ended[ref] = None
         if len(self._ended) > TOMBSTONES_MAX:
             self._ended.popitem(last=False)
+
+    def _note_last_seen(self, entry: Entry) -> None:
+        self._last_seen[entry.ref] = entry
+        if len(self._last_seen) > LAST_SEEN_MAX:
+            self._last_seen.popitem(last=False)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
         if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
@@ -280,6 +297,7 @@ class Table(TableReading):
         entries = [row.entry for rows in self._rows.values() for row in rows.values()]
         self._tombstones.clear()
         self._ended.clear()
+        self._last_seen.clear()
         return tuple(self._remove(entry) for entry in entries)
 
     # ------------------------------------------------------------------ observations
@@ -324,6 +342,7 @@ class Table(TableReading):
         self._bury(ref, uid, None)
         row = self._rows.get(kind, {}).get((namespace, name))
         if row is not None and row.entry.uid == uid:
+            self._note_last_seen(row.entry)
             self.on_observation(self._remove(row.entry))
 
     def forget(self, ref: Ref) -> None:
@@ -365,6 +384,7 @@ class Table(TableReading):
         self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
         self._unsaid[entry.ref] = None
         self._ended.pop(entry.ref, None)
+        self._last_seen.pop(entry.ref, None)
         self._indexed.put(entry, places)
 
     def _remove(self, entry: Entry) -> Change:

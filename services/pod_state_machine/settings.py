@@ -31,6 +31,7 @@ class PodStateMachineSettings(ServiceSettings):
     restart_first_s: float = Field(default=1.0, gt=0)
     restart_max_s: float = Field(default=300.0, gt=0)
     restart_reset_s: float = Field(default=600.0, gt=0)
+    stuck_s: float = Field(default=10.0, ge=0)
 
     @property
     def runtime_image(self) -> RuntimeImage:
@@ -52,4 +53,5 @@ class PodStateMachineSettings(ServiceSettings):
             restart_first_s=self.restart_first_s,
             restart_max_s=self.restart_max_s,
             restart_reset_s=self.restart_reset_s,
+            stuck_s=self.stuck_s,
         )

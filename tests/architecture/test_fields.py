@@ -40,7 +40,7 @@ from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.effects import PatchPeStatus
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
-from tests.builders import EPOCH_TIME, Builder, PeBuilder, a_job, a_pe, a_pod
+from tests.builders import EPOCH_TIME, Builder, PeBuilder, a_job, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, submitted
 
 Json = dict[str, Any]
@@ -178,10 +178,27 @@ ENDED: tuple[Scene, ...] = (
     lambda pe: (pe.launched(1, phase="Failed"), a_pod().in_phase("Failed")),
     lambda pe: (pe.launched(1, phase="Completed"), a_pod().in_phase("Succeeded")),
     lambda pe: (pe.launched(1, phase="Stopped"),),
+    lambda pe: (pe.launched(1).with_status(restarts=3), a_pod().in_phase("Failed")),
+    lambda pe: (
+        pe.launched(5).with_spec(deleteFailedPod=False),
+        *(a_pod(launch=launch).in_phase("Failed") for launch in (1, 2, 3, 4)),
+        a_pod(launch=5).in_phase("Running"),
+    ),
     lambda pe: (
         pe.launched(2),
         a_pod().in_phase("Failed"),
         a_pod(launch=2).in_phase("Running"),
+    ),
+)
+
+
+LEAVING = a_pod().in_phase("Running").on_node("n1").deleting()
+HANGING: tuple[Scene, ...] = (
+    lambda pe: (pe.launched(2, phase="Waiting"), LEAVING),
+    lambda pe: (
+        pe.launched(2, phase="Waiting").with_spec(nodeLossTimeOutInSeconds=10),
+        LEAVING,
+        a_node("n1"),
     ),
 )
 
@@ -195,13 +212,17 @@ def is_seen_while_it_runs(before: Json, after: Json) -> bool:
     return decisions(runs, before) != decisions(runs, after)
 
 
+def is_seen_only_in(scenes: Iterable[Scene], before: Json, after: Json) -> bool:
+    return not is_seen_while_it_runs(before, after) and any(
+        decisions(scene, before) != decisions(scene, after) for scene in scenes
+    )
+
+
 PE_PROBES: Mapping[Moment, Probe] = {
     Moment.LAUNCH: lambda before, after: launched(before) != launched(after),
     Moment.AT_ONCE: is_seen_while_it_runs,
-    Moment.POD_END: lambda before, after: (
-        not is_seen_while_it_runs(before, after)
-        and any(decisions(scene, before) != decisions(scene, after) for scene in ENDED)
-    ),
+    Moment.POD_END: lambda before, after: is_seen_only_in(ENDED, before, after),
+    Moment.POD_HANGS: lambda before, after: is_seen_only_in(HANGING, before, after),
 }
 
 # --------------------------------------------------------------------------- the tests

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -24,6 +24,16 @@ from services.pod_state_machine.adapters import permissions as pod_state_machine
 from services.pod_state_machine.core import effects as pod_effects
 from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, with_example
+from tests.simulation.hands import (
+    fail,
+    holds,
+    node_of,
+    pods_of,
+    remove_node,
+    runs_as,
+    silence,
+    with_pes,
+)
 from tests.simulation.rights import needed_for, used_of
 from tests.simulation.world import Request, World, simulate
 
@@ -38,7 +48,8 @@ CHILDREN = ("configmaps", "services", "streamsprs", "streamshostpools", "streams
 def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
     """A right that nobody uses helps only those who should not have it."""
     used: set[tuple[str, Permission]] = set()
-    for name, life in (("whole", _whole_life), ("orphaned", _life_with_an_orphan)):
+    lives = {"whole": _whole_life, "orphaned": _life_with_an_orphan, "hard": _life_with_lost_pods}
+    for name, life in lives.items():
         folder = tmp_path / name
         folder.mkdir()
         used |= simulate(folder, life).rights_used
@@ -82,6 +93,24 @@ async def _life_with_an_orphan(world: World) -> None:
     await world.until(
         "cleared", lambda: {n for each in CHILDREN for n in world.objects(each, "j")} == orphans
     )
+
+
+async def _life_with_lost_pods(world: World) -> None:
+    """A failed pod is kept, and one hangs on a node that somebody then deletes."""
+    world.faults = first_attempts_fail()
+    await with_pes(world, "j", deleteFailedPod=False)
+    fail(world, "j-1")
+    await world.until("kept aside", lambda: _is_set_aside(pods_of(world, "j-1")[1]))
+    node = node_of(world, "j-2")
+    await silence(world, node)
+    await world.until("stuck", lambda: holds(world, "j-2", "StuckTerminating"))
+    await world.clock.sleep(400.0)
+    remove_node(world, node)
+    await world.until("elsewhere", lambda: runs_as(world, "j-2", 2))
+
+
+def _is_set_aside(pod: dict[str, Any]) -> bool:
+    return bool(pod["metadata"]["labels"][labels.SERVICE_ROLE] == labels.ROLE_ZOMBIE)
 
 
 def _runs(world: World, width: int) -> bool:

@@ -7,6 +7,7 @@ here; the answer of a write enters the table and wakes its key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from contracts import labels
@@ -14,18 +15,21 @@ from services.chassis.errors import Conflict, NotFound, Rejected, Superseded
 from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table, is_deleting
 from services.chassis.writing import Outcome, Writer
-from services.pod_state_machine.adapters.intake import JOB, PE, POD
+from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.adapters.launches import Launches
-from services.pod_state_machine.core.deciding import refused_status
+from services.pod_state_machine.adapters.reading import node_of
 from services.pod_state_machine.core.effects import (
     CreatePod,
     DeletePod,
     DeletePodsOfJob,
     Effect,
     PatchPeStatus,
+    SetPodAside,
 )
 from services.pod_state_machine.core.pod_spec import PodImpossible, RuntimeImage, pod_of_launch
+from services.pod_state_machine.core.recording import refused_status
 from services.pod_state_machine.core.snapshot import (
+    Condition,
     Job,
     Key,
     Launched,
@@ -42,12 +46,18 @@ class CarryOut:
     """Executes effects; each returns its outcome in a word."""
 
     def __init__(
-        self, table: Table, writer: Writer, runtime: RuntimeImage, launches: Launches
+        self,
+        table: Table,
+        writer: Writer,
+        runtime: RuntimeImage,
+        launches: Launches,
+        now: Callable[[], float],
     ) -> None:
         self._table = table
         self._writer = writer
         self._runtime = runtime
         self._launches = launches
+        self._now = now
 
     async def run(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
         """One effect; raises the chassis's Transient, Rejected or Superseded."""
@@ -57,6 +67,8 @@ class CarryOut:
                 return await self._create_pod(snapshot, effect)
             case DeletePod():
                 return await self._delete_pod(key, effect)
+            case SetPodAside():
+                return await self._set_aside(key, effect)
             case PatchPeStatus():
                 assert isinstance(snapshot, PeSnapshot)
                 return await self._patch_status(snapshot, effect.pe_uid, effect.status)
@@ -93,17 +105,34 @@ class CarryOut:
             raise Superseded(f"pod {namespace}/{name} of an earlier launch still exists")
 
     async def _say_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
-        status = refused_status(pe.status, refusal.message[:REFUSAL_CHARS_MAX])
+        status = refused_status(pe, refusal.message[:REFUSAL_CHARS_MAX], self._now())
         if status != pe.status:
             await self._patch_status(snapshot, pe.uid, status)
 
     async def _delete_pod(self, key: Key, effect: DeletePod) -> str:
         if effect.believed_gone_owner:
             await self._confirm_owner_gone(key, effect.believed_gone_owner)
+        if effect.lost_node:
+            await self._confirm_node_lost(effect.lost_node)
         entry = self._table.get(POD, key.namespace, effect.name)
         if entry is None or entry.uid != effect.uid:
             return Outcome.GONE
-        return await self._writer.delete(entry)
+        return await self._writer.delete(entry, grace_s=0 if effect.by_force else None)
+
+    async def _confirm_node_lost(self, name: str) -> None:
+        """Make sure that nothing runs on a node any more, or the PE would run twice."""
+        if await self._writer.confirm_absent(resource_of(NODE), "", name):
+            return
+        entry = self._table.get(NODE, "", name)
+        if entry is None or not node_of(entry).is_lost:
+            raise Superseded(f"node {name} may run pods after all")
+
+    async def _set_aside(self, key: Key, effect: SetPodAside) -> str:
+        entry = self._table.get(POD, key.namespace, effect.name)
+        if entry is None or entry.uid != effect.uid:
+            return Outcome.GONE
+        body = {"metadata": {"labels": {labels.SERVICE_ROLE: labels.ROLE_ZOMBIE}}}
+        return await self._writer.patch(entry, body)
 
     async def _confirm_owner_gone(self, key: Key, owner_uid: str) -> None:
         if await self._writer.confirm_absent(resource_of(PE), key.namespace, key.name):
@@ -167,6 +196,9 @@ _FIELDS = {
     "restarts": "restarts",
     "reason": "reason",
     "message": "message",
+    "nextRestartTime": "next_restart",
+    "observedRestart": "observed_restart",
+    "connectivity": "connectivity",
 }
 
 
@@ -180,4 +212,17 @@ def status_patch(before: PeStatus, after: PeStatus) -> dict[str, Any]:
         for name, attribute in _FIELDS.items()
         if name == "phase" or getattr(before, attribute) != getattr(after, attribute)
     }
-    return {name: None if value == "" else value for name, value in changed.items()}
+    patch: dict[str, Any] = {name: None if v == "" else v for name, v in changed.items()}
+    if before.conditions != after.conditions:
+        patch["conditions"] = [_as_json(each) for each in after.conditions]
+    return patch
+
+
+def _as_json(condition: Condition) -> dict[str, str]:
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": condition.last_transition_time,
+    }

@@ -15,14 +15,16 @@ from services.pod_state_machine.adapters.reading import (
     is_orphaning,
     job_of,
     job_view,
+    node_of,
     pe_of,
     pod_of,
 )
-from services.pod_state_machine.core.observing import predecessors
+from services.pod_state_machine.core.observing import newest_launch, predecessors
 from services.pod_state_machine.core.snapshot import (
     JobKey,
     JobSnapshot,
     Key,
+    Node,
     Pe,
     PeKey,
     PeSnapshot,
@@ -34,12 +36,14 @@ JOB = "Job"
 PE = "ProcessingElement"
 POD = "Pod"
 CONFIG_MAP = "ConfigMap"
-KINDS = frozenset({JOB, PE, POD, CONFIG_MAP})
+NODE = "Node"
+KINDS = frozenset({JOB, PE, POD, CONFIG_MAP, NODE})
 
 _PES_OF_JOB = "pes-of-job"
 _PES_OF_JOB_UID = "pes-of-job-uid"
 _PODS_OF_PE = "pods-of-pe"
 _PODS_OF_JOB_UID = "pods-of-job-uid"
+_PODS_ON_NODE = "pods-on-node"
 
 
 def _by_job(entry: Entry) -> Iterator[Hashable]:
@@ -61,11 +65,17 @@ def _by_owner(entry: Entry) -> Iterator[Hashable]:
         yield entry.namespace, owner[0]
 
 
+def _by_node(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == POD and entry.data["node"]:
+        yield entry.data["node"]
+
+
 INDEXES: Mapping[str, Index] = {
     _PES_OF_JOB: _by_job,
     _PES_OF_JOB_UID: _by_job_uid(PE),
     _PODS_OF_PE: _by_owner,
     _PODS_OF_JOB_UID: _by_job_uid(POD),
+    _PODS_ON_NODE: _by_node,
 }
 
 
@@ -84,6 +94,9 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
         case "Job":
             yield from _pes_of_job(entry.namespace, entry.name, table)
             yield JobKey(entry.namespace, entry.name, entry.uid)
+        case "Node":
+            for pod in table.by(_PODS_ON_NODE, entry.name):
+                yield from _keys_of_pod(pod)
 
 
 def all_keys(table: TableReading) -> Iterator[Key]:
@@ -147,6 +160,8 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
+        last=_last(table, pe, pods, launches),
+        nodes=tuple(_nodes(table, {pe.status.node, *(pod.node for pod in pods)})),
         pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
     )
 
@@ -154,6 +169,21 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
 def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
     names = predecessors(pe)
     return frozenset(name for name in names if table.saw_end(POD, pe.namespace, name))
+
+
+def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
+    """The pod of the newest launch as it was last seen, if it is gone."""
+    launch = newest_launch(pe, pods, launches.newest(pe.uid))
+    name = labels.pod_name(pe.job, pe.id, pe.uid, launch)
+    entry = table.last_seen(POD, pe.namespace, name)
+    return pod_of(entry, pe.uid) if entry else None
+
+
+def _nodes(table: TableReading, names: Iterable[str]) -> Iterator[Node]:
+    for name in sorted(names):
+        entry = table.get(NODE, "", name)
+        if entry is not None:
+            yield node_of(entry)
 
 
 def _pods(entries: Iterable[Entry]) -> Iterator[Pod]:

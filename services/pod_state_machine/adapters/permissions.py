@@ -18,22 +18,24 @@ from services.chassis.permissions import (
     to_patch,
 )
 from services.chassis.resources import resource_of
-from services.pod_state_machine.adapters.intake import JOB, PE, POD
+from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.core.effects import (
     CreatePod,
     DeletePod,
     DeletePodsOfJob,
     Effect,
     PatchPeStatus,
+    SetPodAside,
 )
 
-_POD, _PE, _JOB = map(resource_of, (POD, PE, JOB))
+_POD, _PE, _JOB, _NODE = map(resource_of, (POD, PE, JOB, NODE))
 
 NEEDED: Mapping[type[Effect], Permissions] = {
     CreatePod: to_create(_POD, owner=_PE)
     | to_block_deletion_of(_PE)
     | to_patch(_PE, subresource="status"),  # says why a pod was refused
-    DeletePod: to_delete(_POD) | to_get(_PE),
+    DeletePod: to_delete(_POD) | to_get(_PE) | to_get(_NODE),
+    SetPodAside: to_patch(_POD),
     PatchPeStatus: to_patch(_PE, subresource="status"),
     DeletePodsOfJob: to_delete_collection(_POD) | to_get(_JOB),
 }

@@ -10,10 +10,19 @@ from typing import Any
 
 from contracts import labels
 from contracts.moments import unix_s_of
+from contracts.reasons import Reason
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
-from services.chassis.table import Entry, is_deleting, label
-from services.pod_state_machine.core.snapshot import Job, Pe, PeStatus, Pod, RestartPolicies
+from services.chassis.table import Entry, annotation, is_deleting, label
+from services.pod_state_machine.core.snapshot import (
+    Condition,
+    Job,
+    Node,
+    Pe,
+    PeStatus,
+    Pod,
+    RestartPolicies,
+)
 
 Data = Mapping[str, Any]
 
@@ -53,6 +62,7 @@ def pe_of(entry: Entry) -> Pe:
         generation=_number(spec.get("generation", meta["labels"].get(labels.GENERATION))),
         is_deleting=is_deleting(entry),
         is_orphaning=is_orphaning(entry),
+        restart=annotation(entry, labels.RESTART),
         labels=meta["labels"],
         spec=spec,
     )
@@ -81,6 +91,8 @@ def job_view(entry: Entry) -> Job:
 def pod_of(entry: Entry, owner_uid: str) -> Pod:
     """A pod of a PE."""
     data, meta = entry.data, entry.data["metadata"]
+    disruption = _condition(data, "DisruptionTarget", "True")
+    grace_s = data.get("deletionGracePeriodSeconds")
     return Pod(
         name=entry.name,
         uid=entry.uid,
@@ -89,15 +101,34 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         content_id=str(meta["annotations"].get(labels.CONTENT_ID, "")),
         phase=data["phase"],
         is_deleting=is_deleting(entry),
-        is_disrupted=any(
-            each["type"] == "DisruptionTarget" and each["status"] == "True"
-            for each in data["conditions"]
-        ),
+        disruption=(disruption["reason"] or "DisruptionTarget") if disruption else "",
+        disruption_message=disruption["message"] if disruption else "",
         generation=_number(label(entry, labels.GENERATION)),
         node=data["node"],
-        created_at=unix_s_of(meta["creationTimestamp"]) if meta["creationTimestamp"] else 0.0,
+        created_at=_moment(meta["creationTimestamp"]),
+        finished_at=max(
+            (_moment(each.get("finishedAt")) for each in data["containers"]), default=0
+        ),
+        deletion_due_at=_moment(meta["deletionTimestamp"]),
+        deletion_grace_s=None if grace_s is None else float(grace_s),
         job_uid=label(entry, labels.JOB_UID),
         problem=_problem(data),
+        blocked=_blocked(data),
+        is_silent=_is_silent(data),
+        is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
+        restart=annotation(entry, labels.RESTART),
+    )
+
+
+def node_of(entry: Entry) -> Node:
+    """A node."""
+    taints = entry.data["taints"]
+    return Node(
+        name=entry.name,
+        is_ready=entry.data["ready"],
+        is_out_of_service=any(each.get("key") == labels.OUT_OF_SERVICE_TAINT for each in taints),
+        is_closed=entry.data["unschedulable"]
+        or any(each.get("effect") == "NoExecute" for each in taints),
     )
 
 
@@ -108,8 +139,19 @@ def _policies(spec: Data) -> RestartPolicies:
         restart_failed=True if restart_failed is None else bool(restart_failed),
         restart_completed=bool(spec.get("restartCompletedPod", False)),
         restart_deleted=bool(spec.get("restartDeletedPod", False)),
-        delete_failed=bool(spec.get("deleteFailedPod", True)),
+        delete_failed=bool(_given(spec, "deleteFailedPod", True)),
+        failed_kept_s=float(_given(spec, "failedPodTimeToLiveInSeconds", 86_400)),
+        failed_kept_max=int(_given(spec, "failedPodHistoryLimit", 3)),
+        restarts_max=_number(spec.get("maxRestartsInARow")),
+        node_loss_s=float(_given(spec, "nodeLossTimeOutInSeconds", 300)),
+        force_relaunch=bool(_given(spec, "forceRelaunch", False)),
     )
+
+
+def _given(spec: Data, field: str, default: float) -> Any:
+    """A field of a spec; a null that the server let through means its default."""
+    value = spec.get(field)
+    return default if value is None else value
 
 
 def _pe_status(status: Data) -> PeStatus:
@@ -124,11 +166,27 @@ def _pe_status(status: Data) -> PeStatus:
         restarts=int(status.get("restarts") or 0),
         reason=status.get("reason") or "",
         message=status.get("message") or "",
+        next_restart=status.get("nextRestartTime") or "",
+        observed_restart=status.get("observedRestart") or "",
+        connectivity=status.get("connectivity") or "",
+        conditions=tuple(_condition_of(each) for each in status.get("conditions") or ()),
+    )
+
+
+def _condition_of(value: Data) -> Condition:
+    return Condition(
+        value["type"],
+        value["status"],
+        value["reason"],
+        value["message"],
+        value["lastTransitionTime"],
     )
 
 
 def _problem(data: Data) -> str:
-    """What a failed pod says of itself, in a few words; empty for one that is well."""
+    """What a pod that failed, or does not start, says of itself; empty for one that is well."""
+    if data["phase"] == "Pending":
+        return _what_blocks(data)
     if data["phase"] != "Failed":
         return ""
     said = [data["message"] or data["reason"]]
@@ -138,6 +196,63 @@ def _problem(data: Data) -> str:
         if each["exitCode"]
     ]
     return " ".join(part for part in said if part)
+
+
+_PULLING = frozenset(
+    (
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    )
+)
+_ON_THE_WAY = frozenset(("", "ContainerCreating", "PodInitializing"))
+
+
+def _blocked(data: Data) -> Reason | None:
+    """Why a pending pod does not start, where it says that it does not."""
+    if data["phase"] != "Pending":
+        return None
+    if _condition(data, "PodScheduled", "False"):
+        return Reason.UNSCHEDULABLE
+    waits = {each["waiting"] for each in data["containers"]} - _ON_THE_WAY
+    if waits & _PULLING:
+        return Reason.IMAGE_PULL_FAILED
+    return Reason.CONTAINER_NOT_STARTED if waits else None
+
+
+def _what_blocks(data: Data) -> str:
+    unscheduled = _condition(data, "PodScheduled", "False")
+    if unscheduled:
+        return str(unscheduled["message"])
+    return " ".join(
+        f"Container {each['name']}: {each['waiting']}: {each.get('waitingMessage', '')}".rstrip(
+            ": "
+        )
+        for each in data["containers"]
+        if each["waiting"] not in _ON_THE_WAY
+    )
+
+
+def _is_silent(data: Data) -> bool:
+    """Whether nothing is heard of a pod that may run: its phase, or its node's, is unknown."""
+    unready = _condition(data, "Ready", "False")
+    called_so = unready is not None and unready["reason"] == "NodeNotReady"
+    return data["phase"] == "Unknown" or (data["phase"] == "Running" and called_so)
+
+
+def _condition(data: Data, type_: str, status: str) -> Data | None:
+    """The pod's condition of this type, if it has this status."""
+    found = (each for each in data["conditions"] if each["type"] == type_)
+    return next((each for each in found if each["status"] == status), None)
+
+
+def _moment(text: object) -> float:
+    """A moment of the API in unix seconds; 0 where there is none."""
+    return unix_s_of(str(text)) if text else 0.0
 
 
 def _number(text: object) -> int | None:

@@ -29,7 +29,11 @@ class PodStateMachine:
         self._table = wiring.table
         self._launches = Launches()
         self._carry_out = CarryOut(
-            wiring.table, wiring.writer, settings.runtime_image, self._launches
+            wiring.table,
+            wiring.writer,
+            settings.runtime_image,
+            self._launches,
+            wiring.runtime.clock.now,
         )
         self._timing: Timing = settings.timing
 

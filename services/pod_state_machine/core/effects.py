@@ -34,13 +34,29 @@ class DeletePod:
     """Delete one pod under its uid.
 
     `believed_gone_owner` is the uid of the PE that controlled it and seems to be gone, which is
-    confirmed first; empty when its owner is the PE of the snapshot.
+    confirmed first; empty when its owner is the PE of the snapshot. `by_force` does not wait for
+    its kubelet; `lost_node` is the node that is confirmed to be gone or out of service first.
     """
 
     name: str
     uid: str
     reason: str
     believed_gone_owner: str = ""
+    by_force: bool = False
+    lost_node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPodAside:
+    """Relabel a failed pod that is kept, so that nothing takes it for the PE's pod."""
+
+    name: str
+    uid: str
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +80,4 @@ class DeletePodsOfJob:
     job_uid: str
 
 
-Effect = CreatePod | DeletePod | PatchPeStatus | DeletePodsOfJob
+Effect = CreatePod | DeletePod | SetPodAside | PatchPeStatus | DeletePodsOfJob

@@ -2,8 +2,9 @@
 
 1. Find the pod of the newest launch: that of `status.launchCount`, or, before any status was
    written, the newest that this PE controls or is known to have had.
-2. Ask in order of urgency: may the PE live, is our view of it complete, does somebody want a new
-   launch, and only then how its pod is.
+2. A pod that counts as gone with its node (hanging.py) is gone.
+3. Ask in order of urgency: may the PE live, is our view of it complete, does somebody want a new
+   launch, has the last one ended (ending.py), and only then how its pod is.
 
 Properties: exactly one observation for every snapshot; a launch is never asked for while its gates
 are closed, nor created while an earlier pod may still run.
@@ -11,13 +12,19 @@ are closed, nor created while an earlier pod may still run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.awaiting import awaits_job
-from services.pod_state_machine.core.restarting import restart_due_at, restart_wanted
+from services.pod_state_machine.core.ending import End, end_of
+from services.pod_state_machine.core.hanging import counts_as_gone, holds_up, is_hanging
+from services.pod_state_machine.core.restarting import (
+    is_exhausted,
+    restart_due_at,
+    restart_wanted,
+)
 from services.pod_state_machine.core.snapshot import Launched, Pe, PeSnapshot, Pod, Timing
 from services.pod_state_machine.core.transitions import Observation
 
@@ -26,13 +33,16 @@ from services.pod_state_machine.core.transitions import Observation
 class Seen:
     """An observation and what it rests on.
 
-    `pod` is the pod of the newest launch; `launch` its number, 0 when nothing was launched yet;
-    `reason` says why a restart is wanted; `due_at` is when it may happen (unix seconds).
+    `pod` is the pod of the newest launch, None if it is gone; `launch` its number, 0 when nothing
+    was launched yet; `last` is how it looked last, gone or not. `end` says how the launch ended,
+    `reason` why a restart is wanted; `due_at` is when it may happen (unix seconds).
     """
 
     observation: Observation
     pod: Pod | None
     launch: int
+    last: Pod | None = None
+    end: End | None = None
     reason: Reason | None = None
     due_at: float | None = None
 
@@ -71,22 +81,60 @@ def predecessors(pe: Pe) -> frozenset[str]:
 def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:
     """The one observation of a snapshot whose PE exists."""
     launch = newest_launch(pe, snapshot.pods, snapshot.launched)
-    pod = pod_of_launch(pe, snapshot.pods, launch)
+    there = pod_of_launch(pe, snapshot.pods, launch)
+    last = there or snapshot.last
+    pod = None if there and counts_as_gone(snapshot, pe, there, now) else there
     observation = (
         _life_of_owners(snapshot, pe)
         or _view(pe, snapshot.pods, launch)
         or _launch_wanted(snapshot, pe, pod, launch)
     )
     if observation is not None:
-        return Seen(observation, pod, launch)
-    is_lost = pod is None and _is_lost(snapshot, pe, launch)
-    if pod is None and pe.status.phase is PePhase.WAITING and not is_lost:
-        return Seen(_readiness_to_launch(snapshot, pe, launch), pod, launch)
-    reason = restart_wanted(pe, pod)
-    if reason is not None:
-        due_at = restart_due_at(pe, pod, timing)
-        return Seen(_restart(reason, due=now >= due_at), pod, launch, reason, due_at)
-    return Seen(Observation.POD_LOST if is_lost else _state_of(pod), pod, launch)
+        return Seen(observation, pod, launch, last)
+    if pod is None and pe.status.phase is PePhase.WAITING and not _is_lost(snapshot, pe, launch):
+        return Seen(_readiness_to_launch(snapshot, pe, launch, now, timing), pod, launch, last)
+    node = snapshot.node((last.node if last else "") or pe.status.node)
+    end = end_of(pe, pod, last, node)
+    if end is None:
+        return Seen(_state_of(snapshot, pe, pod, now, timing), pod, launch, last)
+    return _ended(snapshot, pe, Seen(Observation.POD_ABSENT, pod, launch, last, end), now, timing)
+
+
+def _ended(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float, timing: Timing) -> Seen:
+    """What is seen of a launch that has ended: its restart, or how it ended."""
+    end = seen.end
+    assert end is not None
+    reason = restart_wanted(pe, end)
+    if reason is None:
+        return replace(seen, observation=_unrestarted(snapshot, pe, seen, end, now, timing))
+    if is_exhausted(pe, end, seen.last, now, timing):
+        return replace(seen, observation=Observation.RESTARTS_EXHAUSTED)
+    due_at = restart_due_at(pe, seen.last, timing)
+    observation = _restart(end, due=now >= due_at)
+    return replace(seen, observation=observation, reason=reason, due_at=due_at)
+
+
+_ENDS = {
+    End.FAILED: Observation.POD_FAILED,
+    End.COMPLETED: Observation.POD_SUCCEEDED,
+    End.DISRUPTED: Observation.POD_DISRUPTED,
+    End.DELETED: Observation.POD_ABSENT,
+}
+_OVER = (PePhase.COMPLETED, PePhase.FAILED)
+
+
+def _unrestarted(
+    snapshot: PeSnapshot, pe: Pe, seen: Seen, end: End, now: float, timing: Timing
+) -> Observation:
+    pod = seen.pod
+    if pe.status.phase in _OVER:
+        if pod is None:
+            return Observation.POD_ABSENT
+        if pod.is_deleting:
+            return _state_of(snapshot, pe, pod, now, timing)
+    if end is End.DELETED and _is_lost(snapshot, pe, seen.launch):
+        return Observation.POD_LOST
+    return _ENDS[end]
 
 
 def _is_lost(snapshot: PeSnapshot, pe: Pe, launch: int) -> bool:
@@ -96,10 +144,10 @@ def _is_lost(snapshot: PeSnapshot, pe: Pe, launch: int) -> bool:
     return pe.status.phase is PePhase.WAITING and has_had_pod
 
 
-def _restart(reason: Reason, *, due: bool) -> Observation:
+def _restart(end: End, *, due: bool) -> Observation:
     if due:
         return Observation.RESTART_DUE
-    if reason is Reason.POD_COMPLETED:
+    if end is End.COMPLETED:
         return Observation.COMPLETED_BACKING_OFF
     return Observation.FAILED_BACKING_OFF
 
@@ -129,11 +177,25 @@ def _launch_wanted(
     wanted: Observation | None = None
     if launch > 0 and pe.launch_floor > launch:
         wanted = Observation.LAUNCH_REQUESTED
+    elif _restart_asked(pe, pod, launch):
+        wanted = Observation.RESTART_REQUESTED
     elif _content_changed(pe, pod):
         wanted = Observation.CONTENT_CHANGED
     if wanted is not None and not gates_open(snapshot):
         return Observation.GATES_CLOSED
     return wanted
+
+
+def _restart_asked(pe: Pe, pod: Pod | None, launch: int) -> bool:
+    """Whether the annotation has a value that no launch has answered.
+
+    A launch that is still to come answers it: its pod carries the value of that moment.
+    """
+    if not pe.restart or pe.restart == pe.status.observed_restart or launch == 0:
+        return False
+    if pod is not None:
+        return pod.restart != pe.restart
+    return pe.status.phase is not PePhase.WAITING
 
 
 def _content_changed(pe: Pe, pod: Pod | None) -> bool:
@@ -144,25 +206,34 @@ def _content_changed(pe: Pe, pod: Pod | None) -> bool:
     return pe.status.content_id != pe.content_id
 
 
-def _readiness_to_launch(snapshot: PeSnapshot, pe: Pe, launch: int) -> Observation:
-    intended = max(launch, 1)
-    if any(not pod.is_over for pod in earlier_pods(pe, snapshot.pods, intended)):
+def _readiness_to_launch(
+    snapshot: PeSnapshot, pe: Pe, launch: int, now: float, timing: Timing
+) -> Observation:
+    earlier = earlier_pods(pe, snapshot.pods, max(launch, 1))
+    alive = [pod for pod in earlier if holds_up(snapshot, pe, pod, now)]
+    if any(is_hanging(snapshot, pe, pod, now, timing) for pod in alive):
+        return Observation.PREDECESSOR_STUCK
+    if alive:
         return Observation.PREDECESSOR_ALIVE
     return Observation.POD_ABSENT if gates_open(snapshot) else Observation.GATES_CLOSED
 
 
-_PHASES = {
-    "Pending": Observation.POD_PENDING,
-    "Running": Observation.POD_RUNNING,
-    "Succeeded": Observation.POD_SUCCEEDED,
-    "Failed": Observation.POD_FAILED,
-    "Unknown": Observation.POD_RUNNING,  # its node is silent: until it speaks, the pod may run
-}
+def hanging_pod(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float, timing: Timing) -> Pod | None:
+    """The pod that is being deleted and does not end, of the newest launch or of earlier ones."""
+    pods = [seen.last] if seen.observation is Observation.POD_STUCK else snapshot.pods
+    return next((pod for pod in pods if pod and is_hanging(snapshot, pe, pod, now, timing)), None)
 
 
-def _state_of(pod: Pod | None) -> Observation:
+def _state_of(
+    snapshot: PeSnapshot, pe: Pe, pod: Pod | None, now: float, timing: Timing
+) -> Observation:
     if pod is None:
         return Observation.POD_ABSENT
     if pod.is_deleting:
-        return Observation.POD_TERMINATING
-    return _PHASES[pod.phase]
+        hangs = is_hanging(snapshot, pe, pod, now, timing)
+        return Observation.POD_STUCK if hangs else Observation.POD_TERMINATING
+    if pod.is_silent:
+        return Observation.POD_UNKNOWN
+    if pod.blocked is not None:
+        return Observation.POD_BLOCKED
+    return Observation.POD_PENDING if pod.phase == "Pending" else Observation.POD_RUNNING

@@ -78,7 +78,10 @@ def _metadata(pe: Pe, launch: int) -> Json:
             labels.PE: str(pe.id),
             labels.LAUNCH_COUNT: str(launch),
         },
-        "annotations": {labels.CONTENT_ID: pe.content_id},
+        "annotations": {
+            labels.CONTENT_ID: pe.content_id,
+            **({labels.RESTART: pe.restart} if pe.restart else {}),
+        },
         "ownerReferences": [
             {
                 "apiVersion": API_VERSION,

@@ -1,48 +1,35 @@
-"""Which ends of a pod lead to a new launch, and when.
+"""Which ends of a launch lead to a new one, when, and how many in a row.
 
-Answers for the pod of the newest launch; that it must be replaced because its content changed or a
-person asked for it is not decided here.
+That a pod must be replaced because its content changed or a person asked for it is not decided
+here.
 """
 
 from __future__ import annotations
 
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason
-from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.snapshot import Pe, Pod, Timing
+from services.pod_state_machine.core.ending import End
+from services.pod_state_machine.core.snapshot import DISRUPTED_BY_ITSELF, Pe, Pod, Timing
 
 _DOUBLINGS_MAX = 16
+_REASONS = {
+    End.FAILED: Reason.POD_FAILED,
+    End.COMPLETED: Reason.POD_COMPLETED,
+    End.DISRUPTED: Reason.DISRUPTED,
+    End.DELETED: Reason.POD_DELETED,
+}
 
 
-def restart_wanted(pe: Pe, pod: Pod | None) -> Reason | None:
-    """Why the restart policies ask for a new launch; None if they do not, or nothing ended.
-
-    `pod` None means that the pod of a launch that was recorded is gone. What ended a pod before it
-    was deleted counts as well: the status remembers it.
-    """
+def restart_wanted(pe: Pe, end: End) -> Reason | None:
+    """Why the restart policies ask for a new launch; None if they do not."""
     policies = pe.policies
-    failed = policies.restart_failed
-    if pod is None:
-        ended_as = pe.status.phase
-        if ended_as is PePhase.FAILED and failed:
-            return Reason.POD_FAILED
-        if ended_as is PePhase.COMPLETED and policies.restart_completed:
-            return Reason.POD_COMPLETED
-        return Reason.POD_DELETED if policies.restart_deleted else None
-    if _was_disrupted(pe, pod):
-        return Reason.POD_FAILED if failed else None
-    if pod.is_deleting:
-        return None
-    if pod.phase == "Failed":
-        return Reason.POD_FAILED if failed else None
-    if pod.phase == "Succeeded":
-        return Reason.POD_COMPLETED if policies.restart_completed else None
-    return None
-
-
-def _was_disrupted(pe: Pe, pod: Pod) -> bool:
-    """Taken away by the cluster before it ended on its own: even exit code 0 is a failure then."""
-    had_completed = pe.status.phase is PePhase.COMPLETED
-    return pod.is_disrupted and (pod.is_deleting or pod.is_over) and not had_completed
+    wanted = {
+        End.FAILED: policies.restart_failed,
+        End.COMPLETED: policies.restart_completed,
+        End.DISRUPTED: policies.restart_failed,
+        End.DELETED: policies.restart_deleted,
+    }
+    return _REASONS[end] if wanted[end] else None
 
 
 def restart_due_at(pe: Pe, pod: Pod | None, timing: Timing) -> float:
@@ -52,13 +39,41 @@ def restart_due_at(pe: Pe, pod: Pod | None, timing: Timing) -> float:
     at once and one that crashes on start waits twice as long each time.
     """
     if pod is None:
-        return 0.0
+        return unix_s_of(pe.status.next_restart) if pe.status.next_restart else 0.0
+    return pod.created_at + restart_delay_s(pe, timing)
+
+
+def restart_delay_s(pe: Pe, timing: Timing) -> float:
+    """The least time between the launch that ended and the next."""
     doublings = min(pe.status.restarts, _DOUBLINGS_MAX)
-    delay_s = min(timing.restart_max_s, timing.restart_first_s * 2.0**doublings)
-    return pod.created_at + delay_s
+    return min(timing.restart_max_s, timing.restart_first_s * 2.0**doublings)
 
 
-def restarts_in_a_row(pe: Pe, pod: Pod | None, now: float, timing: Timing) -> int:
-    """How many restarts in a row there are, with the one that is decided now."""
-    lived_s = 0.0 if pod is None else now - pod.created_at
-    return 1 if lived_s >= timing.restart_reset_s else pe.status.restarts + 1
+def is_exhausted(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) -> bool:
+    """Whether a failed PE has had as many restarts in a row as it may have."""
+    limit = pe.policies.restarts_max
+    if limit is None or not _is_its_own_failure(end, pod):
+        return False
+    return _restarts_before(pe, pod, now, timing) >= limit
+
+
+def restarts_in_a_row(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) -> int:
+    """How many restarts in a row there are, with the one that is decided now.
+
+    What the cluster did to the pod is no fault of the PE and does not count.
+    """
+    counts = end is not End.DISRUPTED or _is_its_own_failure(end, pod)
+    return _restarts_before(pe, pod, now, timing) + int(counts)
+
+
+def _restarts_before(pe: Pe, pod: Pod | None, now: float, timing: Timing) -> int:
+    """Restarts in a row up to now: none after a pod that lived well for a while."""
+    if pod is None:
+        return pe.status.restarts
+    lived_s = (pod.finished_at or now) - pod.created_at
+    return 0 if lived_s >= timing.restart_reset_s else pe.status.restarts
+
+
+def _is_its_own_failure(end: End, pod: Pod | None) -> bool:
+    by_itself = pod is not None and pod.disruption == DISRUPTED_BY_ITSELF
+    return end is End.FAILED or (end is End.DISRUPTED and by_itself)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.reasons import Reason
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 
@@ -39,12 +40,18 @@ class JobKey:
 Key = PeKey | JobKey
 
 
+DISRUPTED_BY_ITSELF = "TerminationByKubelet"
+"""The kubelet threw the pod out, mostly because it used too much."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of a PE; `created_at` is in unix seconds.
+    """One pod of a PE; moments are in unix seconds, 0 where nothing is known of them.
 
-    `is_disrupted`: the cluster took it away (eviction, preemption, drain), which is a failure and
-    not somebody's wish to stop the PE.
+    `disruption`: why the cluster took it away (eviction, preemption, drain), which is a failure and
+    not somebody's wish to stop the PE. `deletion_due_at` is its deletion timestamp: when it should
+    be gone. `blocked` says why a pending pod does not start. `restart` is the value of the PE's
+    annotation that its launch answered.
     """
 
     name: str
@@ -54,12 +61,36 @@ class Pod:
     content_id: str
     phase: str
     is_deleting: bool = False
-    is_disrupted: bool = False
+    disruption: str = ""
+    disruption_message: str = ""
     generation: int | None = None
     node: str = ""
     created_at: float = 0.0
+    finished_at: float = 0.0
+    deletion_due_at: float = 0.0
+    deletion_grace_s: float | None = None
     job_uid: str = ""
     problem: str = ""
+    blocked: Reason | None = None
+    is_silent: bool = False
+    is_set_aside: bool = False
+    restart: str = ""
+
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether the cluster took it away, or is about to."""
+        return bool(self.disruption)
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether it was deleted by force, so that only finalizers hold it."""
+        return self.is_deleting and self.deletion_grace_s == 0
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether its containers ended before anybody asked for its deletion."""
+        asked_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
+        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < asked_at)
 
     @property
     def is_over(self) -> bool:
@@ -77,13 +108,51 @@ class Launched:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """What is known of a node that a pod is or was on."""
+
+    name: str
+    exists: bool = True
+    is_ready: bool = True
+    is_out_of_service: bool = False
+    is_closed: bool = False
+    """Cordoned, or it throws pods out."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether people or the cluster said that nothing runs on it any more."""
+        return not self.exists or self.is_out_of_service
+
+
+@dataclass(frozen=True, slots=True)
 class RestartPolicies:
-    """Which ends of a pod lead to a new launch, and whether a failed pod is kept."""
+    """Which ends of a pod lead to a new launch, and what becomes of pods that failed or hang.
+
+    `restarts_max` in a row, None for no limit. `failed_kept_s` and `failed_kept_max` limit failed
+    pods that are kept. A pod that does not end counts as gone with its node after `node_loss_s`;
+    `force_relaunch`: also without.
+    """
 
     restart_failed: bool = True
     restart_completed: bool = False
     restart_deleted: bool = False
     delete_failed: bool = True
+    failed_kept_s: float = 86_400.0
+    failed_kept_max: int = 3
+    restarts_max: int | None = None
+    node_loss_s: float = 300.0
+    force_relaunch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of a PE's status, as it is written."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +161,8 @@ class PeStatus:
 
     `launch_count` is 0 before anything was written. In phase Waiting, `launch_count` is the launch
     that is intended and `pod` still names the pod before it; else both speak of the same launch.
-    `restarts` counts restarts in a row and spaces the next.
+    `restarts` counts restarts in a row and spaces the next, which is due at `next_restart` (RFC
+    3339). `observed_restart` is the value of the annotation that was acted upon last.
     """
 
     phase: PePhase = PePhase.WAITING
@@ -105,6 +175,14 @@ class PeStatus:
     restarts: int = 0
     reason: str = ""
     message: str = ""
+    next_restart: str = ""
+    observed_restart: str = ""
+    connectivity: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, type_: str) -> Condition | None:
+        """The condition of this type."""
+        return next((each for each in self.conditions if each.type == type_), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +190,8 @@ class Pe:
     """One processing element; `launch_floor` is `spec.launchCount`.
 
     `generation` is the plan generation that last wrote it, `metadata_generation` counts changes of
-    its spec, and `resource_version` guards patches of its status. `spec` is the raw spec, from
+    its spec, and `resource_version` guards patches of its status. `restart` is the value of the
+    annotation by which people ask for a launch. `spec` is the raw spec, from
     which pods are made.
     """
 
@@ -131,6 +210,7 @@ class Pe:
     generation: int | None = None
     is_deleting: bool = False
     is_orphaning: bool = False
+    restart: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
 
@@ -159,7 +239,9 @@ class PeSnapshot:
 
     `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
     names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
-    to have had its pod. `pes_of_job` counts the PEs that its job is known to have.
+    to have had its pod; `last` is the pod of the newest launch as it was last seen, if it is gone.
+    `nodes` are those that the pods and the status name. `pes_of_job` counts the PEs that its job is
+    known to have.
     """
 
     key: PeKey
@@ -170,7 +252,14 @@ class PeSnapshot:
     has_pe_config_map: bool = False
     has_job_config_map: bool = False
     launched: Launched | None = None
+    last: Pod | None = None
+    nodes: tuple[Node, ...] = ()
     pes_of_job: int = 0
+
+    def node(self, name: str) -> Node:
+        """What is known of a node; one that nothing is known of does not exist."""
+        found = (each for each in self.nodes if each.name == name)
+        return next(found, Node(name, exists=False, is_ready=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +287,8 @@ class Timing:
     News that only inform wait while a job is being submitted or resized, but `status_busy_s` at
     most; else that a pod starts waits for `status_settle_s`, since it will soon run.
     `restart_first_s` doubles with every restart in a row up to `restart_max_s`, and starts anew
-    after a pod that lived for `restart_reset_s`.
+    after a pod that lived for `restart_reset_s`. A pod on a node that is away hangs when it exceeds
+    its deletion by `stuck_s`.
     """
 
     status_settle_s: float = 5.0
@@ -206,3 +296,4 @@ class Timing:
     restart_first_s: float = 1.0
     restart_max_s: float = 300.0
     restart_reset_s: float = 600.0
+    stuck_s: float = 10.0

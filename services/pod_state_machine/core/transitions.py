@@ -18,29 +18,38 @@ from contracts.resources.processing_element import PePhase
 class Observation(Enum):
     """What the snapshot of a PE shows, most urgent first; always exactly one.
 
-    "The pod" is that of the newest launch. POD_ABSENT, POD_FAILED and POD_SUCCEEDED say that the
-    restart policies ask for no restart; if they do, it is RESTART_DUE, or one of BACKING_OFF until
-    the restart is due. POD_LOST is POD_ABSENT of a launch that no status speaks of: its pod was
-    there and is gone.
+    "The pod" is that of the newest launch. POD_ABSENT, POD_DISRUPTED, POD_FAILED and POD_SUCCEEDED
+    say that the restart policies ask for no restart; if they do, it is RESTART_DUE, or one of
+    BACKING_OFF until the restart is due, or RESTARTS_EXHAUSTED. POD_LOST is POD_ABSENT of a launch
+    that no status speaks of: its pod was there and is gone. One that is STUCK is being deleted and
+    does not end (hanging.py); what counts as gone with its node is observed as absent. A pod that
+    is BLOCKED does not start for a reason that it says; of one that is UNKNOWN nothing is heard.
     """
 
     JOB_GONE = auto()
     PE_DELETING = auto()
     VIEW_BEHIND = auto()
     LAUNCH_REQUESTED = auto()
+    RESTART_REQUESTED = auto()
     CONTENT_CHANGED = auto()
     GATES_CLOSED = auto()
     PREDECESSOR_ALIVE = auto()
+    PREDECESSOR_STUCK = auto()
     RESTART_DUE = auto()
+    RESTARTS_EXHAUSTED = auto()
     FAILED_BACKING_OFF = auto()
     COMPLETED_BACKING_OFF = auto()
     POD_ABSENT = auto()
     POD_LOST = auto()
     POD_TERMINATING = auto()
+    POD_STUCK = auto()
+    POD_BLOCKED = auto()
     POD_PENDING = auto()
+    POD_UNKNOWN = auto()
     POD_RUNNING = auto()
     POD_SUCCEEDED = auto()
     POD_FAILED = auto()
+    POD_DISRUPTED = auto()
 
 
 class Action(Enum):
@@ -81,24 +90,24 @@ Row = Transition | Ignored | Forbidden
 
 _O = Observation
 _LAUNCH = Transition(PePhase.WAITING, Action.CREATE_POD, Reason.FIRST_LAUNCH)
+_HELD_UP = Transition(PePhase.WAITING, Action.RECORD, Reason.STUCK_TERMINATING)
 _STARTED = Transition(PePhase.STARTING, Action.RECORD, Reason.POD_STARTING)
+_BLOCKED = Transition(PePhase.STARTING, Action.RECORD, Reason.WAITING)
+_STUCK_STARTING = Transition(PePhase.STARTING, Action.RECORD, Reason.STUCK_TERMINATING)
 _RUNNING = Transition(PePhase.RUNNING, Action.RECORD, Reason.POD_RUNNING)
+_SILENT = Transition(PePhase.RUNNING, Action.RECORD, Reason.POD_UNKNOWN)
+_STUCK_RUNNING = Transition(PePhase.RUNNING, Action.RECORD, Reason.STUCK_TERMINATING)
 _COMPLETED = Transition(PePhase.COMPLETED, Action.RECORD, Reason.POD_COMPLETED)
 _FAILED = Transition(PePhase.FAILED, Action.RECORD, Reason.POD_FAILED)
+_DISRUPTED = Transition(PePhase.FAILED, Action.RECORD, Reason.DISRUPTED)
+_EXHAUSTED = Transition(PePhase.FAILED, Action.RECORD, Reason.TOO_MANY_RESTARTS)
 _DELAYED = Transition(PePhase.FAILED, Action.RECORD, Reason.BACKING_OFF)
 _REPEATING = Transition(PePhase.COMPLETED, Action.RECORD, Reason.BACKING_OFF)
 _STOPPED = Transition(PePhase.STOPPED, Action.RECORD, Reason.POD_DELETED)
-
-_IN_EVERY_PHASE: dict[Observation, Row] = {
-    _O.JOB_GONE: Ignored(Reason.OWNER_DELETED),
-    _O.PE_DELETING: Ignored(Reason.OWNER_DELETED),
-    _O.VIEW_BEHIND: Ignored(Reason.WAITING),
-    _O.LAUNCH_REQUESTED: Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.LAUNCH_REQUESTED),
-    _O.CONTENT_CHANGED: Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.CONTENT_CHANGED),
-    _O.GATES_CLOSED: Ignored(Reason.GATES_CLOSED),
-    _O.PREDECESSOR_ALIVE: Ignored(Reason.POD_SUPERSEDED),
-}
 _RESTART = Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.POD_FAILED)
+_LEAVING = Ignored(Reason.WAITING)
+_LET_BE = Ignored(Reason.RESTART_NOT_WANTED)
+
 _BACKWARDS = Forbidden("a pod that ran or ended never waits to start again")
 _REVIVED = Forbidden("a pod that ended never runs again")
 _UNCOMPLETED = Forbidden("a pod that completed never fails")
@@ -106,91 +115,80 @@ _UNFAILED = Forbidden("a pod that failed never completes")
 _ONLY_OF_WAITING = Forbidden("only a launch that waits has a predecessor to wait for")
 _RECORDED = Forbidden("only a launch that waits is not recorded")
 
+_IN_EVERY_PHASE: dict[Observation, Row] = {
+    _O.JOB_GONE: Ignored(Reason.OWNER_DELETED),
+    _O.PE_DELETING: Ignored(Reason.OWNER_DELETED),
+    _O.VIEW_BEHIND: Ignored(Reason.WAITING),
+    _O.LAUNCH_REQUESTED: Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.LAUNCH_REQUESTED),
+    _O.RESTART_REQUESTED: Transition(
+        PePhase.WAITING, Action.INTEND_LAUNCH, Reason.RESTART_REQUESTED
+    ),
+    _O.CONTENT_CHANGED: Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.CONTENT_CHANGED),
+    _O.GATES_CLOSED: Ignored(Reason.GATES_CLOSED),
+    _O.RESTART_DUE: _RESTART,
+}
+# Of a launch that is recorded; a pod that was missed for a moment may be seen again.
+_WHATEVER_WAS_RECORDED: dict[Observation, Row] = {
+    **_IN_EVERY_PHASE,
+    _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
+    _O.PREDECESSOR_STUCK: _ONLY_OF_WAITING,
+    _O.RESTARTS_EXHAUSTED: _EXHAUSTED,
+    _O.FAILED_BACKING_OFF: _DELAYED,
+    _O.COMPLETED_BACKING_OFF: _REPEATING,
+    _O.POD_ABSENT: _STOPPED,
+    _O.POD_LOST: _RECORDED,
+    _O.POD_TERMINATING: _LEAVING,
+    _O.POD_STUCK: _LEAVING,
+    _O.POD_BLOCKED: _BLOCKED,
+    _O.POD_PENDING: _STARTED,
+    _O.POD_UNKNOWN: _SILENT,
+    _O.POD_RUNNING: _RUNNING,
+    _O.POD_SUCCEEDED: _COMPLETED,
+    _O.POD_FAILED: _FAILED,
+    _O.POD_DISRUPTED: _DISRUPTED,
+}
+_OF_A_POD_THAT_ENDED: dict[Observation, Row] = {
+    **_WHATEVER_WAS_RECORDED,
+    _O.POD_ABSENT: _LET_BE,
+    _O.POD_BLOCKED: _BACKWARDS,
+    _O.POD_PENDING: _BACKWARDS,
+    _O.POD_UNKNOWN: _REVIVED,
+    _O.POD_RUNNING: _REVIVED,
+}
+
 _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.WAITING: {
-        **_IN_EVERY_PHASE,
-        _O.RESTART_DUE: _RESTART,
-        _O.FAILED_BACKING_OFF: _DELAYED,
-        _O.COMPLETED_BACKING_OFF: _REPEATING,
+        **_WHATEVER_WAS_RECORDED,
+        _O.PREDECESSOR_ALIVE: Ignored(Reason.POD_SUPERSEDED),
+        _O.PREDECESSOR_STUCK: _HELD_UP,
         _O.POD_ABSENT: _LAUNCH,
         _O.POD_LOST: _STOPPED,
         _O.POD_TERMINATING: _STARTED,
-        _O.POD_PENDING: _STARTED,
-        _O.POD_RUNNING: _RUNNING,
-        _O.POD_SUCCEEDED: _COMPLETED,
-        _O.POD_FAILED: _FAILED,
+        _O.POD_STUCK: _STUCK_STARTING,
     },
     PePhase.STARTING: {
-        **_IN_EVERY_PHASE,
-        _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
-        _O.POD_LOST: _RECORDED,
-        _O.RESTART_DUE: _RESTART,
-        _O.FAILED_BACKING_OFF: _DELAYED,
-        _O.COMPLETED_BACKING_OFF: _REPEATING,
-        _O.POD_ABSENT: _STOPPED,
-        _O.POD_TERMINATING: Ignored(Reason.WAITING),
-        _O.POD_PENDING: _STARTED,
-        _O.POD_RUNNING: _RUNNING,
-        _O.POD_SUCCEEDED: _COMPLETED,
-        _O.POD_FAILED: _FAILED,
+        **_WHATEVER_WAS_RECORDED,
+        _O.POD_STUCK: _STUCK_STARTING,
     },
     PePhase.RUNNING: {
-        **_IN_EVERY_PHASE,
-        _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
-        _O.POD_LOST: _RECORDED,
-        _O.RESTART_DUE: _RESTART,
-        _O.FAILED_BACKING_OFF: _DELAYED,
-        _O.COMPLETED_BACKING_OFF: _REPEATING,
-        _O.POD_ABSENT: _STOPPED,
-        _O.POD_TERMINATING: Ignored(Reason.WAITING),
+        **_WHATEVER_WAS_RECORDED,
+        _O.POD_STUCK: _STUCK_RUNNING,
+        _O.POD_BLOCKED: _BACKWARDS,
         _O.POD_PENDING: _BACKWARDS,
-        _O.POD_RUNNING: _RUNNING,
-        _O.POD_SUCCEEDED: _COMPLETED,
-        _O.POD_FAILED: _FAILED,
     },
     PePhase.COMPLETED: {
-        **_IN_EVERY_PHASE,
-        _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
-        _O.POD_LOST: _RECORDED,
-        _O.RESTART_DUE: _RESTART,
+        **_OF_A_POD_THAT_ENDED,
+        _O.RESTARTS_EXHAUSTED: _UNCOMPLETED,
         _O.FAILED_BACKING_OFF: _UNCOMPLETED,
-        _O.COMPLETED_BACKING_OFF: _REPEATING,
-        _O.POD_ABSENT: Ignored(Reason.RESTART_NOT_WANTED),
-        _O.POD_TERMINATING: Ignored(Reason.WAITING),
-        _O.POD_PENDING: _BACKWARDS,
-        _O.POD_RUNNING: _REVIVED,
-        _O.POD_SUCCEEDED: _COMPLETED,
         _O.POD_FAILED: _UNCOMPLETED,
+        _O.POD_DISRUPTED: _UNCOMPLETED,
     },
     PePhase.FAILED: {
-        **_IN_EVERY_PHASE,
-        _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
-        _O.POD_LOST: _RECORDED,
-        _O.RESTART_DUE: _RESTART,
-        _O.FAILED_BACKING_OFF: _DELAYED,
+        **_OF_A_POD_THAT_ENDED,
         _O.COMPLETED_BACKING_OFF: _UNFAILED,
-        _O.POD_ABSENT: Ignored(Reason.RESTART_NOT_WANTED),
-        _O.POD_TERMINATING: Ignored(Reason.WAITING),
-        _O.POD_PENDING: _BACKWARDS,
-        _O.POD_RUNNING: _REVIVED,
         _O.POD_SUCCEEDED: _UNFAILED,
-        _O.POD_FAILED: _FAILED,
     },
-    # A pod that was missed for a moment may be seen again: STOPPED corrects itself.
-    PePhase.STOPPED: {
-        **_IN_EVERY_PHASE,
-        _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
-        _O.POD_LOST: _RECORDED,
-        _O.RESTART_DUE: _RESTART,
-        _O.FAILED_BACKING_OFF: _DELAYED,
-        _O.COMPLETED_BACKING_OFF: _REPEATING,
-        _O.POD_ABSENT: _STOPPED,
-        _O.POD_TERMINATING: Ignored(Reason.WAITING),
-        _O.POD_PENDING: _STARTED,
-        _O.POD_RUNNING: _RUNNING,
-        _O.POD_SUCCEEDED: _COMPLETED,
-        _O.POD_FAILED: _FAILED,
-    },
+    PePhase.STOPPED: _WHATEVER_WAS_RECORDED,
 }
 
 TRANSITIONS: Mapping[tuple[PePhase, Observation], Row] = {

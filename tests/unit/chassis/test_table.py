@@ -151,6 +151,36 @@ class TestEnds:
         assert not table.saw_end("Service", "ns", "a")
 
 
+class TestLastSights:
+    """How an object looked last: facts come in batches, and nobody may have looked in between."""
+
+    def test_an_object_that_is_said_to_be_gone_is_remembered_as_it_was(self, table: Table) -> None:
+        """Whether a fact or a GET said so."""
+        for uid in ("u1", "u2"):
+            table.apply(present(uid=uid, version=5, metadata=LEAVING), RESOURCES_0)
+            assert table.last_seen("Service", "ns", "a") is None
+            if uid == "u1":
+                table.apply(gone(uid=uid, version=6), RESOURCES_0)
+            else:
+                table.observe_gone(("Service", "ns", "a"), uid)
+            last = table.last_seen("Service", "ns", "a")
+            assert last is not None
+            assert (last.uid, last.data["metadata"]) == (uid, LEAVING)
+
+    def test_of_one_that_a_list_found_missing_nothing_is_remembered(self, table: Table) -> None:
+        """It may have changed since."""
+        table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
+        resync(table, 2)
+        assert in_table(table) == []
+        assert table.last_seen("Service", "ns", "a") is None
+
+    def test_nothing_of_another_cluster_is_remembered(self, table: Table) -> None:
+        table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
+        table.apply(gone(version=6), RESOURCES_0)
+        table.apply(present("b", at=epoch(cluster="cluster-b", incarnation=2)), RESOURCES_0)
+        assert table.last_seen("Service", "ns", "a") is None
+
+
 class TestIndexes:
     """Entries are found by what they say now, in order of their names."""
 

@@ -27,6 +27,13 @@ class FilledTable(TableReading):
     def __init__(self, builders: Iterable[Builder]) -> None:
         self._entries = [builder.entry() for builder in builders]
         self.ended: frozenset[str] = frozenset()
+        self.gone: dict[str, Entry] = {}
+
+    def note_gone(self, builder: Builder | None) -> None:
+        """Let a pod be one that was seen, and then said to be gone."""
+        if builder is not None:
+            entry = builder.entry()
+            self.gone[entry.name] = entry
 
     def get(self, kind: str, namespace: str, name: str) -> Entry | None:
         return next((e for e in self._entries if e.ref == (kind, namespace, name)), None)
@@ -43,6 +50,9 @@ class FilledTable(TableReading):
 
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
         return (kind, namespace) == ("Pod", NAMESPACE) and name in self.ended
+
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        return self.gone.get(name) if (kind, namespace) == ("Pod", NAMESPACE) else None
 
 
 def gates(content_id: str = "c1") -> tuple[Builder, Builder]:
@@ -66,16 +76,23 @@ def decided(
     key: Key = PE_KEY,
     launches: Launches | None = None,
     ended: frozenset[str] = frozenset(),
+    gone: Builder | None = None,
 ) -> Decision[Effect]:
-    """What is decided for the PE of the builders; `ended` are pods whose end was seen."""
+    """What is decided for the PE of the builders.
+
+    `ended` are pods whose end was seen, `gone` is one as it looked before it was said to be gone.
+    """
     table = world(*builders)
     table.ended = ended
+    table.note_gone(gone)
     return decide(intake.snapshot_of(table, key, launches or Launches()), now, Timing())
 
 
-def seen(*builders: Builder, now: float = NOW) -> Seen:
-    """What is observed of the PE of the builders."""
-    snapshot = intake.snapshot_of(world(*builders), PE_KEY, Launches())
+def seen(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Seen:
+    """What is observed of the PE of the builders; `gone` as in `decided`."""
+    table = world(*builders)
+    table.note_gone(gone)
+    snapshot = intake.snapshot_of(table, PE_KEY, Launches())
     assert isinstance(snapshot, PeSnapshot)
     assert snapshot.pe is not None
     return observe(snapshot, snapshot.pe, now, Timing())

@@ -47,7 +47,9 @@ class Cluster:
         self.table.expect(kinds)
         self.launches = Launches()
         self.writer = Writer(self.sandbox.client(), self.table, now=self.sandbox.clock.now)
-        self.carry_out = CarryOut(self.table, self.writer, RuntimeImage(), self.launches)
+        self.carry_out = CarryOut(
+            self.table, self.writer, RuntimeImage(), self.launches, self.sandbox.clock.now
+        )
         self.job = self.have(a_job())
         job_uid = self.job["metadata"]["uid"]
         self.pe = self.have(

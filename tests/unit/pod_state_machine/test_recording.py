@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Decision, Urgency, urgency_of
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.carry_out import status_patch
 from services.pod_state_machine.adapters.launches import Launches
-from services.pod_state_machine.core.deciding import CROWD_PES, decide, refused_status
+from services.pod_state_machine.adapters.reading import pe_of
+from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
+from services.pod_state_machine.core.recording import CROWD_PES, refused_status
 from services.pod_state_machine.core.snapshot import PeSnapshot, PeStatus, Timing
 from tests.builders import Builder, PeBuilder, a_job, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, PE_KEY, decided, resizing, submitted, world
@@ -154,11 +157,20 @@ def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
 
 def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exists() -> None:
     """The status says what the API server said."""
-    status = refused_status(PeStatus(), "exceeded quota")
+    status = refused_status(pe_of(a_pe().entry()), "exceeded quota", NOW)
     assert status_patch(PeStatus(), status) == {
         "phase": "Waiting",
         "reason": "PodRefused",
         "message": "exceeded quota",
+        "conditions": [
+            {
+                "type": "PodBlocked",
+                "status": "True",
+                "reason": "PodRefused",
+                "message": "exceeded quota",
+                "lastTransitionTime": moment_of(NOW),
+            }
+        ],
     }
     refused = a_pe().launched(2, phase="Waiting").with_status(reason="PodRefused", message="quota")
     (effect,) = decided(refused, a_pod(launch=2), resizing(), now=BORN + 1.0).effects

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
+from services.pod_state_machine.adapters.carry_out import status_patch
+from services.pod_state_machine.core.effects import (
+    CreatePod,
+    DeletePod,
+    PatchPeStatus,
+    SetPodAside,
+)
+from services.pod_state_machine.core.snapshot import PeStatus
 from services.pod_state_machine.core.transitions import Observation
 from tests.builders import PeBuilder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
@@ -95,8 +102,12 @@ def test_the_intent_of_a_restart_is_written_before_the_failed_pod_goes() -> None
 def test_a_failed_pod_that_is_kept_for_its_logs_does_not_hold_up_the_next() -> None:
     """deleteFailedPod=false."""
     waiting = a_pe().launched(2, phase="Waiting").with_spec(deleteFailedPod=False)
-    (created,) = decided(waiting, a_pod().in_phase("Failed"), submitted()).effects
+    failed = a_pod().in_phase("Failed")
+    created, aside = decided(waiting, failed, submitted()).effects
     assert isinstance(created, CreatePod)
+    assert aside == SetPodAside(
+        failed.build()["metadata"]["name"], failed.build()["metadata"]["uid"]
+    )
 
 
 def failed_at(age_s: float) -> tuple[PodBuilder, float]:
@@ -136,9 +147,7 @@ def test_backing_off_ends_by_itself_and_is_written_once() -> None:
     pe = running().with_status(restarts=1)
     (effect,) = decided(pe, pod, submitted(), now=now).effects
     assert isinstance(effect, PatchPeStatus)
-    again = pe.with_status(
-        phase="Failed", reason="BackingOff", message=effect.status.message, restarts=1
-    )
+    again = pe.with_status(**status_patch(PeStatus(), effect.status))
     decision = decided(again, pod, submitted(), now=now)
     assert decision.effects == ()
     assert decision.recheck_at == NOW - 60.0 + 2.0

@@ -90,7 +90,11 @@ OURS_TEMPLATE = {
     *below("podTemplate", "metadata spec"),
     *below("podTemplate.metadata", "labels annotations"),
 }
-OURS_PE = {"job", "generation", *OURS_TEMPLATE}
+OURS_RESTARTS = {
+    *words("failedPodTimeToLiveInSeconds failedPodHistoryLimit maxRestartsInARow"),
+    *words("nodeLossTimeOutInSeconds forceRelaunch"),
+}
+OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS}
 
 
 def paths(of: Iterable[Field]) -> set[str]:
@@ -115,7 +119,7 @@ def named_by(notes: Mapping[str, FieldNote], of: Iterable[Field], origin: Origin
 def test_every_field_of_the_seed_and_the_original_is_a_field_of_ours_and_no_other_is() -> None:
     assert paths(job_fields()) == SEED_JOB | ORIGINAL_JOB
     assert paths(pe_fields()) == SEED_PE | ORIGINAL_PE | OURS_PE
-    assert paths(template_fields()) == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE
+    assert paths(template_fields()) == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE | OURS_RESTARTS
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""What ended a launch: its own failure or completion, the cluster, or somebody's wish.
+
+1. What the status recorded of the end counts first, so that nothing judges one end twice.
+2. What the pod did before anybody asked for its deletion is its own end.
+3. A pod with condition DisruptionTarget that is deleted or over was taken away by the cluster.
+4. A pod that vanished unseen was taken away if its node looks like it; else somebody deleted it.
+
+Whether a restart follows is decided in restarting.py.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from contracts.reasons import Reason
+from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.core.conditions import BACKING_OFF
+from services.pod_state_machine.core.snapshot import Node, Pe, PeStatus, Pod
+
+
+class End(Enum):
+    """How a launch ended."""
+
+    FAILED = auto()
+    COMPLETED = auto()
+    DISRUPTED = auto()
+    DELETED = auto()
+
+
+def end_of(pe: Pe, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
+    """How the newest launch ended; None if it has not.
+
+    `pod` is its pod, None if that is gone; `last` how a pod that is gone was last seen, if it was;
+    `node` the node that it was on.
+    """
+    recorded = pe.status.phase
+    if pod is not None:
+        # A drain of its node afterwards changes nothing.
+        if pod.is_over and recorded is PePhase.COMPLETED:
+            return End.COMPLETED
+        if pod.is_over and recorded is PePhase.FAILED:
+            return _recorded_failure(pe.status)
+        return _end_of_seen(pod)
+    if recorded is PePhase.COMPLETED:
+        return End.COMPLETED
+    if recorded is PePhase.FAILED:
+        return _recorded_failure(pe.status)
+    if recorded is PePhase.STOPPED:
+        return End.DELETED
+    return _end_of_gone(last, node)
+
+
+def _end_of_seen(pod: Pod) -> End | None:
+    if pod.is_disrupted and (pod.is_deleting or pod.is_over):
+        return End.DISRUPTED
+    if pod.ended_by_itself:
+        return End.FAILED if pod.phase == "Failed" else End.COMPLETED
+    return None
+
+
+def _end_of_gone(last: Pod | None, node: Node) -> End:
+    if last is not None:
+        if last.is_disrupted:
+            return End.DISRUPTED
+        if end := _end_of_seen(last):
+            return end
+        if last.is_deleting:
+            return End.DELETED
+    return End.DISRUPTED if _took_pods_away(node) else End.DELETED
+
+
+def _took_pods_away(node: Node) -> bool:
+    """Nobody saw what became of the pod; a node that is lost, drained or silent explains it."""
+    return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)
+
+
+def _recorded_failure(status: PeStatus) -> End:
+    backing_off = status.condition(BACKING_OFF)
+    said = {status.reason, backing_off.reason if backing_off else ""}
+    return End.DISRUPTED if Reason.DISRUPTED.value in said else End.FAILED

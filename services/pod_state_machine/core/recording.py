@@ -1,0 +1,273 @@
+"""What a PE's status says of what is seen, and when it is written.
+
+The intent of a launch is written at once, because it fences the launch; so is every end, because
+restarts rest on it. What only informs may wait (docs/adr/0006). A status that already says what is
+seen is not written: what flaps by itself (the reasons of an image that cannot be pulled) is said
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources.job import JobPhase
+from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.core.conditions import (
+    BACKING_OFF,
+    POD_BLOCKED,
+    RESTARTS_EXHAUSTED,
+    STUCK_TERMINATING,
+    Holding,
+    with_conditions,
+    with_restart,
+)
+from services.pod_state_machine.core.hanging import what_to_do
+from services.pod_state_machine.core.observing import Seen, hanging_pod
+from services.pod_state_machine.core.restarting import restarts_in_a_row
+from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, PeStatus, Pod, Timing
+from services.pod_state_machine.core.transitions import Observation, Transition
+
+_BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
+CROWD_PES = 32
+"""A job of more PEs has its first statuses written when it is submitted; those of fewer fit into
+flight together (`effects_in_flight_max`) and delay no pod."""
+_CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING)
+_BACKING_OFF = (Observation.FAILED_BACKING_OFF, Observation.COMPLETED_BACKING_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a decision looks at: the snapshot with its PE, what is seen of it, and the time."""
+
+    snapshot: PeSnapshot
+    pe: Pe
+    seen: Seen
+    now: float
+    timing: Timing
+
+
+# --------------------------------------------------------------------------- intents
+
+
+def intent(at: Moment, reason: Reason) -> PeStatus:
+    """The status that intends the next launch; `pod` goes on naming the one before."""
+    pe, seen = at.pe, at.seen
+    status = replace(
+        pe.status,
+        phase=PePhase.WAITING,
+        launch_count=max(pe.launch_floor, seen.launch + 1),
+        pod=seen.last.name if seen.last else pe.status.pod,
+        node="",
+        content_id=pe.content_id,
+        generation=_newest(pe.status.generation, pe.generation),
+        observed_generation=pe.metadata_generation,
+        restarts=0,
+        reason=reason.value,
+        message=reason.sentence,
+        next_restart="",
+        observed_restart=pe.restart or pe.status.observed_restart,
+        connectivity="",
+        conditions=with_conditions(pe.status, {}, at.now, kept=(STUCK_TERMINATING,)),
+    )
+    return _restarted(at, status, reason) if seen.end and seen.reason else status
+
+
+def _restarted(at: Moment, status: PeStatus, reason: Reason) -> PeStatus:
+    """An intent that a restart policy asked for."""
+    seen, end = at.seen, at.seen.end
+    assert end is not None, "observed: a launch that ended"
+    restarts = restarts_in_a_row(at.pe, end, seen.last, at.now, at.timing)
+    message = f"{reason.sentence} {_why(seen.last)}".rstrip()
+    told = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
+    return replace(
+        status,
+        restarts=restarts,
+        message=message,
+        conditions=with_restart(status.conditions, reason, told, at.now),
+    )
+
+
+def _counted(restarts: int) -> str:
+    return f"restarts in a row: {restarts}"
+
+
+def _why(pod: Pod | None) -> str:
+    """What a pod that ended said of itself, or the cluster of it."""
+    if pod is None:
+        return ""
+    if pod.is_disrupted:
+        return f"{pod.disruption}: {pod.disruption_message}".rstrip(": ")
+    return pod.problem
+
+
+# --------------------------------------------------------------------------- what is seen
+
+
+def seen_status(at: Moment, row: Transition) -> PeStatus:
+    """The status that says what is seen."""
+    pe, seen = at.pe, at.seen
+    before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
+    reason, message = _reason_of(at, row)
+    status = replace(
+        before,
+        phase=row.phase,
+        node="",
+        reason=reason.value,
+        message=message,
+        next_restart=_next_restart(seen),
+        conditions=with_conditions(before, _holding(at, reason, message), at.now),
+    )
+    pod = seen.pod
+    if pod is None:
+        return status
+    return replace(
+        status,
+        launch_count=seen.launch,
+        pod=pod.name,
+        node=pod.node,
+        content_id=pod.content_id,
+        generation=_newest(pe.status.generation, pod.generation),
+        observed_generation=pe.metadata_generation,
+        observed_restart=pod.restart or before.observed_restart,
+    )
+
+
+def _is_unrecorded(pe: Pe, seen: Seen) -> bool:
+    """Whether no status speaks of the launch yet that was seen to have had its pod."""
+    is_held_up = seen.observation is Observation.PREDECESSOR_STUCK
+    return pe.status.phase is PePhase.WAITING and not is_held_up
+
+
+def _had_launched(at: Moment) -> PeStatus:
+    """The status that would have been written had the lost pod lived until then."""
+    pe, launched = at.pe, at.snapshot.launched
+    assert launched is not None, "observed: a pod that was there"
+    return replace(
+        pe.status,
+        launch_count=max(pe.status.launch_count, launched.launch),
+        pod=launched.pod,
+        content_id=launched.content_id,
+        generation=_newest(pe.status.generation, pe.generation),
+        observed_generation=pe.metadata_generation,
+    )
+
+
+def _reason_of(at: Moment, row: Transition) -> tuple[Reason, str]:
+    seen, pod = at.seen, at.seen.pod
+    match seen.observation:
+        case Observation.POD_BLOCKED:
+            assert pod is not None
+            assert pod.blocked is not None
+            reason = pod.blocked
+            return reason, _once(at.pe, pod, reason, f"{reason.sentence} {pod.problem}".rstrip())
+        case Observation.POD_PENDING if pod and _was_blocked(at.pe, pod):
+            return Reason.IMAGE_PULL_FAILED, at.pe.status.message  # between two attempts
+        case Observation.POD_STUCK | Observation.PREDECESSOR_STUCK:
+            hanging = hanging_pod(at.snapshot, at.pe, seen, at.now, at.timing)
+            assert hanging is not None, "observed: a pod that hangs"
+            return row.reason, what_to_do(at.snapshot, at.pe, hanging)
+        case Observation.RESTARTS_EXHAUSTED:
+            return row.reason, _how_to_go_on(at)
+        case Observation.POD_UNKNOWN:
+            return row.reason, f"{row.reason.sentence} Node: {pod.node if pod else ''}."
+    return row.reason, f"{row.reason.sentence} {_why(seen.last if seen.end else None)}".rstrip()
+
+
+def _once(pe: Pe, pod: Pod, reason: Reason, message: str) -> str:
+    """What was said first of an image or container: the kubelet changes its words all the time."""
+    said = pe.status.pod == pod.name and pe.status.reason == reason.value
+    return pe.status.message if said and reason is not Reason.UNSCHEDULABLE else message
+
+
+def _was_blocked(pe: Pe, pod: Pod) -> bool:
+    return pe.status.pod == pod.name and pe.status.reason == Reason.IMAGE_PULL_FAILED.value
+
+
+def _how_to_go_on(at: Moment) -> str:
+    status, limit = at.pe.status, at.pe.policies.restarts_max
+    return (
+        f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it, raise"
+        f" spec.launchCount above {status.launch_count}, or give the annotation"
+        f" streams.ibm.com/restart a new value. {_why(at.seen.last)}"
+    ).rstrip()
+
+
+def _next_restart(seen: Seen) -> str:
+    if seen.observation not in _BACKING_OFF or seen.due_at is None:
+        return ""
+    return moment_of(seen.due_at)
+
+
+def _holding(at: Moment, reason: Reason, message: str) -> Mapping[str, Holding]:
+    """The conditions that hold by what is seen."""
+    match at.seen.observation:
+        case Observation.FAILED_BACKING_OFF | Observation.COMPLETED_BACKING_OFF:
+            return {BACKING_OFF: _backing_off(at)}
+        case Observation.RESTARTS_EXHAUSTED:
+            return {RESTARTS_EXHAUSTED: Holding(reason.value, message)}
+        case Observation.POD_STUCK | Observation.PREDECESSOR_STUCK:
+            return {STUCK_TERMINATING: Holding(reason.value, message)}
+        case Observation.POD_BLOCKED | Observation.POD_UNKNOWN:
+            return {POD_BLOCKED: Holding(reason.value, message)}
+        case Observation.POD_PENDING if reason is Reason.IMAGE_PULL_FAILED:
+            return {POD_BLOCKED: Holding(reason.value, message)}
+    return {}
+
+
+def _backing_off(at: Moment) -> Holding:
+    seen, reason = at.seen, at.seen.reason
+    assert reason is not None, "observed: a restart is wanted"
+    assert seen.due_at is not None, "observed: a restart is wanted"
+    due = moment_of(seen.due_at)
+    told = f"The next restart is due at {due}; {_counted(at.pe.status.restarts)}."
+    return Holding(reason.value, f"{told} {reason.sentence} {_why(seen.last)}".rstrip())
+
+
+# --------------------------------------------------------------------------- when it is written
+
+
+def writes_at(at: Moment, recorded: PeStatus) -> float:
+    """When a changed status is written: 0 for at once.
+
+    Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
+    only informs: while a job is busy, pods that are still to come go first (docs/adr/0006); but the
+    first status, on which launch counts rest, waits in a crowd only. What is news of a pod that
+    starts is old when it runs.
+    """
+    snapshot, timing, pod, before = at.snapshot, at.timing, at.seen.pod, at.pe.status
+    only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
+    corrects = before.reason in _CORRECTED_AT_ONCE
+    if pod is None or pod.is_deleting or corrects or not only_informs:
+        return 0.0
+    is_busy = snapshot.job is not None and snapshot.job.phase in _BUSY
+    if before.launch_count == 0 and not (is_busy and snapshot.pes_of_job > CROWD_PES):
+        return 0.0
+    if is_busy:
+        return pod.created_at + timing.status_busy_s
+    runs_soon = recorded.phase is PePhase.STARTING
+    return pod.created_at + timing.status_settle_s if runs_soon else 0.0
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+def refused_status(pe: Pe, message: str, now: float) -> PeStatus:
+    """The status of a PE whose pod the API server refused, with what it said."""
+    reason = Reason.POD_REFUSED.value
+    holding = {POD_BLOCKED: Holding(reason, message)}
+    return replace(
+        pe.status,
+        phase=PePhase.WAITING,
+        reason=reason,
+        message=message,
+        conditions=with_conditions(pe.status, holding, now, kept=(BACKING_OFF,)),
+    )
+
+
+def _newest(recorded: int | None, seen: int | None) -> int | None:
+    """Generations of a status never fall."""
+    known = [each for each in (recorded, seen) if each is not None]
+    return max(known) if known else None
