@@ -100,7 +100,7 @@ def _all_plans(
                 for plan in every_plan(name, run.trace, options.seed)
                 if not options.kind or plan.kind in options.kind
             ]
-            plans += shared(found, options.one_in)
+            plans += shared(found, options.one_in * SCENARIOS[name].one_in)
     for seed in range(1, options.seeds + 1):
         name = names[seed % len(names)]
         plans.append(random_plan(name, undisturbed(name, 0).trace, seed))

@@ -34,7 +34,11 @@ def end_state(world: FaultedWorld) -> dict[str, Any]:
 
 def _stable(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _stable(each, names) for key, each in value.items() if key not in OF_THE_RUN}
+        return {
+            _stable(key, names): _stable(each, names)
+            for key, each in value.items()
+            if key not in OF_THE_RUN
+        }
     if isinstance(value, list):
         return [_stable(each, names) for each in value]
     if isinstance(value, str):

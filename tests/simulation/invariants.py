@@ -38,8 +38,28 @@ class StatusWatch:
                 self._highest[key] = number
 
 
+class JobIdsWatch:
+    """No two Jobs of a namespace ever have one id, however often the number was asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._job_of: dict[tuple[str, int], str] = {}
+
+    def check(self) -> None:
+        """Raise AssertionError where an id was another Job's, or a Job's id changes."""
+        for job in self._store.list(kind_of(self._store, "streamsjobs"), None).items:
+            meta, number = job["metadata"], (job.get("status") or {}).get("id")
+            if number is None:
+                continue
+            known = self._job_of.setdefault((meta["namespace"], number), meta["uid"])
+            assert known == meta["uid"], f"job id {number} of {meta['name']} had been given before"
+
+
 class PlansWatch:
-    """What plan records say, over all generations of a Job: no number is given twice."""
+    """What plan records say, over all generations of a Job: no number is given twice.
+
+    And a width is in force only where a plan says so: one that was refused never replaces it.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,9 +68,24 @@ class PlansWatch:
         self._pes: dict[str, set[int]] = {}
         self._high: dict[str, int] = defaultdict(lambda: -1)
         self._generation: dict[str, int] = {}
+        self._widths: dict[tuple[str, int], dict[str, int]] = {}
 
     def check(self) -> None:
-        """Read the plan records that are new."""
+        """Read the plan records that are new; hold what regions say against them."""
+        self._read_new()
+        self._check_widths()
+
+    def _check_widths(self) -> None:
+        for region in self._store.list(kind_of(self._store, "streamsprs"), None).items:
+            status = region.get("status") or {}
+            job_uid = region["metadata"]["labels"][labels.JOB_UID]
+            planned = self._widths.get((job_uid, status.get("generation", -1)))
+            if planned is None or "width" not in status:
+                continue
+            alias, said = region["spec"]["alias"], status["width"]
+            assert said == planned[alias], f"region {alias} says {said}, planned {planned[alias]}"
+
+    def _read_new(self) -> None:
         config_maps = kind_of(self._store, "configmaps")
         for head in self._store.list(config_maps, None, labels=labels.PLAN).items:
             meta = head["metadata"]
@@ -65,6 +100,8 @@ class PlansWatch:
 
     def note(self, job_uid: str, record: PlanRecord) -> None:
         """Raise AssertionError where a newer plan gives a number that stood for another thing."""
+        widths = {region.name: region.width for region in record.regions}
+        self._widths[(job_uid, record.generation)] = widths
         if record.generation <= self._generation.get(job_uid, -1):
             return
         self._generation[job_uid] = record.generation
@@ -157,3 +194,7 @@ class LaunchesWatch:
             self._highest[pe] = launch
             return
         assert first == pod, f"launch {launch} of {pe} has run as {first} and as {pod}"
+
+
+WATCHES = (LaunchesWatch, StatusWatch, JobIdsWatch, PlansWatch)
+"""Made for a cluster, and asked after every write."""

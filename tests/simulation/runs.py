@@ -3,7 +3,8 @@
 1. The world is prepared, undisturbed, until it is quiet.
 2. The tap opens, people act, mishaps are met, until the scenario's end has come about.
 3. When every mishap is over and nothing is written any more, the end state and the counts of
-   creations and deletions are those of the undisturbed run.
+   creations and deletions are those of the undisturbed run, and what it did not write to was not
+   written to.
 4. Then ten minutes pass without a write.
 
 Invariants are held throughout, and no service may have met a defect of its own.
@@ -44,6 +45,7 @@ class Run:
     state: dict[str, Any] = field(default_factory=dict)
     created: Counter[str] = field(default_factory=Counter)
     deleted: Counter[str] = field(default_factory=Counter)
+    modified: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     digest: str = ""
 
@@ -106,6 +108,7 @@ async def _note_end(world: FaultedWorld, scenario: Scenario, result: Run) -> Non
     result.state = end_state(world)
     result.created = world.changes.created
     result.deleted = world.changes.deleted
+    result.modified = world.changes.modified
     result.digest = hashlib.sha256(
         repr([(each.kind, each.whose, each.text, each.at_s) for each in result.trace]).encode()
         + repr(world.changes.log).encode()
@@ -140,6 +143,11 @@ def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
             for name in sorted(wanted.keys() | found.keys())
             if wanted[name] != found[name]
         ]
+    untouched = undisturbed.state.keys() - undisturbed.modified.keys() - undisturbed.created.keys()
+    problems += [
+        f"{name} was written to, and not in the undisturbed run"
+        for name in sorted(untouched & run.modified.keys())
+    ]
     return problems
 
 

@@ -28,6 +28,7 @@ class AllChanges:
         }
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
+        self.modified: Counter[str] = Counter()
         self.log: list[tuple[str, str]] = []
         self.names: dict[str, str] = {}
         for plural in PLURALS:
@@ -54,6 +55,8 @@ class AllChanges:
             self.created[name] += 1
         elif what == "DELETED":
             self.deleted[name] += 1
+        else:
+            self.modified[name] += 1
 
     def _name(self, plural: str, obj: Obj) -> str:
         """What the object is called in every run, whatever its uid."""

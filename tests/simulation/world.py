@@ -30,7 +30,7 @@ from services.chassis.memory_log import MemoryLog
 from services.chassis.permissions import Permission
 from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
-from tests.simulation.invariants import LaunchesWatch, PlansWatch, StatusWatch, leftovers, podless
+from tests.simulation.invariants import WATCHES, leftovers, podless
 from tests.simulation.mains import MAINS
 from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
@@ -112,7 +112,7 @@ class World:
             settings=self.settings,
         )
         self.store = self.cluster.store
-        self.watches = (LaunchesWatch(self.store), StatusWatch(self.store), PlansWatch(self.store))
+        self.watches = tuple(watch(self.store) for watch in WATCHES)
 
     @contextlib.asynccontextmanager
     async def running_cluster(self) -> AsyncIterator[None]:

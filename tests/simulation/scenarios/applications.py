@@ -41,7 +41,7 @@ def spec_of(*, bundle: str = BUNDLE, fusion: Spec | None = None, **more: Any) ->
     return {"bundle": {"name": bundle}, "fusion": fusion or {"legacy": True}, **more}
 
 
-def values(**widths: int) -> Spec:
+def values(**widths: int) -> dict[str, Any]:
     """Submission-time values, as part of a spec."""
     return {"submissionTimeValues": {name: str(width) for name, width in widths.items()}}
 

@@ -1,19 +1,34 @@
-"""Widths change: up, down, in a row, during other changes, in one region and in two."""
+"""Widths change: up, down, in a row, during other changes, in one region, two, nested ones."""
 
 from __future__ import annotations
 
 from tests.simulation.faulted_world import FaultedWorld
-from tests.simulation.scenarios.applications import WORK, one_region, provide, spec_of, values
+from tests.simulation.scenarios.applications import (
+    WORK,
+    nested_regions,
+    one_region,
+    provide,
+    spec_of,
+    two_regions,
+    values,
+)
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
+from tests.simulation.scenarios.submitting import services_running
+from tests.unit.fusion_backend.planner.adl_writing import Adl
+
+OVERTAKEN = (
+    "a width that is overtaken may have been planned or not: generations, launches and the objects"
+    " of overtaken plans may be more or fewer"
+)
 
 
-def with_width(width: int) -> Act:
-    """A job j with one region of a width runs, and nothing is written."""
+def running(adl: Adl, **widths: int) -> Act:
+    """A job j of an application runs with widths, and nothing is written."""
 
     async def prepare(world: FaultedWorld) -> None:
-        provide(world, one_region())
+        provide(world, adl)
         world.start()
-        world.submit("j", spec_of(**values(w=width)))
+        world.submit("j", spec_of(**values(**widths)))
         await world.until("running", lambda: world.is_running("j"))
         await world.settle()
 
@@ -25,13 +40,38 @@ def runs_with(pes: int) -> Holds:
     return lambda world: world.is_running("j") and len(world.live_pods("j")) == pes
 
 
-def resized(width: int) -> Act:
-    """Somebody sets the width of the region."""
+def resized(*widths: int) -> Act:
+    """Somebody sets the width of the region, and again as soon as each is in force."""
 
     async def act(world: FaultedWorld) -> None:
-        world.resize("j", WORK, width)
+        for width in widths:
+            await world.until("running", lambda: world.is_running("j"), wait_s=1500.0)
+            world.resize("j", WORK, width)
 
     return act
+
+
+def resized_quickly(delay_s: float, *widths: tuple[str, int]) -> Act:
+    """Somebody sets widths of regions, one after the other, and waits for none."""
+
+    async def act(world: FaultedWorld) -> None:
+        for alias, width in widths:
+            world.resize("j", alias, width)
+            await world.clock.sleep(delay_s)
+
+    return act
+
+
+async def _resized_while_submitting(world: FaultedWorld) -> None:
+    world.submit("j", spec_of(**values(w=1)))
+    await world.until("its region", lambda: bool(world.objects("streamsprs", "j")), wait_s=1500.0)
+    world.resize("j", WORK, 2)
+
+
+def _is_refused(world: FaultedWorld) -> bool:
+    (region,) = world.objects("streamsprs", "j").values()
+    status = region.get("status") or {}
+    return status.get("width") == 1 and "1000000" in status.get("message", "")
 
 
 SCENARIOS = (
@@ -40,13 +80,74 @@ SCENARIOS = (
         "a region grows from 1 to 2",
         resized(2),
         runs_with(4),
-        prepare=with_width(1),
+        prepare=running(one_region(), w=1),
     ),
     Scenario(
         "resize-down",
         "a region shrinks from 2 to 1",
         resized(1),
         runs_with(3),
-        prepare=with_width(2),
+        prepare=running(one_region(), w=2),
+    ),
+    Scenario(
+        "resize-chain",
+        "a region grows from 1 to 2 to 3, each when the one before is in force",
+        resized(2, 3),
+        runs_with(5),
+        prepare=running(one_region(), w=1),
+    ),
+    Scenario(
+        "resize-chain-long",
+        "a region grows from 1 to 5 to 10, each when the one before is in force",
+        resized(5, 10),
+        runs_with(12),
+        prepare=running(one_region(), w=1),
+        one_in=8,
+    ),
+    Scenario(
+        "resize-overtaken",
+        "a region's width is changed again while the first change is carried out",
+        resized_quickly(0.02, (WORK, 2), (WORK, 3)),
+        runs_with(5),
+        prepare=running(one_region(), w=1),
+        loose=OVERTAKEN,
+    ),
+    Scenario(
+        "resize-back",
+        "a region's width is changed and put back at once",
+        resized_quickly(0.02, (WORK, 2), (WORK, 1)),
+        runs_with(3),
+        prepare=running(one_region(), w=1),
+        loose=OVERTAKEN,
+    ),
+    Scenario(
+        "resize-submitting",
+        "a region's width is changed while its job is submitted",
+        _resized_while_submitting,
+        runs_with(4),
+        prepare=services_running,
+        loose=OVERTAKEN,
+    ),
+    Scenario(
+        "resize-two",
+        "the widths of two regions are changed at once",
+        resized_quickly(0.0, ("A", 2), ("B", 2)),
+        runs_with(7),
+        prepare=running(two_regions(), a=1, b=1),
+        loose=OVERTAKEN,
+    ),
+    Scenario(
+        "resize-nested",
+        "the outer one of two nested regions grows",
+        resized_quickly(0.0, ("Outer", 2)),
+        runs_with(6),
+        prepare=running(nested_regions(), o=1, i=1),
+    ),
+    Scenario(
+        "resize-refused",
+        "a width over the limit is asked for",
+        resized_quickly(0.0, (WORK, 1_000_000)),
+        _is_refused,
+        prepare=running(one_region(), w=1),
     ),
 )

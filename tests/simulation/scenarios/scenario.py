@@ -17,7 +17,7 @@ class Scenario:
 
     `loose` says why the order of events may choose among several right ends: then numbers of
     launches and generations, and how often something was created, may differ from the undisturbed
-    run. Empty: nothing may.
+    run. Empty: nothing may. Of a large one, one plan in `one_in` of each class is played.
     """
 
     name: str
@@ -26,3 +26,4 @@ class Scenario:
     is_done: Holds
     prepare: Act
     loose: str = ""
+    one_in: int = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.scenarios.applications import (
-    BUNDLE,
     ONE_PE,
+    WORK,
     one_region,
     provide,
     spec_of,
@@ -39,6 +39,11 @@ async def _a_pe_an_operator(world: FaultedWorld) -> None:
     world.submit("j", spec_of(**values(w=2)))
 
 
+async def _with_a_width_of_its_own(world: FaultedWorld) -> None:
+    override = [{"alias": WORK, "width": 2}]
+    world.submit("j", spec_of(parallelRegions=override, **values(w=1)))
+
+
 async def _three_at_once(world: FaultedWorld) -> None:
     for name in ("j", "k", "l"):
         world.submit(name, spec_of(fusion=ONE_PE))
@@ -66,6 +71,13 @@ SCENARIOS = (
         prepare=services_running,
     ),
     Scenario(
+        "submit-overridden",
+        "a job's own width for a region wins over the value that it is submitted with",
+        _with_a_width_of_its_own,
+        lambda world: world.is_running("j") and len(world.live_pods("j")) == 4,
+        prepare=services_running,
+    ),
+    Scenario(
         "submit-three",
         "three jobs are submitted at once",
         _three_at_once,
@@ -73,4 +85,3 @@ SCENARIOS = (
         prepare=services_running,
     ),
 )
-__all__ = ["BUNDLE", "SCENARIOS", "j_runs", "only_provided", "services_running"]
