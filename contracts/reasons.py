@@ -47,16 +47,37 @@ class Reason(StrEnum):
     )
     PLANNING_FAILED = "PlanningFailed", "The planner stopped without an answer; it is tried again."
     SPEC_INVALID = "SpecInvalid", "A field of the object has a value that cannot be used."
+    EDIT_REFUSED = (
+        "EditRefused",
+        "An edit of a running job was refused as a whole; what runs is as before.",
+    )
+
+    # Trouble that passes, or that somebody has to end
+    BUNDLE_UNREADABLE = "BundleUnreadable", "The bundle cannot be read for now; it is tried again."
+    WRITE_FAILED = (
+        "WriteFailed",
+        "An object of the job cannot be written for now; it is tried again.",
+    )
+    PLAN_DAMAGED = "PlanDamaged", "A plan record of the job cannot be read."
 
     # Progress of a job
     SUBMITTING = "Submitting", "The job is being planned and its objects are being created."
     SUBMITTED = "Submitted", "Every processing element of the job has its pod."
     SUBMISSION_SUCCEEDED = "SubmissionSucceeded", "The job is running."
+    PLANNING = "Planning", "The planner works on the job."
+    REPAIRING = "Repairing", "What is missing of the job, or was changed, is written again."
+    RETRY_REQUESTED = "RetryRequested", "The spec or the annotation retry of a failed job changed."
+    CLEARING = "Clearing", "What a failed attempt left is being deleted."
+    DELETING = "Deleting", "The job is being deleted, and everything that belongs to it."
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
     WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
     ACCEPTED = "Accepted", "The job's spec is accepted."
+    EDIT_TAKEN_UP_LATER = (
+        "EditTakenUpLater",
+        "An edit of the spec is accepted, and the next resize takes it up.",
+    )
     FIELDS_IGNORED = "FieldsIgnored", "Some fields of the spec are accepted but ignored."
     WITHOUT_EFFECT = "WithoutEffect", "Something that was submitted has another effect than meant."
     FUSED = "Fused", "Operators are fused into processing elements."

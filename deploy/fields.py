@@ -38,14 +38,20 @@ by the API server. `status` is written by millrace alone; `kubectl explain stj.s
 AFTERWARDS = """\
 ## Edits of a running job
 
-* An edit is seen when the generation in force is complete: condition `Accepted` says that what runs
-  is as submitted. It is never refused but by the schema; what is refused at a submission is not
-  looked at again, so that PEs made later carry it.
+* An edit is taken up or refused as a whole. One that changes a field of the first plan, or that a
+  submission would be refused for, is refused: condition `Accepted` is False with reason
+  `EditRefused` and names field, value, the value in force and what to do; an Event says it, too.
+  Nothing of that spec is taken up, not even by a resize, until it is taken back or put right.
+* An edit that is accepted and waits for the next resize is named by condition `Accepted`, reason
+  `EditTakenUpLater`. PEs that a resize does not touch keep what they have.
+* What runs goes by what is kept beside its plan record: bundle, fusion, values and template. A
+  resize writes the whole spec of the PEs that it changes anew, so that what people wrote into one
+  by hand ends there; only `launchCount` stays.
 * Before the first plan is recorded, an edit is simply the spec. In phase `Failed`, any edit begins
   a new attempt, which takes everything up.
 * Nothing launches a PE anew but its content (a resize), its `launchCount`, and the end of its pod.
 * If every record of the plan is deleted while no fusion-backend runs, the job is planned from the
-  spec of that moment.
+  spec of that moment with the widths in force.
 """
 JOB_COLUMNS: Final = (
     "field",
@@ -163,7 +169,7 @@ def _job_row(field: Field) -> tuple[str, ...]:
     return (
         *_head(field, JOB_FIELDS),
         verdict or ", ".join(each.when for each in note.taken_up) or NOBODY,
-        "not looked at" if is_refused else edited,
+        Moment.FIRST_PLAN.edited if is_refused else edited,
     )
 
 
@@ -179,7 +185,7 @@ def _in_template(field: Field) -> str:
         return "no such field"
     verdict, is_refused = _verdict(f"{TEMPLATE}.{field.path}")
     if is_refused:
-        return f"{verdict}; edited later: {Moment.PE_MADE.edited}"
+        return f"{verdict}; edited later: {Moment.FIRST_PLAN.edited}"
     return verdict or Moment.PE_MADE.when
 
 

@@ -30,16 +30,16 @@ class Moment(Enum):
 
     FIRST_PLAN = (
         "first plan",
-        "not taken up",
+        "refused (EditRefused)",
         "fusion-backend reads it for the first plan of an attempt and keeps it beside the plan"
-        " record; every resize goes by what was kept.",
+        " record; every resize goes by what was kept. Another value later is refused.",
     )
     PE_MADE = (
-        "PE made",
-        "PEs made later",
-        "fusion-backend writes it into each ProcessingElement when it makes it. Edited later, it"
-        " reaches those that a resize adds and those that are made again after their deletion; the"
-        " others keep what they have.",
+        "plan",
+        "next resize",
+        "fusion-backend keeps it beside each plan record and makes ProcessingElements of it. Edited"
+        " later, the next resize takes it up for the PEs that it adds or changes; the others keep"
+        " what they have, and a PE that somebody deletes is made again of what is kept.",
     )
     SUBMISSION = (
         "submission",
@@ -95,11 +95,6 @@ _OPERATORS_OWN: Final = FieldNote(_O.ORIGINAL)
 
 JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "bundle": _PLANNED,
-    "bundle.name": FieldNote(
-        _O.BOTH,
-        (_M.FIRST_PLAN, _M.PE_MADE),
-        "PEs made after an edit load the bundle of the new name, although the plan is of the old.",
-    ),
     "bundle.pullPolicy": _UNREAD,
     "bundle.file": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
     "bundle.http": FieldNote(_O.SEED),
@@ -109,7 +104,10 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "fusion": _PLANNED,
     "fusion.type": _UNREAD,
     "fusion.automatic": FieldNote(
-        _O.BOTH, (), "It is what is done without legacy and manual; false alone means it as well."
+        _O.BOTH,
+        (_M.FIRST_PLAN,),
+        "It is what is done without legacy and manual; false alone is refused (FusionInvalid). The"
+        " number of nodes is kept beside the plan record.",
     ),
     "parallelRegions": FieldNote(
         _O.ORIGINAL,

@@ -75,6 +75,11 @@ def to_emit_events() -> Permissions:
     return frozenset({_permission(EVENT, "create")})
 
 
+def to_list(resource: Resource) -> Permissions:
+    """`KubeClient.list_pages`."""
+    return frozenset({_permission(resource, "list")})
+
+
 def to_watch(resource: Resource) -> Permissions:
     """`ListWatch`."""
     return frozenset({_permission(resource, "list"), _permission(resource, "watch")})

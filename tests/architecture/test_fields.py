@@ -8,10 +8,12 @@ launch, and what is decided of pods that run or have ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from contracts.reasons import Reason
 from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
 from contracts.resources.fields import Fields
 from contracts.resources.structural import structural
@@ -32,10 +34,16 @@ from deploy.fields import (
     pe_fields,
     template_fields,
 )
+from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.children import processing_element
-from services.fusion_backend.core.inputs import PlanInputs, first_inputs
-from services.fusion_backend.core.observing import Situation
+from services.fusion_backend.core.inputs import (
+    PlanInputs,
+    first_inputs,
+    spec_in_force,
+    template_of,
+)
 from services.fusion_backend.core.records import Fusion, HighWater, PeRecord, PlanRecord
+from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.effects import PatchPeStatus
@@ -133,8 +141,16 @@ def planned_from(spec: Json) -> PlanInputs:
     )
 
 
+def refused_fusion(spec: Json) -> bool:
+    refusal = refusal_of_spec(spec)
+    return refusal is not None and refusal.reason is Reason.FUSION_INVALID
+
+
 def made_for(spec: Json) -> Json:
-    body = processing_element(seen(spec), RECORD, PE, launch_count=0)["spec"]
+    """A PE of a plan that was made when the template said this, of a bundle of before."""
+    inputs = replace(planned_from(least(structural(JobSpec))), template=template_of(spec))
+    job = seen(dict(spec_in_force(inputs, spec)))
+    body = processing_element(job, RECORD, PE, launch_count=0)["spec"]
     assert isinstance(body, dict)
     return body
 
@@ -150,7 +166,10 @@ def launched_later(made: Json, spec: Json) -> Json:
 
 
 JOB_PROBES: Mapping[Moment, Probe] = {
-    Moment.FIRST_PLAN: lambda before, after: planned_from(before) != planned_from(after),
+    Moment.FIRST_PLAN: lambda before, after: (
+        planned_from(before) != planned_from(after)
+        or refused_fusion(before) != refused_fusion(after)
+    ),
     Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
     Moment.SUBMISSION: lambda before, after: deadline(before) != deadline(after),
     Moment.LAUNCH: lambda before, after: (

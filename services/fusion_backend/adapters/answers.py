@@ -7,26 +7,31 @@ are megabytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from contracts import labels
+from contracts.reasons import Reason
 from services.chassis.table import Entry
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.snapshot import KnownPlan, Outcome
+from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
 
 
 @dataclass
 class JobAnswers:
-    """What is known of one Job (one uid)."""
+    """What is known of one Job (one uid); `planning` is the planner at work for it."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    troubled: dict[str, str] = field(default_factory=dict)
+    troubled: dict[str, Trouble] = field(default_factory=dict)
+    troubles: dict[str, Trouble] = field(default_factory=dict)
     plans: dict[str, KnownPlan] = field(default_factory=dict)
+    damaged: dict[str, Damage] = field(default_factory=dict)
+    planning: asyncio.Task[None] | None = None
     newest: KnownPlan | None = None
     name_taken: str = ""
     launches: dict[str, int] = field(default_factory=dict)
@@ -62,10 +67,26 @@ class JobAnswers:
     def _see_launch(self, pe: str, launch: int) -> None:
         self.launches[pe] = max(launch, self.launches.get(pe, 0))
 
+    def note_trouble(self, subject: str, reason: Reason, text: str, now: float) -> None:
+        """An effect failed; the first of several failures in a row says since when."""
+        known = self.troubles.get(subject)
+        since = known.since if known is not None else now
+        self.troubles[subject] = Trouble(reason, text, since)
+
+    def note_done(self, subject: str) -> None:
+        """An effect did not fail."""
+        self.troubles.pop(subject, None)
+
+    def close(self) -> None:
+        """Nobody waits for the planner any more."""
+        if self.planning is not None:
+            self.planning.cancel()
+
     def settle(self) -> None:
         """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
         self.texts.clear()
         self.troubled.clear()
+        self.troubles.clear()
         for digest in [key for key, each in self.outcomes.items() if isinstance(each, PlanResult)]:
             del self.outcomes[digest]
 
@@ -82,10 +103,12 @@ class Answers:
 
     def forget(self, job_uid: str) -> None:
         """The attempt is over, or the Job is gone."""
-        self._by_uid.pop(job_uid, None)
+        known = self._by_uid.pop(job_uid, None)
+        if known is not None:
+            known.close()
 
     def keep_only(self, job_uids: Iterable[str]) -> None:
         """Forget every other Job."""
         kept = set(job_uids)
         for job_uid in [each for each in self._by_uid if each not in kept]:
-            del self._by_uid[job_uid]
+            self.forget(job_uid)

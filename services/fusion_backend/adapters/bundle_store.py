@@ -9,6 +9,7 @@ What a bundle contains is not looked at here.
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
 import stat
@@ -19,6 +20,7 @@ from typing import IO, TypeVar
 
 from contracts.bundle_format import BundleLimits
 from contracts.reasons import Reason
+from services.chassis.errors import Transient
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
@@ -28,6 +30,16 @@ CHUNK_BYTES = 1024 * 1024
 HINTS_MAX = 8
 HINT_ENTRIES_MAX = 1_000
 SUFFIX = ".sab"
+_NEVER_A_BUNDLE = frozenset({errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
+"""What a name is answered with that no waiting makes a bundle of."""
+
+
+class BundleUnreadable(Transient):
+    """The bundle, or the place where it is kept, cannot be read or written for now."""
+
+    def __init__(self, what: str, problem: OSError) -> None:
+        told = problem.strerror or type(problem).__name__
+        super().__init__(f"{what}: {told}", outcome_unknown=False)
 
 
 class BundleStore:
@@ -47,7 +59,10 @@ class BundleStore:
         self._in_threads = in_threads
 
     async def take_in(self, source: BundleSource) -> str:
-        """Copy a bundle of the root into the store; its digest. Raises PlanRefused."""
+        """Copy a bundle of the root into the store; its digest.
+
+        Raises PlanRefused, and BundleUnreadable where it may come later.
+        """
         return await self._apart(lambda: self._take_in(source))
 
     async def path_of(self, digest: str, source: BundleSource) -> Path:
@@ -75,6 +90,13 @@ class BundleStore:
         return self._store / f"{digest}{SUFFIX}"
 
     def _take_in(self, source: BundleSource) -> str:
+        try:
+            return self._copied_in(source)
+        except OSError as problem:
+            what = f"{source.field}: {shown(source.value)} cannot be copied into the bundle store"
+            raise BundleUnreadable(what, problem) from problem
+
+    def _copied_in(self, source: BundleSource) -> str:
         with _opened(self._resolved(source), source) as bundle:
             self._store.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._store, delete=False) as copy:
@@ -110,8 +132,13 @@ class BundleStore:
         root = self._root.resolve()
         try:
             real = (root / asked).resolve(strict=True)
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError, RuntimeError) as error:
             raise self._missing(source) from error
+        except OSError as error:
+            if error.errno in _NEVER_A_BUNDLE:
+                raise self._missing(source) from error
+            what = f"{source.field}: {shown(source.value)} cannot be read"
+            raise BundleUnreadable(what, error) from error
         if not real.is_relative_to(root):
             raise _refused(Reason.SPEC_INVALID, source, "leads out of the bundle root")
         return real
@@ -146,6 +173,9 @@ def _opened(path: Path, source: BundleSource) -> IO[bytes]:
         # Without O_NONBLOCK a pipe in the root would hold us for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
+        if error.errno not in _NEVER_A_BUNDLE:
+            what = f"{source.field}: {shown(source.value)} cannot be read"
+            raise BundleUnreadable(what, error) from error
         told = error.strerror or "unknown error"
         raise _refused(Reason.BUNDLE_INVALID, source, f"cannot be read: {told}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

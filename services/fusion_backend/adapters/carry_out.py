@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from contracts import labels
-from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded
+from contracts.reasons import Reason
+from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded, Transient
 from services.chassis.resources import resource_of
 from services.chassis.table import Entry, is_deleting
 from services.chassis.wiring import Wiring
@@ -23,6 +24,7 @@ from services.fusion_backend.core import children
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.effects import (
+    AdoptChild,
     CreateChild,
     DeleteChild,
     DeleteChildren,
@@ -37,6 +39,7 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
 )
 from services.fusion_backend.core.rendering import body_of, patch_of
+from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.transitions import Phase
 
@@ -55,7 +58,26 @@ class CarryOut:
         self._job_ids = JobIds(wiring.runtime.kube)
 
     async def run(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
-        """One effect; raises the chassis's Transient, Rejected or Superseded."""
+        """One effect; raises the chassis's Transient, Rejected or Superseded.
+
+        What fails is remembered for as long as it does, so that the Job can say it.
+        """
+        subject = _subject_of(effect)
+        if subject is None or snapshot.job is None:
+            return await self._carried_out(key, snapshot, effect)
+        known = self._answers.of(snapshot.job.uid)
+        try:
+            outcome = await self._carried_out(key, snapshot, effect)
+        except (Transient, Rejected) as problem:
+            reason = Reason.NAME_TAKEN if isinstance(problem, NameTaken) else Reason.WRITE_FAILED
+            now = self._wiring.runtime.clock.now()
+            known.note_trouble(subject, reason, f"{subject}: {problem}", now)
+            self._wiring.wake(key)
+            raise
+        known.note_done(subject)
+        return outcome
+
+    async def _carried_out(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
         match effect:
             case TakeJobId():
                 job_id = await self._job_ids.take(key.namespace, effect.job_uid)
@@ -63,7 +85,7 @@ class CarryOut:
             case WriteJobStatus():
                 return await self._write_status(key, snapshot, effect.change)
             case Plan():
-                return await self._plans.run(key, snapshot, effect)
+                return await self._plans.ask(key, snapshot, effect)
             case ReadPlan():
                 return await self._plans.read(key, snapshot, effect)
             case RecordPlan():
@@ -75,6 +97,8 @@ class CarryOut:
             case PatchChild():
                 entry = self._seen(snapshot, effect.kind, effect.name)
                 return await self._writer.patch(entry, patch_of(snapshot, effect, entry))
+            case AdoptChild():
+                return await self._adopt_child(key, snapshot, effect)
             case DeleteChild():
                 return await self._delete_child(key, snapshot, effect)
             case DeleteChildren():
@@ -171,6 +195,14 @@ class CarryOut:
         if there["metadata"].get("deletionTimestamp"):
             raise Superseded(f"Job {key.name} is being deleted")
 
+    async def _adopt_child(self, key: JobKey, snapshot: Snapshot, effect: AdoptChild) -> str:
+        """An orphaning deletion takes owners off, too, and its Job says so before it begins."""
+        job = _job(snapshot)
+        entry = self._seen(snapshot, effect.kind, effect.name)
+        await self._confirm_job(key, job.uid)
+        patch = {"metadata": {"ownerReferences": [children.owner_of(job)]}}
+        return await self._writer.patch(entry, patch)
+
     async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
         """The Job as the API server has it; the table learns it."""
         asked_at = self._table.heard
@@ -236,6 +268,15 @@ class CarryOut:
         newest = self._table.get(*sample.ref)
         if newest is not None and newest.uid == sample.uid and not is_owned(newest, job_uid):
             raise Superseded(f"{sample.kind} {sample.name} was orphaned")
+
+
+def _subject_of(effect: Effect) -> str | None:
+    """What an effect is about whose trouble holds a job up; None for others."""
+    if isinstance(effect, CreateChild | PatchChild):
+        return f"{effect.kind} {effect.name}"
+    if isinstance(effect, RecordPlan | ReadPlan):
+        return f"plan record {effect.generation}"
+    return JOB_ID if isinstance(effect, TakeJobId) else None
 
 
 def _job(snapshot: Snapshot) -> JobSeen:

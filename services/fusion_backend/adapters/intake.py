@@ -110,9 +110,16 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         else frozenset(),
         heads=heads,
         plans=_plans(heads, known),
+        damaged={
+            number: known.damaged[entry.uid]
+            for number, entry in heads.items()
+            if entry.uid in known.damaged
+        },
         outcomes=dict(known.outcomes),
+        is_planning=known.planning is not None,
         texts=dict(known.texts),
         troubled=dict(known.troubled),
+        troubles=dict(known.troubles),
         name_taken=known.name_taken,
         launches=dict(known.launches),
         nodes=schedulable_nodes(table) if not heads else 0,

@@ -17,11 +17,13 @@ from services.chassis.permissions import (
     to_delete_collection,
     to_emit_events,
     to_get,
+    to_list,
     to_patch,
 )
 from services.chassis.resources import resource_of
 from services.fusion_backend.adapters.carry_out import JOB
 from services.fusion_backend.core.effects import (
+    AdoptChild,
     CreateChild,
     DeleteChild,
     DeleteChildren,
@@ -56,6 +58,7 @@ _OWN = to_block_deletion_of(_JOB)
 NEEDED: Mapping[type[Effect], Permissions] = {
     TakeJobId: _SAY_STATUS
     | to_create(_CONFIG_MAP)  # the counter
+    | to_list(_JOB)  # the ids that were given before it
     | to_patch(_CONFIG_MAP),
     WriteJobStatus: _SAY_STATUS,
     Plan: frozenset(),
@@ -63,6 +66,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     RecordPlan: _created("ConfigMap") | _OWN,
     CreateChild: frozenset().union(*map(_created, CHILD_KINDS)) | _OWN,
     PatchChild: _each(PATCHED_KINDS, to_patch),
+    AdoptChild: _each(CHILD_KINDS, to_patch) | to_get(_JOB) | _OWN,
     DeleteChild: _each(CHILD_KINDS, to_delete) | to_get(_JOB),
     DeleteChildren: _each(CHILD_KINDS, to_delete_collection)
     | _each(CHILD_KINDS, to_get)  # one child is looked at: was it orphaned?

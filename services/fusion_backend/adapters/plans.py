@@ -6,23 +6,34 @@ The planner's answer enters `answers.py` and wakes the job's key. What a plan re
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from contracts import labels
-from services.chassis.errors import NameTaken, NotFound, Rejected, Superseded, Transient
+from contracts.reasons import Reason
+from services.chassis.backing_off import Backoffs
+from services.chassis.errors import NameTaken, NotFound, Superseded, Transient
+from services.chassis.log_lines import log_of
 from services.chassis.resources import resource_of
 from services.chassis.wiring import Wiring
 from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
-from services.fusion_backend.adapters.bundle_store import BundleStore
+from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import Planner, PlanTask
 from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
+from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.recording import known_plan, objects_of, parts_of, plan_of
+from services.fusion_backend.core.recording import (
+    RecordDamaged,
+    known_plan,
+    objects_of,
+    parts_of,
+    plan_of,
+)
 from services.fusion_backend.core.records import PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Snapshot, Trouble
 
 
 class Plans:
@@ -35,30 +46,60 @@ class Plans:
         self._answers = answers
         self._bundles = bundles
         self._planner = planner
+        self._backoffs: Backoffs[str] = Backoffs(wiring.runtime.random)
+        self._log = log_of("planning")
 
-    async def run(self, key: JobKey, snapshot: Snapshot, effect: Plan) -> str:
-        """Ask the planner; a refusal is an answer, too."""
+    async def ask(self, key: JobKey, snapshot: Snapshot, effect: Plan) -> str:
+        """Ask the planner and go on: a plan takes seconds, and others wait in line before it.
+
+        Neither a slot for effects nor the job is held meanwhile, so that a planner that hangs keeps
+        no time-out from passing and no other job from writing.
+        """
         known = self._answers.of(effect.job_uid)
-        try:
-            result = await self._planner.plan(await self._task(snapshot, effect))
-        except PlanRefused as refusal:
-            known.learn(effect.inputs, refusal)
-            outcome = f"refused: {refusal.reason.value}"
-        except Transient as problem:
-            known.troubled[effect.inputs.digest] = str(problem)
-            raise
-        else:
-            known.learn(effect.inputs, result)
-            outcome = "planned"
-        self._wiring.wake(key)
-        return outcome
-
-    async def _task(self, snapshot: Snapshot, effect: Plan) -> PlanTask:
-        inputs = effect.inputs
-        digest = inputs.bundle_digest or await self._bundles.take_in(inputs.bundle)
+        if known.planning is not None:
+            return "asked before"
         previous: PlanRecord | None = None
-        if inputs.previous is not None:
-            previous = snapshot.plans[inputs.previous].record
+        if effect.inputs.previous is not None:
+            previous = snapshot.plans[effect.inputs.previous].record
+        known.planning = asyncio.create_task(
+            self._plan(key, known, effect.inputs, previous), name=f"plan of {key.name}"
+        )
+        return "asked"
+
+    async def _plan(
+        self, key: JobKey, known: JobAnswers, inputs: PlanInputs, previous: PlanRecord | None
+    ) -> None:
+        """Wait for the answer and keep it; a refusal is an answer, too."""
+        metrics = self._wiring.runtime.metrics
+        try:
+            known.learn(inputs, await self._planner.plan(await self._task(inputs, previous)))
+        except PlanRefused as refusal:
+            known.learn(inputs, refusal)
+        except Transient as problem:
+            self._note_trouble(known, inputs, problem)
+        except Exception as problem:  # noqa: BLE001 - a defect delays only this job
+            metrics.count("millrace_crashes_total", where="planning")
+            self._log.exception("planning_crashed", key=str(key))
+            self._note_trouble(known, inputs, problem)
+        else:
+            self._backoffs.mark_succeeded(inputs.digest)
+        finally:
+            known.planning = None
+        self._wiring.wake(key)
+
+    def _note_trouble(self, known: JobAnswers, inputs: PlanInputs, problem: Exception) -> None:
+        now = self._wiring.runtime.clock.now()
+        before = known.troubled.get(inputs.digest)
+        is_unreadable = isinstance(problem, BundleUnreadable)
+        known.troubled[inputs.digest] = Trouble(
+            Reason.BUNDLE_UNREADABLE if is_unreadable else Reason.PLANNING_FAILED,
+            str(problem),
+            since=before.since if before is not None else now,
+            until=self._backoffs.mark_failed(inputs.digest, now),
+        )
+
+    async def _task(self, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
+        digest = inputs.bundle_digest or await self._bundles.take_in(inputs.bundle)
         path = await self._bundles.path_of(digest, inputs.bundle)
         return PlanTask(inputs, digest, path, previous)
 
@@ -103,18 +144,22 @@ class Plans:
         head = await self._get(job, name)
         if head["metadata"]["uid"] != effect.uid:
             raise Superseded(f"plan record {name} is another one now")
+        known = self._answers.of(job.uid)
         try:
-            parts = [await self._get(job, part) for part in parts_of(head)]
-            plan = plan_of(head, parts)
-        except ValueError as damage:
-            raise Rejected(422, "Invalid", str(damage), {}) from damage
-        self._know(job, effect.uid, plan)
+            parts = [await self._part(job, part) for part in parts_of(head)]
+            known.know(effect.uid, plan_of(head, parts))
+        except RecordDamaged as damage:
+            known.damaged[effect.uid] = Damage(str(damage), damage.is_lost)
+            self._log.error("plan_record_damaged", key=str(key), problem=str(damage))
         self._wiring.wake(key)
-        return "read"
+        return "damaged" if effect.uid in known.damaged else "read"
 
-    def _know(self, job: JobSeen, uid: str, plan: KnownPlan) -> None:
-        known: JobAnswers = self._answers.of(job.uid)
-        known.know(uid, plan)
+    async def _part(self, job: JobSeen, name: str) -> dict[str, Any]:
+        """A part that the head names; parts are written first, so one that is missing is lost."""
+        try:
+            return await self._get(job, name)
+        except Superseded as problem:
+            raise RecordDamaged(f"part {name} of the plan record is missing") from problem
 
     async def _get(self, job: JobSeen, name: str) -> dict[str, Any]:
         try:

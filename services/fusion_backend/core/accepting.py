@@ -32,7 +32,21 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
             value=value,
             message=f"{field}: {first['msg']} (it is {value})",
         )
-    return None
+    return _no_fusion(spec.get("fusion") or {})
+
+
+def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
+    """The refusal of a spec that says no to automatic fusion and yes to no other."""
+    chosen = fusion.get("legacy") or fusion.get("manual") is not None
+    if fusion.get("automatic") is not False or chosen:
+        return None
+    return PlanRefused(
+        Reason.FUSION_INVALID,
+        field="spec.fusion.automatic",
+        value="false",
+        message="spec.fusion.automatic is false, and neither spec.fusion.legacy nor"
+        " spec.fusion.manual says how operators are fused instead",
+    )
 
 
 def not_yet(field: str, value: object) -> PlanRefused:

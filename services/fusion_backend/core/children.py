@@ -233,23 +233,32 @@ def processing_element(
 def processing_element_patch(
     job: JobSeen, record: PlanRecord, pe: PeRecord, seen: Mapping[str, Any]
 ) -> Body:
-    """What a resize changes of a PE: content, operators, regions, its share of the job's resources.
+    """What a resize changes of a PE: whatever a PE that is made now would have otherwise.
 
-    Everything else of the spec, `launchCount` above all, is people's.
+    `launchCount` is people's.
     """
     marks: dict[str, str | None] = {
         key: None for key in seen["metadata"]["labels"] if key.startswith(labels.REGION_PREFIX)
     }
     marks |= {labels.region_label(index): "true" for index in pe.regions}
     marks[labels.GENERATION] = str(record.generation)
-    spec: Body = {
-        "contentId": pe.content_id,
-        "generation": record.generation,
-        "operators": list(pe.operators),
+    before = {key: value for key, value in (seen.get("spec") or {}).items() if key != "launchCount"}
+    return {
+        "metadata": {"labels": marks},
+        "spec": _merge_patch(before, _pe_spec(job, record, pe)),
     }
-    if shares := share_of_job(job.spec.get("resources"), len(record.pes)):
-        spec["resources"] = shares
-    return {"metadata": {"labels": marks}, "spec": spec}
+
+
+def _merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
+    """The merge patch (RFC 7386) that makes one object of the other."""
+    patch: Body = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        known = before.get(key)
+        if isinstance(value, Mapping) and isinstance(known, Mapping) and value != known:
+            patch[key] = _merge_patch(known, value)
+        elif value != known:
+            patch[key] = value
+    return patch
 
 
 def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:

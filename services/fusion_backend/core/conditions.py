@@ -11,6 +11,7 @@ from typing import Any
 
 from contracts.moments import moment_of
 from contracts.resources import ConditionStatus, with_condition
+from contracts.resources.fields import MESSAGE_CHARS_MAX
 from services.fusion_backend.core.effects import JobStatusChange, Said, SayWidth
 
 Status = Mapping[str, Any]
@@ -38,6 +39,8 @@ def job_status_patch(
 ) -> dict[str, Any]:
     """The patch of a Job's status; `generation` is the Job's metadata.generation."""
     moment = moment_of(now)
+    if change.is_of_older_spec:
+        generation = int(status.get("observedGeneration") or 0)
     patch: dict[str, Any] = {
         "observedGeneration": generation,
         "conditions": _conditions(status, change.conditions, generation, moment),
@@ -84,3 +87,14 @@ def region_status_patch(
 def condition(status: Status, type_: str) -> Mapping[str, Any]:
     """A condition as it stands; empty where it was never said."""
     return next((each for each in status.get("conditions") or () if each["type"] == type_), {})
+
+
+def says(status: Status, said: Said) -> bool:
+    """Whether a condition stands as it should."""
+    now = condition(status, said.type)
+    message = (said.message or said.reason.sentence)[:MESSAGE_CHARS_MAX]
+    return (now.get("status"), now.get("reason"), now.get("message")) == (
+        said.status,
+        said.reason.value,
+        message,
+    )

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from contracts.reasons import Reason
 from services.chassis.stage import Decision
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import delete_children, strangers_cleared
+from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.effects import (
     CreateChild,
+    DeleteChild,
     Effect,
     PatchChild,
     Plan,
@@ -22,17 +25,18 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
-from services.fusion_backend.core.inputs import rendered_again, resized
-from services.fusion_backend.core.observing import HEALTH_SETTLES_S, Situation, observe
+from services.fusion_backend.core.inputs import PlanInputs, rendered_again, resized
+from services.fusion_backend.core.observing import observe
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.transitions import (
     TRANSITIONS,
     Action,
     Forbidden,
-    Ignored,
     Observation,
     Phase,
+    Transition,
 )
 
 Effects = tuple[Effect, ...]
@@ -42,33 +46,64 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     """What to do for one job now, and when to look again if nothing happens."""
     situation = Situation(snapshot, now)
     observation = observe(situation)
+    effects: Effects
     cleared = strangers_cleared(snapshot)
     row = TRANSITIONS[situation.phase, observation]
-    if isinstance(row, Ignored | Forbidden):
-        told = f"defect: {observation} in phase {situation.phase}: {row.why}"
-        reason = observation.value if isinstance(row, Ignored) else told
-        return Decision(cleared, reason, recheck_at=_recheck_at(situation))
-    effects = ACTIONS[row.action](situation)
+    detail = {
+        "phase": situation.phase.value,
+        "observation": observation.name,
+        "generation": snapshot.newest_generation,
+    }
+    if isinstance(row, Forbidden):
+        return Decision(cleared, Reason.WAITING, detail={**detail, "forbidden": row.why})
+    effects = ACTIONS[row.action](situation) if isinstance(row, Transition) else ()
     if _starts_resizing(situation, observation):
         effects = (_status(situation, wording.resizing(situation)), *effects)
-    return Decision(
-        (*cleared, *effects),
-        observation.value,
-        recheck_at=_recheck_at(situation),
-        detail={"phase": situation.phase.value, "generation": snapshot.newest_generation},
-    )
+    if _is_going_on(situation, observation):
+        effects = (*effects, *_tell_trouble(situation, effects))
+    reason = row.reason
+    if isinstance(row, Transition) and row.action is Action.FAIL:
+        reason = wording.refusal_of(situation).reason
+    return Decision((*cleared, *effects), reason, recheck_at=_recheck_at(situation), detail=detail)
 
 
 def _recheck_at(situation: Situation) -> float | None:
-    """What no fact wakes: the submission's deadline, and a fall of Healthy that settles."""
-    if situation.snapshot.job is None or situation.job.deleting:
+    """What no fact wakes.
+
+    The submission's deadline, a fall of Healthy that settles, trouble that does not pass, and the
+    next time that the planner may be asked.
+    """
+    if situation.snapshot.job is None or situation.job.deleting or situation.phase is Phase.FAILED:
         return None
-    if situation.deadline is not None:
-        return situation.deadline
+    wishes = [situation.deadline]
     if situation.phase is Phase.SUBMITTED and situation.healthy_since is not None:
-        settled_at = situation.healthy_since + HEALTH_SETTLES_S
-        return settled_at if situation.now < settled_at else None
-    return None
+        wishes.append(situation.healthy_since + HEALTH_SETTLES_S)
+    if (trouble := situation.trouble) is not None:
+        wishes.append(trouble.since + TROUBLE_SETTLES_S)
+    if (trouble := situation.planning_trouble) is not None:
+        wishes.append(trouble.until)
+    return min((at for at in wishes if at is not None and at > situation.now), default=None)
+
+
+def _is_going_on(situation: Situation, observation: Observation) -> bool:
+    """Whether there is an attempt, or something that runs, of which trouble may be told."""
+    is_over = observation in (Observation.JOB_GONE, Observation.JOB_ORPHANING)
+    return not is_over and situation.phase not in (Phase.FAILED, Phase.DELETING)
+
+
+def _tell_trouble(situation: Situation, effects: Effects) -> Effects:
+    """The condition Submitted, where it does not say what goes wrong; beside other work.
+
+    A status that is written anyway says it, or is followed by another decision.
+    """
+    if any(isinstance(each, WriteJobStatus) for each in effects):
+        return ()
+    said = wording.progress(situation)
+    if said is None or says(situation.job.status, said):
+        return ()
+    if situation.phase is Phase.NONE:
+        return (_status(situation, wording.begun(situation)),)
+    return (_status(situation, wording.told(situation, said)),)
 
 
 def _starts_resizing(situation: Situation, observation: Observation) -> bool:
@@ -105,8 +140,25 @@ def _record_again(situation: Situation) -> Effects:
     return (RecordPlan(situation.snapshot.newest_generation, situation.plan.inputs),)
 
 
+def _discard_plan(situation: Situation) -> Effects:
+    """Only what nobody can read is deleted: a newer release's record is waited for."""
+    generation = situation.snapshot.newest_generation
+    damage = situation.snapshot.damaged[generation]
+    change = wording.damaged(situation, damage)
+    is_said = all(says(situation.job.status, each) for each in change.conditions)
+    told = () if is_said else (_status(situation, change),)
+    if not damage.is_lost:
+        return told
+    head = situation.snapshot.heads[generation]
+    return (*told, DeleteChild(head.kind, head.name, head.uid, head.resource_version))
+
+
 def _plan(situation: Situation) -> Effects:
-    return (Plan(situation.job.uid, situation.first_inputs),)
+    return _asked(situation, situation.first_inputs)
+
+
+def _asked(situation: Situation, inputs: PlanInputs) -> tuple[Plan, ...]:
+    return (Plan(situation.job.uid, inputs),) if situation.may_plan(inputs) else ()
 
 
 def _record_plan(situation: Situation) -> Effects:
@@ -117,7 +169,7 @@ def _record_plan(situation: Situation) -> Effects:
 def _plan_widths(situation: Situation) -> Effects:
     """Only the planner runs: what the newer plan replaces need not be written first."""
     assert situation.widths.asked is not None, "observed: widths without an answer"
-    return (Plan(situation.job.uid, situation.widths.asked),)
+    return _asked(situation, situation.widths.asked)
 
 
 def _record_widths(situation: Situation) -> Effects:
@@ -135,11 +187,11 @@ def _render(situation: Situation) -> Effects:
     others = _write_children(situation)
     again = rendered_again(plan.inputs, plan.record, textless)
     if again.digest not in situation.snapshot.outcomes:
-        return (Plan(situation.job.uid, again), *others)
+        return (*_asked(situation, again), *others)
     anew = replace(resized(plan.inputs, plan.record, plan.record.widths), rendered=textless)
     outcome = situation.snapshot.outcomes.get(anew.digest)
     if outcome is None:
-        return (Plan(situation.job.uid, anew), *others)
+        return (*_asked(situation, anew), *others)
     if isinstance(outcome, PlanRefused):
         return others
     return (RecordPlan(anew.generation, anew), *others)
@@ -149,7 +201,7 @@ def _write_children(situation: Situation) -> Effects:
     found = situation.difference
     children: list[CreateChild | PatchChild] = [*found.creates, *found.patches]
     children.sort(key=_place_in_line)
-    return (*children, *_tell_and_ask_widths(situation))
+    return (*children, *found.orphans, *_tell_and_ask_widths(situation))
 
 
 def _place_in_line(effect: CreateChild | PatchChild) -> tuple[int, bool]:
@@ -163,12 +215,11 @@ def _tell_and_ask_widths(situation: Situation) -> Effects:
     The planner may have failed on these for reasons of its own, which must not stop repairs.
     """
     asked = situation.widths.asked
-    said = situation.unsaid
-    return (*said, Plan(situation.job.uid, asked)) if asked is not None else said
+    return (*situation.unsaid, *(_asked(situation, asked) if asked is not None else ()))
 
 
 def _wait(situation: Situation) -> Effects:
-    return _tell_and_ask_widths(situation)
+    return _tell_and_ask_widths(situation) if situation.snapshot.newest is not None else ()
 
 
 def _clean_up(situation: Situation) -> Effects:
@@ -184,8 +235,8 @@ def _mark_completed(situation: Situation) -> Effects:
     return (_status(situation, wording.completed(situation)),)
 
 
-def _say_edited(situation: Situation) -> Effects:
-    return (_status(situation, wording.edited(situation)),)
+def _say_status(situation: Situation) -> Effects:
+    return (_status(situation, wording.stated(situation)),)
 
 
 def _say_health(situation: Situation) -> Effects:
@@ -193,7 +244,15 @@ def _say_health(situation: Situation) -> Effects:
 
 
 def _delete_children(situation: Situation) -> Effects:
-    return delete_children(situation.snapshot)
+    """What goes with the Job, or with a failed attempt; a Job that has to wait for it says so.
+
+    It says so when all the rest is on its way: a status of the Job wakes whoever deletes its pods.
+    """
+    effects, job = delete_children(situation.snapshot), situation.job
+    is_held = job.uid in situation.snapshot.with_pods
+    if effects or is_held or not job.deleting or situation.phase is Phase.DELETING:
+        return effects
+    return (_status(situation, wording.deleting(situation)),)
 
 
 ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
@@ -201,6 +260,7 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.BEGIN: _begin,
     Action.FAIL: _fail,
     Action.READ_PLAN: _read_plan,
+    Action.DISCARD_PLAN: _discard_plan,
     Action.RECORD_AGAIN: _record_again,
     Action.PLAN: _plan,
     Action.RECORD_PLAN: _record_plan,
@@ -213,6 +273,6 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.SAY_WIDTHS: _tell_and_ask_widths,
     Action.MARK_SUBMITTED: _mark_submitted,
     Action.MARK_COMPLETED: _mark_completed,
-    Action.SAY_EDITED: _say_edited,
+    Action.SAY_STATUS: _say_status,
     Action.SAY_HEALTH: _say_health,
 }

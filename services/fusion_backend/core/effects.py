@@ -47,7 +47,8 @@ class Announcement:
 class JobStatusChange:
     """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
-    A change without a phase changes conditions only.
+    A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
+    was edited since, so that `observedGeneration` stays as it is.
     """
 
     phase: str = ""
@@ -56,6 +57,7 @@ class JobStatusChange:
     conditions: tuple[Said, ...] = ()
     fields: tuple[tuple[str, FieldValue], ...] = ()
     starts: bool = False
+    is_of_older_spec: bool = False
     announcements: tuple[Announcement, ...] = ()
 
 
@@ -77,10 +79,15 @@ class WriteJobStatus:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Run the planner; the result or the refusal enters the table of results under the digest."""
+    """Ask the planner, and do not wait: its answer is kept under the digest and wakes the job."""
 
     job_uid: str
     inputs: PlanInputs
+
+    @property
+    def subject(self) -> str:
+        """What it is for."""
+        return f"plan of generation {self.inputs.generation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,20 @@ class PatchChild:
 
 
 @dataclass(frozen=True, slots=True)
+class AdoptChild:
+    """Write the owner reference again that somebody took off a child, under the version seen."""
+
+    kind: str
+    name: str
+    resource_version: int
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteChild:
     """Delete one child that no plan names, under its uid and version."""
 
@@ -185,6 +206,7 @@ Effect = (
     | RecordPlan
     | CreateChild
     | PatchChild
+    | AdoptChild
     | DeleteChild
     | DeleteChildren
     | SayWidth

@@ -1,15 +1,16 @@
 """What one plan is made from: a frozen value that names it (`digest`) and outlives the planner.
 
 The inputs of a generation are stored beside its plan record, so that after a crash the same AADLs
-can be rendered again, whatever became of the Job's spec since. Running the planner is not done
-here; `request` only says what it is asked.
+can be rendered again, and the same ProcessingElements made, whatever became of the Job's spec
+since. Running the planner is not done here; `request` only says what it is asked.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -19,6 +20,13 @@ from services.fusion_backend.core.records import Fusion, PlanRecord
 
 Pairs = tuple[tuple[str, str], ...]
 Widths = tuple[tuple[str, int], ...]
+TEMPLATE_FIELDS: Final = (
+    "imagePullPolicy",
+    "imagePullSecret",
+    "processingElement",
+    "resources",
+)
+"""Fields of a Job's spec that no plan depends on and ProcessingElements are made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,8 @@ class PlanInputs:
     """Everything that a plan depends on, but for the record of generation `previous`.
 
     `bundle_digest` is empty until the bundle has been fetched, once, by the first plan. `rendered`
-    are PEs whose AADL is wanted although nothing about them changes.
+    are PEs whose AADL is wanted although nothing about them changes. `template` is what the PEs
+    that the generation adds or changes are made from, as JSON; empty in records of older releases.
     """
 
     job_name: str
@@ -58,6 +67,7 @@ class PlanInputs:
     submission_time_values: Pairs = ()
     previous: int | None = None
     rendered: tuple[int, ...] = ()
+    template: str = ""
 
     @property
     def digest(self) -> str:
@@ -89,23 +99,67 @@ def _pairs(values: list[list[Any]]) -> tuple[tuple[str, Any], ...]:
     return tuple((str(name), value) for name, value in values)
 
 
+def template_of(spec: Mapping[str, Any]) -> str:
+    """The part of a Job's spec (as JSON) that ProcessingElements are made from."""
+    given = {name: spec[name] for name in TEMPLATE_FIELDS if spec.get(name) is not None}
+    return orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def spec_in_force(inputs: PlanInputs, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a Job's spec ProcessingElements of a plan are made from.
+
+    `spec`, as it is now, counts for records of releases that did not keep a template.
+    """
+    if not inputs.template:
+        return spec
+    kept: dict[str, Any] = orjson.loads(inputs.template)
+    return {**kept, "bundle": {"name": inputs.bundle.name}}
+
+
+def bundle_source(spec: JobSpec) -> BundleSource:
+    """Where a spec says that the bundle is."""
+    return BundleSource(spec.bundle.name, spec.bundle.file.path if spec.bundle.file else "")
+
+
 def first_inputs(
-    spec: JobSpec, *, job_name: str, job_id: int, generation: int, nodes: int
+    spec: JobSpec,
+    *,
+    job_name: str,
+    job_id: int,
+    generation: int,
+    nodes: int,
+    template: str = "",
+    widths: Mapping[str, int] | None = None,
 ) -> PlanInputs:
-    """The inputs of a submission; `nodes` is the number of schedulable nodes."""
-    bundle = spec.bundle
+    """The inputs of a submission; `nodes` is the number of schedulable nodes.
+
+    `widths` are those in force of a running job whose plan records are all lost.
+    """
     return PlanInputs(
         job_name=job_name,
         job_id=job_id,
         generation=generation,
-        bundle=BundleSource(bundle.name, bundle.file.path if bundle.file else ""),
-        fusion=_fusion(spec, nodes),
-        width_overrides=tuple((each.alias, each.width) for each in spec.parallel_regions or ()),
-        submission_time_values=tuple(sorted((spec.submission_time_values or {}).items())),
+        bundle=bundle_source(spec),
+        fusion=fusion_of(spec, nodes),
+        width_overrides=overrides_of(spec),
+        widths=tuple(sorted((widths or {}).items())),
+        submission_time_values=values_of(spec),
+        template=template,
     )
 
 
-def _fusion(spec: JobSpec, nodes: int) -> Fusion:
+def overrides_of(spec: JobSpec) -> Widths:
+    """The widths that a spec asks for, by alias."""
+    return tuple((each.alias, each.width) for each in spec.parallel_regions or ())
+
+
+def values_of(spec: JobSpec) -> Pairs:
+    """The submission-time values of a spec."""
+    return tuple(sorted((spec.submission_time_values or {}).items()))
+
+
+def fusion_of(spec: JobSpec, nodes: int) -> Fusion:
+    """The fusion that a spec asks for; automatic is as many PEs as there are schedulable nodes."""
     if spec.fusion.legacy:
         return Fusion.legacy()
     if spec.fusion.manual is not None:
@@ -113,8 +167,13 @@ def _fusion(spec: JobSpec, nodes: int) -> Fusion:
     return Fusion.automatic(nodes)
 
 
-def resized(inputs: PlanInputs, record: PlanRecord, widths: dict[str, int]) -> PlanInputs:
-    """The inputs of the generation after `record`, with the widths of all regions."""
+def resized(
+    inputs: PlanInputs, record: PlanRecord, widths: Mapping[str, int], *, template: str = ""
+) -> PlanInputs:
+    """The inputs of the generation after `record`, with the widths of all regions.
+
+    `template` is the newest one that is accepted; by default that of the plan before.
+    """
     return replace(
         inputs,
         generation=record.generation + 1,
@@ -122,6 +181,7 @@ def resized(inputs: PlanInputs, record: PlanRecord, widths: dict[str, int]) -> P
         widths=tuple(sorted(widths.items())),
         previous=record.generation,
         rendered=(),
+        template=template or inputs.template,
     )
 
 

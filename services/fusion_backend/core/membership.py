@@ -9,14 +9,19 @@ look-ups.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import input_ports
 from services.fusion_backend.core.clearing import is_owned
-from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
+from services.fusion_backend.core.effects import (
+    AdoptChild,
+    CreateChild,
+    DeleteChild,
+    PatchChild,
+)
 from services.fusion_backend.core.records import PeRecord, PlanRecord
 from services.fusion_backend.core.snapshot import CHILD_KINDS, KnownPlan, Snapshot, stamp_of
 
@@ -29,6 +34,7 @@ class Difference:
     """What has to be written; `textless` are PEs whose AADL must be rendered first.
 
     `leaving` counts planned objects that are being deleted: their names are free only later.
+    `orphans` are children that name no owner any more, though nobody orphaned them.
     """
 
     creates: tuple[CreateChild, ...] = ()
@@ -36,6 +42,7 @@ class Difference:
     textless: tuple[int, ...] = ()
     port_labels_textless: bool = False
     leaving: int = 0
+    orphans: tuple[AdoptChild, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -46,6 +53,7 @@ class Difference:
             or self.textless
             or self.port_labels_textless
             or self.leaving
+            or self.orphans
         )
 
 
@@ -59,7 +67,19 @@ def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Diffe
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
         search.compare_presence("HostPool", labels.pe_name(snapshot.name, pool.index))
-    return search.found()
+    return replace(search.found(), orphans=_orphans(snapshot, plan.record))
+
+
+def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
+    """Planned children without any owner: a deletion of the Job would leave them behind."""
+    named = _names(snapshot, record)
+    return tuple(
+        AdoptChild(entry.kind, entry.name, entry.resource_version)
+        for kind in CHILD_KINDS
+        for entry in snapshot.of(kind).values()
+        if not entry.data["metadata"]["owners"] and not is_deleting(entry)
+        if entry.name in named[kind] or labels.PLAN in entry.data["metadata"]["labels"]
+    )
 
 
 class _Search:
@@ -196,6 +216,7 @@ def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
     return bool(record.pes) and all(
         (entry := entries.get(pe.name)) is not None
         and entry.data["status"].get("phase") == "Completed"
+        and entry.data["status"].get("contentId") in (pe.content_id, None)
         for pe in record.pes
     )
 

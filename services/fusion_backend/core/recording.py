@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from contracts.reasons import Reason
 from services.fusion_backend.core.children import Body, metadata
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.records import SCHEMA_VERSION, PlanRecord, schema_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan
 
@@ -95,28 +96,50 @@ def _config_map(job: JobSeen, name: str, generation: int, chunk: bytes) -> Body:
     }
 
 
+class RecordDamaged(Exception):
+    """A plan record cannot be read. `is_lost`: by nobody; else by a release that knows its form."""
+
+    def __init__(self, message: str, *, is_lost: bool = True) -> None:
+        super().__init__(message)
+        self.is_lost = is_lost
+
+
 def parts_of(head: Body) -> tuple[str, ...]:
-    """The names of the parts that a head names. Raises ValueError for a damaged head."""
-    return tuple(str(name) for name in _document(head)["parts"])
+    """The names of the parts that a head names. Raises RecordDamaged."""
+    names = _document(head).get("parts")
+    if not isinstance(names, list):
+        raise RecordDamaged(f"{_named(head)} does not say its parts")
+    return tuple(str(name) for name in names)
 
 
 def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
-    """The plan that these ConfigMaps hold. Raises ValueError where they are damaged."""
+    """The plan that these ConfigMaps hold. Raises RecordDamaged."""
     about = _document(head)
     try:
         packed = b"".join(
-            base64.b64decode(each["binaryData"][RECORD_KEY]) for each in (head, *parts)
+            base64.b64decode(each["binaryData"][RECORD_KEY], validate=True)
+            for each in (head, *parts)
         )
-        record = PlanRecord.from_json(gzip.decompress(packed))
+        text = gzip.decompress(packed)
+        if (schema := schema_of(text)) > SCHEMA_VERSION:
+            told = f"{_named(head)} is of schema version {schema}, of a newer release of millrace"
+            raise RecordDamaged(f"{told}: run that, or one after it", is_lost=False)
+        record = PlanRecord.from_json(text)
         inputs = PlanInputs.from_json(about["inputs"])
         return KnownPlan(record, inputs, str(about["portLabelsId"]), tuple(about["warnings"]))
-    except (KeyError, TypeError, OSError, EOFError) as error:
-        raise ValueError(f"plan record {head['metadata']['name']} is damaged: {error!r}") from error
+    except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
+        raise RecordDamaged(f"{_named(head)} is damaged: {error!r}") from error
+
+
+def _named(head: Body) -> str:
+    return f"plan record {head['metadata']['name']}"
 
 
 def _document(head: Body) -> dict[str, Any]:
     try:
-        about: dict[str, Any] = orjson.loads(head["data"][ABOUT_KEY])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"plan record {head['metadata']['name']} has no {ABOUT_KEY}") from error
+        about = orjson.loads(head["data"][ABOUT_KEY])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordDamaged(f"{_named(head)} has no {ABOUT_KEY} that can be read") from error
+    if not isinstance(about, dict):
+        raise RecordDamaged(f"{_named(head)} has no {ABOUT_KEY} that can be read")
     return about

@@ -190,6 +190,15 @@ class PlanRecord:
             raise ValueError(f"not a plan record: {error!r}") from error
 
 
+def schema_of(text: str | bytes) -> int:
+    """The schema version that a text says it is of; ValueError where it says none."""
+    document = orjson.loads(text)
+    version = document.get("schema") if isinstance(document, dict) else None
+    if isinstance(version, int):
+        return version
+    raise ValueError("no plan record: it says no schema version")
+
+
 def _document(record: PlanRecord) -> dict[str, Any]:
     high = record.high_water
     return {

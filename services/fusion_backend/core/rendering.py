@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from contracts import labels
 from services.chassis.table import Entry
 from services.fusion_backend.core import children
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
+from services.fusion_backend.core.inputs import spec_in_force
 from services.fusion_backend.core.records import PeRecord
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 
@@ -34,7 +39,9 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             pe = _pe(snapshot, plan, effect.pe)
             launched = snapshot.launches.get(pe.name)
             floor = 0 if launched is None else launched + 1
-            return children.processing_element(job, record, pe, launch_count=floor)
+            return children.processing_element(
+                _as_planned(job, plan), record, pe, launch_count=floor
+            )
         case "ParallelRegion":
             return next(
                 children.parallel_region(job, record, region)
@@ -61,8 +68,15 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             return children.service_patch(effect.generation, _pe(snapshot, plan, effect.pe))
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
-            return children.processing_element_patch(job, plan.record, pe, entry.data)
+            planned = _as_planned(job, plan)
+            return children.processing_element_patch(planned, plan.record, pe, entry.data)
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
+
+
+def _as_planned(job: JobSeen, plan: KnownPlan) -> JobSeen:
+    """The Job with what its spec said when the plan was made: an edit since is not for its PEs."""
+    spec: Mapping[str, Any] = spec_in_force(plan.inputs, job.spec)
+    return replace(job, spec=spec)
 
 
 def _job_and_plan(snapshot: Snapshot, generation: int) -> tuple[JobSeen, KnownPlan]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from contracts import labels
+from contracts.reasons import Reason
 from services.chassis.table import Entry, label
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
@@ -83,6 +84,27 @@ class KnownPlan:
 Outcome = PlanResult | PlanRefused
 
 
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What goes wrong with an effect, or with planning, and is tried again.
+
+    `since` the first failure in a row; not before `until` (unix seconds) where it is ours to wait.
+    """
+
+    reason: Reason
+    text: str
+    since: float
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Why a plan record cannot be read; `is_lost`: nobody can, so that it may as well go."""
+
+    text: str
+    is_lost: bool
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """One job, its children, its plans and what the planner answered.
@@ -104,9 +126,12 @@ class Snapshot:
     with_pods: frozenset[str] = frozenset()
     heads: Mapping[int, Entry] = field(default_factory=dict)
     plans: Mapping[int, KnownPlan] = field(default_factory=dict)
+    damaged: Mapping[int, Damage] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    is_planning: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
-    troubled: Mapping[str, str] = field(default_factory=dict)
+    troubled: Mapping[str, Trouble] = field(default_factory=dict)
+    troubles: Mapping[str, Trouble] = field(default_factory=dict)
     name_taken: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 0
@@ -133,6 +158,12 @@ class Snapshot:
         A plan that we know and whose head somebody deleted still counts: it is written again.
         """
         return max((*self.heads, *self.plans), default=-1)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the status speaks of a newer generation than any plan that is left."""
+        has_plan = self.newest_generation >= 0 and self.job is not None
+        return has_plan and self.job.plan_generation > self.newest_generation  # type: ignore[union-attr]
 
     @property
     def newest(self) -> KnownPlan | None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from contracts.reasons import Reason
+
 
 class Phase(StrEnum):
     """What `status.phase` records; NONE before the first status, and when the Job is gone."""
@@ -21,6 +23,7 @@ class Phase(StrEnum):
     RESIZING = "Resizing"
     FAILED = "Failed"
     COMPLETED = "Completed"
+    DELETING = "Deleting"
 
 
 class Observation(StrEnum):
@@ -29,7 +32,7 @@ class Observation(StrEnum):
     JOB_GONE = "the Job does not exist"
     JOB_ORPHANING = "the Job is deleted and its children are to stay"
     JOB_DELETING = "the Job is being deleted"
-    REMAINS = "the job failed and children of it exist"
+    REMAINS = "the job failed, and children or pods of it exist"
     FAILED_FOR_GOOD = "the job failed, and neither spec nor retry changed since"
     TRIED_ANEW = "the job failed, and the spec or the annotation retry changed since"
     SPEC_REFUSED = "nothing is planned, and the spec cannot be accepted"
@@ -37,10 +40,12 @@ class Observation(StrEnum):
     TIMED_OUT = "the submission time-out has passed"
     NAME_TAKEN = "the name of a child belongs to somebody else"
     PLAN_UNREAD = "the newest plan record is not read yet"
-    PLAN_LOST = "the newest plan record was deleted, and we still know it"
+    PLAN_DAMAGED = "the newest plan record cannot be read"
     UNPLANNED = "there is no plan, nor an answer of the planner"
+    PLANNING = "there is no plan, and the planner works on it or is asked again later"
     PLAN_REFUSED = "there is no plan, and the planner refuses"
     PLANNED = "there is no plan record, and the planner has answered"
+    PLAN_LOST = "the newest plan record was deleted, and we still know it"
     WIDTHS_UNPLANNED = "other widths are asked for, without an answer of the planner"
     WIDTHS_PLANNED = "other widths are asked for, and the planner has answered"
     TEXTS_MISSING = "a text that has to be written is not known"
@@ -52,7 +57,7 @@ class Observation(StrEnum):
     COMPLETE = "every object of the newest plan exists"
     WORK_DONE = "every PE has completed its work"
     WORK_RESUMED = "a PE of a completed job works again"
-    SPEC_EDITED = "the spec was edited after its submission"
+    STATUS_DIFFERS = "conditions do not say what is so, as after an edit of the spec"
     HEALTH_CHANGED = "the condition Healthy is not what the pods show"
     IN_PLACE = "everything is as planned"
 
@@ -64,6 +69,7 @@ class Action(StrEnum):
     BEGIN = "begin an attempt"
     FAIL = "record the failure and say why"
     READ_PLAN = "read the plan record"
+    DISCARD_PLAN = "say that the plan record is damaged, and delete it"
     RECORD_AGAIN = "write the plan record again"
     PLAN = "run the planner"
     RECORD_PLAN = "create the plan record"
@@ -76,16 +82,17 @@ class Action(StrEnum):
     SAY_WIDTHS = "say which widths are in force"
     MARK_SUBMITTED = "record that the generation is complete"
     MARK_COMPLETED = "record that the work is done"
-    SAY_EDITED = "say that the edit is seen"
+    SAY_STATUS = "say what is so"
     SAY_HEALTH = "say whether every pod runs"
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Go to `phase`, at once or in the end, by `action`."""
+    """Go to `phase`, at once or in the end, by `action`, because of `reason`."""
 
     phase: Phase
     action: Action
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,7 @@ class Ignored:
     """Nothing is done, and why."""
 
     why: str
+    reason: Reason = Reason.NOTHING_TO_CHANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,56 +113,64 @@ class Forbidden:
 Row = Transition | Ignored | Forbidden
 
 _P, _O, _A = Phase, Observation, Action
+_R = Reason
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 _RUNNING = (Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 
 
 def _rows() -> dict[tuple[Phase, Observation], Row]:
+    submitting, failed, submitted = _P.SUBMITTING, _P.FAILED, _P.SUBMITTED
     table: dict[tuple[Phase, Observation], Row] = {
-        (_P.NONE, _O.JOB_GONE): Ignored("children of Jobs that are gone are cleared in any case"),
-        (_P.FAILED, _O.REMAINS): Transition(_P.FAILED, _A.DELETE_CHILDREN),
-        (_P.FAILED, _O.FAILED_FOR_GOOD): Ignored("Failed is terminal for a generation of the Job"),
-        (_P.FAILED, _O.TRIED_ANEW): Transition(_P.SUBMITTING, _A.BEGIN),
-        (_P.NONE, _O.SPEC_REFUSED): Transition(_P.FAILED, _A.FAIL),
-        (_P.SUBMITTING, _O.SPEC_REFUSED): Transition(_P.FAILED, _A.FAIL),
-        (_P.NONE, _O.NOT_BEGUN): Transition(_P.SUBMITTING, _A.BEGIN),
-        (_P.SUBMITTING, _O.NOT_BEGUN): Transition(_P.SUBMITTING, _A.BEGIN),
-        (_P.SUBMITTING, _O.TIMED_OUT): Transition(_P.FAILED, _A.FAIL),
-        (_P.SUBMITTING, _O.NAME_TAKEN): Transition(_P.FAILED, _A.FAIL),
-        (_P.SUBMITTING, _O.PLAN_REFUSED): Transition(_P.FAILED, _A.FAIL),
-        (_P.COMPLETED, _O.WORK_RESUMED): Transition(_P.SUBMITTED, _A.MARK_SUBMITTED),
-        (_P.SUBMITTED, _O.WORK_DONE): Transition(_P.COMPLETED, _A.MARK_COMPLETED),
-        (_P.SUBMITTED, _O.HEALTH_CHANGED): Transition(_P.SUBMITTED, _A.SAY_HEALTH),
+        (_P.NONE, _O.JOB_GONE): Ignored(
+            "children of Jobs that are gone are cleared in any case", _R.OWNER_DELETED
+        ),
+        (failed, _O.REMAINS): Transition(failed, _A.DELETE_CHILDREN, _R.CLEARING),
+        (failed, _O.FAILED_FOR_GOOD): Ignored("Failed is terminal for a generation of the Job"),
+        (failed, _O.TRIED_ANEW): Transition(submitting, _A.BEGIN, _R.RETRY_REQUESTED),
+        (submitting, _O.TIMED_OUT): Transition(failed, _A.FAIL, _R.SUBMISSION_TIMED_OUT),
+        (submitting, _O.NAME_TAKEN): Transition(failed, _A.FAIL, _R.NAME_TAKEN),
+        (submitting, _O.PLAN_REFUSED): Transition(failed, _A.FAIL, _R.SPEC_INVALID),
+        (_P.COMPLETED, _O.WORK_RESUMED): Transition(submitted, _A.MARK_SUBMITTED, _R.SUBMITTED),
+        (submitted, _O.WORK_DONE): Transition(_P.COMPLETED, _A.MARK_COMPLETED, _R.COMPLETED),
+        (submitted, _O.HEALTH_CHANGED): Transition(submitted, _A.SAY_HEALTH, _R.SOME_NOT_RUNNING),
     }
+    for phase in (_P.NONE, submitting):
+        table[phase, _O.SPEC_REFUSED] = Transition(failed, _A.FAIL, _R.SPEC_INVALID)
+        table[phase, _O.NOT_BEGUN] = Transition(submitting, _A.BEGIN, _R.SUBMITTING)
     for phase in Phase:
-        table[phase, _O.JOB_ORPHANING] = Ignored("children of an orphaning deletion are left alone")
-        table[phase, _O.JOB_DELETING] = Transition(phase, _A.DELETE_CHILDREN)
+        table[phase, _O.JOB_ORPHANING] = Ignored(
+            "children of an orphaning deletion are left alone", _R.OWNER_DELETED
+        )
+        table[phase, _O.JOB_DELETING] = Transition(_P.DELETING, _A.DELETE_CHILDREN, _R.DELETING)
     for phase in _PLANNED:
         table |= _rows_with_a_plan(phase)
     for phase in _RUNNING:
         table[phase, _O.PLAN_REFUSED] = Ignored("what runs goes on; there is nothing to go by")
-    for phase in (_P.SUBMITTED, _P.COMPLETED):
-        table[phase, _O.SPEC_EDITED] = Transition(phase, _A.SAY_EDITED)
+    for phase in (submitted, _P.COMPLETED):
+        table[phase, _O.STATUS_DIFFERS] = Transition(phase, _A.SAY_STATUS, _R.ACCEPTED)
         table[phase, _O.IN_PLACE] = Ignored("the world is as it should be")
     return table
 
 
 def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Row]:
     repaired = _P.SUBMITTING if phase is _P.SUBMITTING else _P.RESIZING
+    doing = {_P.SUBMITTING: _R.SUBMITTING, _P.RESIZING: _R.RESIZING}.get(phase, _R.REPAIRING)
     return {
-        (phase, _O.PLAN_UNREAD): Transition(phase, _A.READ_PLAN),
-        (phase, _O.PLAN_LOST): Transition(phase, _A.RECORD_AGAIN),
-        (phase, _O.UNPLANNED): Transition(phase, _A.PLAN),
-        (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN),
-        (phase, _O.WIDTHS_UNPLANNED): Transition(phase, _A.PLAN_WIDTHS),
-        (phase, _O.WIDTHS_PLANNED): Transition(repaired, _A.RECORD_WIDTHS),
-        (phase, _O.TEXTS_MISSING): Transition(phase, _A.RENDER),
-        (phase, _O.CHILDREN_DIFFER): Transition(phase, _A.WRITE_CHILDREN),
-        (phase, _O.CHILDREN_LEAVING): Transition(phase, _A.WAIT),
-        (phase, _O.PODS_MISSING): Transition(repaired, _A.WAIT),
-        (phase, _O.LEFTOVERS): Transition(phase, _A.CLEAN_UP),
-        (phase, _O.WIDTHS_UNSAID): Transition(phase, _A.SAY_WIDTHS),
-        (phase, _O.COMPLETE): Transition(_P.SUBMITTED, _A.MARK_SUBMITTED),
+        (phase, _O.PLAN_UNREAD): Transition(phase, _A.READ_PLAN, _R.WAITING),
+        (phase, _O.PLAN_DAMAGED): Transition(phase, _A.DISCARD_PLAN, _R.PLAN_DAMAGED),
+        (phase, _O.UNPLANNED): Transition(phase, _A.PLAN, _R.PLANNING),
+        (phase, _O.PLANNING): Transition(phase, _A.WAIT, _R.PLANNING),
+        (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN, _R.FUSED),
+        (phase, _O.PLAN_LOST): Transition(phase, _A.RECORD_AGAIN, _R.REPAIRING),
+        (phase, _O.WIDTHS_UNPLANNED): Transition(phase, _A.PLAN_WIDTHS, _R.PLANNING),
+        (phase, _O.WIDTHS_PLANNED): Transition(repaired, _A.RECORD_WIDTHS, _R.RESIZING),
+        (phase, _O.TEXTS_MISSING): Transition(phase, _A.RENDER, doing),
+        (phase, _O.CHILDREN_DIFFER): Transition(phase, _A.WRITE_CHILDREN, doing),
+        (phase, _O.CHILDREN_LEAVING): Transition(phase, _A.WAIT, _R.WAITING),
+        (phase, _O.PODS_MISSING): Transition(repaired, _A.WAIT, _R.WAITING),
+        (phase, _O.LEFTOVERS): Transition(phase, _A.CLEAN_UP, _R.NO_LONGER_PLANNED),
+        (phase, _O.WIDTHS_UNSAID): Transition(phase, _A.SAY_WIDTHS, _R.WIDTH_IN_FORCE),
+        (phase, _O.COMPLETE): Transition(_P.SUBMITTED, _A.MARK_SUBMITTED, _R.SUBMITTED),
     }
 
 
@@ -169,7 +185,7 @@ _WHY_FORBIDDEN: Mapping[Observation, str] = {
     Observation.NAME_TAKEN: "only a submission fails for a name; what runs goes on",
     Observation.WORK_DONE: "work is judged when the generation is complete, and recorded once",
     Observation.WORK_RESUMED: "only of a completed job",
-    Observation.SPEC_EDITED: "an edit is judged when the generation is complete",
+    Observation.STATUS_DIFFERS: "a generation in progress ends in COMPLETE, which says all",
     Observation.HEALTH_CHANGED: "health is judged of a job that is submitted and works",
     Observation.IN_PLACE: "a generation in progress ends in COMPLETE",
 }
@@ -183,6 +199,8 @@ def _complete(
             why = _WHY_FORBIDDEN.get(observation)
             if phase is _P.NONE or phase is _P.FAILED:
                 why = why or "a plan belongs to a phase after Submitting was recorded"
+            if phase is _P.DELETING:
+                why = "a deletion that has begun is never taken back"
             if why is not None:
                 rows.setdefault((phase, observation), Forbidden(why))
     return rows

@@ -11,17 +11,18 @@ Every trial is a plan under the digest of its inputs; a trial without an answer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.accepting import sentence
+from services.fusion_backend.core.editing import template_to_take_up
 from services.fusion_backend.core.effects import SayWidth
 from services.fusion_backend.core.inputs import PlanInputs, resized
 from services.fusion_backend.core.records import RegionRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.snapshot import KnownPlan, Outcome, Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,19 @@ class WidthsAsked:
 
 
 def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
-    """What the ParallelRegions ask for, beside what the newest plan has put in force."""
+    """What the ParallelRegions ask for, beside what the newest plan has put in force.
+
+    Where the plan in force is lost and only the one before is left, it is made again first: of the
+    same widths, it is the same.
+    """
+    assert snapshot.job is not None, "widths are asked of a Job"
+    if snapshot.is_behind:
+        return _made_again(snapshot, snapshot.job, plan)
     wanted, refused = _wanted(snapshot, plan)
     if not wanted:
         return WidthsAsked(refused=refused)
+    template = template_to_take_up(snapshot.job.spec, plan.inputs)
+    plan = replace(plan, inputs=replace(plan.inputs, template=template))
     together = _trial(plan, wanted)
     outcome = _outcome(snapshot, together)
     if outcome is None:
@@ -47,6 +57,17 @@ def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
     if len(wanted) == 1:
         return WidthsAsked(refused={**refused, **dict.fromkeys(wanted, outcome)})
     return _one_by_one(snapshot, plan, wanted, refused)
+
+
+def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthsAsked:
+    in_force: Mapping[str, int] = job.status.get("widths") or {}
+    known = {name: in_force.get(name, width) for name, width in plan.record.widths.items()}
+    inputs = replace(_trial(plan, known), generation=job.plan_generation)
+    outcome = _outcome(snapshot, inputs)
+    if outcome is None:
+        return WidthsAsked(asked=inputs)
+    is_refused = isinstance(outcome, PlanRefused)
+    return WidthsAsked() if is_refused else WidthsAsked(ready=inputs)
 
 
 def _one_by_one(

@@ -6,17 +6,27 @@ time, so that saying it again says the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from services.fusion_backend.core.accepting import ignored, sentence
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.editing import waiting_fields
 from services.fusion_backend.core.effects import (
     Announcement,
     FieldValue,
     JobStatusChange,
     Said,
 )
-from services.fusion_backend.core.observing import SUBMISSION_TIME_OUT_S, Situation
+from services.fusion_backend.core.inputs import template_of
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.situation import (
+    SUBMISSION_TIME_OUT_S,
+    TROUBLE_SETTLES_S,
+    Situation,
+)
+from services.fusion_backend.core.snapshot import Damage
 from services.fusion_backend.core.transitions import Phase
 
 Change = JobStatusChange
@@ -35,57 +45,89 @@ _ABOUT_SUBMISSION = frozenset({Reason.SUBMISSION_TIMED_OUT, Reason.NAME_TAKEN})
 
 
 def begun(situation: Situation) -> Change:
-    """A new attempt."""
+    """A new attempt; what it has not come to yet is unknown.
+
+    Said again before the id is taken, it does not begin the time-out anew.
+    """
     job = situation.job
     without_effect = ignored(job.spec)
-    accepted = Said(JobCondition.ACCEPTED.value, "True", Reason.ACCEPTED)
     announcements: tuple[Announcement, ...] = ()
     if without_effect:
-        accepted = Said(JobCondition.ACCEPTED.value, "True", Reason.FIELDS_IGNORED, without_effect)
         announcements = (Announcement(Reason.FIELDS_IGNORED, without_effect, job.generation),)
+    unknown = (JobCondition.FUSED, JobCondition.PLACED, JobCondition.HEALTHY)
     return Change(
         phase=Phase.SUBMITTING.value,
         reason=Reason.SUBMITTING,
         message=Reason.SUBMITTING.sentence,
-        conditions=(accepted, Said(JobCondition.SUBMITTED.value, "False", Reason.SUBMITTING)),
+        conditions=(
+            _accepted(situation),
+            *(Said(each.value, "Unknown", Reason.SUBMITTING) for each in unknown),
+            progress(situation) or Said(JobCondition.SUBMITTED.value, "False", Reason.SUBMITTING),
+        ),
         fields=(("observedRetry", job.retry or None),),
-        starts=True,
+        starts=situation.phase is not Phase.SUBMITTING,
         announcements=announcements,
     )
 
 
 def failed(situation: Situation) -> Change:
-    """The attempt failed; everything of it is deleted next."""
-    refusal = _refusal(situation)
+    """The attempt failed; everything of it is deleted next.
+
+    A retry that was asked for, or an edit that was made, after the attempt had begun still counts.
+    """
+    refusal = refusal_of(situation)
     message = sentence(refusal)
-    culprit = JobCondition.ACCEPTED
-    if refusal.reason in _ABOUT_FUSION:
-        culprit = JobCondition.FUSED
-    if refusal.reason in _ABOUT_SUBMISSION:
-        culprit = JobCondition.SUBMITTED
-    conditions = [Said(JobCondition.SUBMITTED.value, "False", refusal.reason, message)]
-    if culprit is not JobCondition.SUBMITTED:
-        conditions.append(Said(culprit.value, "False", refusal.reason, message))
-    fields: list[tuple[str, FieldValue]] = [("observedRetry", situation.job.retry or None)]
+    fields: list[tuple[str, FieldValue]] = []
+    if situation.phase is Phase.NONE:
+        fields.append(("observedRetry", situation.job.retry or None))
     if situation.snapshot.newest_generation >= 0:
         fields.append(("generation", situation.snapshot.newest_generation))
     return Change(
         phase=Phase.FAILED.value,
         reason=refusal.reason,
         message=message,
-        conditions=tuple(conditions),
+        conditions=tuple(_of_failure(situation, refusal.reason, message)),
         fields=tuple(fields),
+        is_of_older_spec=_was_edited_since(situation),
         announcements=(
             Announcement(refusal.reason, message, situation.job.generation, warning=True),
         ),
     )
 
 
-def _refusal(situation: Situation) -> PlanRefused:
+def _of_failure(situation: Situation, reason: Reason, message: str) -> Iterator[Said]:
+    """The culprit and what it prevents are False; what nobody came to is unknown."""
+    culprit = JobCondition.ACCEPTED
+    if reason in _ABOUT_FUSION:
+        culprit = JobCondition.FUSED
+    if reason in _ABOUT_SUBMISSION:
+        culprit = JobCondition.SUBMITTED
+    for each in JobCondition:
+        if each in (culprit, JobCondition.SUBMITTED):
+            yield Said(each.value, "False", reason, message)
+        elif each is JobCondition.HEALTHY:
+            yield Said(each.value, "False", reason)
+        elif not condition(situation.job.status, each.value):
+            is_before = each is JobCondition.ACCEPTED
+            yield _accepted(situation) if is_before else Said(each.value, "Unknown", reason)
+
+
+def _was_edited_since(situation: Situation) -> bool:
+    """Whether the attempt's plan was made of another spec than the one of now."""
+    plan = situation.snapshot.newest
+    if plan is None:
+        return False
+    is_other = template_of(situation.job.spec) != plan.inputs.template
+    return is_other or situation.edit_refusal is not None
+
+
+def refusal_of(situation: Situation) -> PlanRefused:
+    """Why the attempt fails."""
     snapshot = situation.snapshot
     if snapshot.newest_generation < 0 and situation.spec_refusal:
         return situation.spec_refusal
-    if snapshot.newest_generation < 0 and isinstance(situation.first_outcome, PlanRefused):
+    is_asked = snapshot.newest_generation < 0 and situation.job.id is not None
+    if is_asked and isinstance(situation.first_outcome, PlanRefused):
         return situation.first_outcome
     if snapshot.name_taken:
         return PlanRefused(
@@ -106,10 +148,17 @@ def _refusal(situation: Situation) -> PlanRefused:
 
 
 def waited_for(situation: Situation) -> str:
-    """What was still missing, for people."""
+    """What was still missing, for people, and what went wrong with it."""
+    trouble = situation.trouble
+    told = f" ({trouble.text})" if trouble is not None else ""
     if situation.snapshot.newest is None:
-        troubles = "; ".join(sorted(set(situation.snapshot.troubled.values())))
-        return f"planning did not end: {troubles}" if troubles else "it was not planned yet"
+        if situation.snapshot.newest_generation >= 0:
+            return f"its plan record was not read{told}"
+        return (
+            f"planning did not end{told}"
+            if situation.snapshot.is_planning or told
+            else "it was not planned yet"
+        )
     found = situation.difference
     missing = [f"{each.kind} {each.name}" for each in found.creates]
     missing += [f"{each.kind} {each.name}" for each in found.patches]
@@ -117,13 +166,65 @@ def waited_for(situation: Situation) -> str:
     missing += [f"pod of PE {pe}" for pe in situation.podless]
     named = ", ".join(missing[:PES_NAMED_MAX])
     more = len(missing) - PES_NAMED_MAX
-    return f"still missing: {named or 'nothing'}" + (f" and {more} more" if more > 0 else "")
+    left = f" and {more} more" if more > 0 else ""
+    return f"still missing: {named or 'nothing'}{left}{told}"
+
+
+def progress(situation: Situation) -> Said | None:
+    """What the condition Submitted should say of trouble, or when there is none any more.
+
+    Nothing where nothing has to be said: a submission or a resize says itself that it goes on.
+    """
+    trouble = situation.trouble
+    name = JobCondition.SUBMITTED.value
+    if trouble is not None:
+        if situation.now < trouble.since + TROUBLE_SETTLES_S:
+            return None
+        return Said(name, "False", trouble.reason, f"{trouble.text}; it is tried again")
+    now = condition(situation.job.status, name)
+    if situation.phase is Phase.RESIZING and situation.snapshot.newest is not None:
+        message = _being_put_in_force(situation)
+        is_plain = now.get("reason") == Reason.RESIZING
+        return None if is_plain else Said(name, "False", Reason.RESIZING, message)
+    if situation.phase is Phase.SUBMITTING:
+        is_plain = now.get("reason") == Reason.SUBMITTING
+        return None if is_plain else Said(name, "False", Reason.SUBMITTING)
+    return None
+
+
+def told(situation: Situation, said: Said) -> Change:
+    """One condition changes, and nothing else."""
+    return Change(conditions=(said,))
+
+
+def deleting(situation: Situation) -> Change:
+    """The Job is being deleted, and something holds it still."""
+    return Change(
+        phase=Phase.DELETING.value,
+        reason=Reason.DELETING,
+        message=Reason.DELETING.sentence,
+        conditions=(
+            Said(JobCondition.SUBMITTED.value, "False", Reason.DELETING),
+            Said(JobCondition.HEALTHY.value, "False", Reason.DELETING),
+        ),
+    )
+
+
+def damaged(situation: Situation, damage: Damage) -> Change:
+    """The newest plan record cannot be read."""
+    message = f"{damage.text}; it is deleted, and the same plan is made again"
+    if not damage.is_lost:
+        message = f"{damage.text}; nothing of the job is changed until it can be read"
+    generation = situation.snapshot.newest_generation
+    return Change(
+        conditions=(Said(JobCondition.FUSED.value, "False", Reason.PLAN_DAMAGED, message),),
+        announcements=(Announcement(Reason.PLAN_DAMAGED, message, generation, warning=True),),
+    )
 
 
 def resizing(situation: Situation) -> Change:
     """A newer plan is being put in force."""
-    generation = situation.plan.record.generation
-    message = f"widths {_widths(situation)} are being put in force as plan generation {generation}"
+    message = _being_put_in_force(situation)
     return Change(
         phase=Phase.RESIZING.value,
         reason=Reason.RESIZING,
@@ -132,12 +233,15 @@ def resizing(situation: Situation) -> Change:
     )
 
 
+def _being_put_in_force(situation: Situation) -> str:
+    generation = situation.plan.record.generation
+    return f"widths {_widths(situation)} are being put in force as plan generation {generation}"
+
+
 def submitted(situation: Situation) -> Change:
     """Every object of the newest plan exists."""
     record = situation.plan.record
     is_first = situation.phase is Phase.SUBMITTING
-    fused = f"{len(record.operators)} operators in {len(record.pes)} PEs ({_fusion(situation)})"
-    fused = "; ".join((fused, *situation.plan.warnings))
     text = f"job {situation.job.name} runs with {len(record.pes)} PEs"
     widths = _widths(situation)
     message = f"{text}, widths {widths}" if widths else text
@@ -153,20 +257,54 @@ def submitted(situation: Situation) -> Change:
         phase=Phase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
         message=message,
-        conditions=(
-            Said(JobCondition.FUSED.value, "True", Reason.FUSED, fused),
-            Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS),
-            Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
-            health(situation),
-        ),
+        conditions=(*steady(situation), health(situation)),
         fields=(
             ("generation", record.generation),
             ("bundleDigest", record.bundle_digest),
             ("processingElements", len(record.pes)),
             ("widths", tuple(sorted(record.widths.items()))),
         ),
-        announcements=announcements,
+        announcements=(*announcements, *_of_refused_edit(situation)),
     )
+
+
+def steady(situation: Situation) -> tuple[Said, ...]:
+    """What every condition but Healthy says of a job whose newest plan is in force."""
+    record = situation.plan.record
+    fused = f"{len(record.operators)} operators in {len(record.pes)} PEs ({_fusion(situation)})"
+    fused = "; ".join((fused, *situation.plan.warnings))
+    return (
+        _accepted(situation),
+        Said(JobCondition.FUSED.value, "True", Reason.FUSED, fused),
+        Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS),
+        Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
+    )
+
+
+def _accepted(situation: Situation) -> Said:
+    """What becomes of the spec as it is now."""
+    name, spec, plan = JobCondition.ACCEPTED.value, situation.job.spec, situation.snapshot.newest
+    if plan is not None and situation.phase not in (Phase.NONE, Phase.FAILED):
+        if situation.edit_refusal is not None:
+            return Said(name, "False", Reason.EDIT_REFUSED, situation.edit_refusal.message)
+        if waiting := waiting_fields(spec, plan.inputs):
+            text = (
+                f"{', '.join(waiting)}: accepted, and taken up by the PEs that the next resize adds"
+                " or changes"
+            )
+            return Said(name, "True", Reason.EDIT_TAKEN_UP_LATER, text)
+    without_effect = ignored(spec)
+    if without_effect:
+        return Said(name, "True", Reason.FIELDS_IGNORED, without_effect)
+    return Said(name, "True", Reason.ACCEPTED)
+
+
+def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
+    refusal = situation.edit_refusal
+    if refusal is None:
+        return ()
+    generation = situation.job.generation
+    return (Announcement(refusal.reason, refusal.message, generation, warning=True),)
 
 
 def _fusion(situation: Situation) -> str:
@@ -191,15 +329,9 @@ def completed(situation: Situation) -> Change:
     )
 
 
-def edited(situation: Situation) -> Change:
-    """The spec was edited while the job runs: seen, and without effect on what runs."""
-    text = (
-        f"generation {situation.job.generation} of the spec is seen; what runs is as submitted:"
-        " widths are changed on ParallelRegions, everything else by submitting the job anew"
-    )
-    return Change(
-        conditions=(Said(JobCondition.ACCEPTED.value, "True", Reason.FIELDS_IGNORED, text),),
-    )
+def stated(situation: Situation) -> Change:
+    """Conditions that differ from what is so, as after an edit of the spec."""
+    return Change(conditions=steady(situation), announcements=_of_refused_edit(situation))
 
 
 def health_seen(situation: Situation) -> Change:

@@ -99,6 +99,7 @@ class Api:
         effects = self.stage.decide(snapshot, self._clock.now()).effects
         for effect in effects:
             await self.stage.carry_out(KEY, snapshot, effect)
+        await asyncio.sleep(0)  # the planner answers behind
         return effects
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -112,4 +113,4 @@ class Api:
     async def with_children(self) -> None:
         """Submit, and go on until only pods are missing."""
         self.submit()
-        await self.until(lambda: self.decide().reason == "a PE has no pod of its planned content")
+        await self.until(lambda: (self.decide().detail or {})["observation"] == "PODS_MISSING")

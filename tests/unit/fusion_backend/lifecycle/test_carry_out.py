@@ -58,7 +58,7 @@ async def test_a_plan_record_that_somebody_else_made_is_read_instead(api: Api) -
     await api.until(lambda: any(isinstance(e, RecordPlan) for e in api.decide().effects))
     snapshot, (effect,) = api.stage.snapshot(api.table, KEY), api.decide().effects
     assert await api.stage.carry_out(KEY, snapshot, effect) == "existed"
-    assert api.decide().reason == "the newest plan record is not read yet"
+    assert (api.decide().detail or {})["observation"] == "PLAN_UNREAD"
 
 
 async def test_children_of_a_job_that_lives_are_never_deleted_by_a_stale_view(api: Api) -> None:

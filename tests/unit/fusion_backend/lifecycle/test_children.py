@@ -161,8 +161,20 @@ def test_a_pe_is_the_template_with_what_the_plan_says() -> None:
     }
 
 
-def test_a_resize_leaves_the_launch_count_of_a_pe_to_people() -> None:
-    seen = {"metadata": {"labels": {"region.streams.ibm.com/0": "true"}}}
+def test_a_resize_brings_a_pe_that_it_changes_to_what_is_planned_and_leaves_the_launch_count() -> (
+    None
+):
+    """Stale operators, placements and edits by hand go; what is as planned is not written."""
+    made = children.processing_element(job(), RECORD, PE, launch_count=0)["spec"]
+    spec = made | {
+        "contentId": "before",
+        "generation": 3,
+        "operators": ["A"],
+        "placement": {"host": "gone", "exLocations": ["apart"]},
+        "image": "by-hand:1",
+        "launchCount": 7,
+    }
+    seen = {"metadata": {"labels": {"region.streams.ibm.com/0": "true"}}, "spec": spec}
     assert children.processing_element_patch(job(), RECORD, PE, seen) == {
         "metadata": {
             "labels": {
@@ -171,7 +183,13 @@ def test_a_resize_leaves_the_launch_count_of_a_pe_to_people() -> None:
                 "streams.ibm.com/generation": "4",
             }
         },
-        "spec": {"contentId": CONTENT, "generation": 4, "operators": ["A", "B[1]"]},
+        "spec": {
+            "contentId": CONTENT,
+            "generation": 4,
+            "operators": ["A", "B[1]"],
+            "placement": {"host": None, "hostPoolLocation": {"poolIndex": 1}},
+            "image": None,
+        },
     }
 
 

@@ -378,10 +378,13 @@ def test_a_name_that_somebody_else_holds_fails_the_submission() -> None:
 
 
 def test_a_deleted_job_takes_everything_with_it() -> None:
+    """A finalizer holds the Job: it says that it is being deleted."""
     world = submitted()
     world.delete_job()
     world.converge()
     assert {kind for kind, _ in world.objects} == {"Job", "Node"}
+    assert (world.status()["phase"], world.status()["reason"]) == ("Deleting", "Deleting")
+    assert world.condition("Submitted")["status"] == "False"
 
 
 def test_children_of_a_job_that_is_gone_are_deleted_by_its_uid() -> None:

@@ -41,10 +41,23 @@ def test_every_phase_but_none_is_one_that_a_status_may_say() -> None:
     assert {phase.value for phase in Phase if phase.value} <= {phase.value for phase in JobPhase}
 
 
-def test_a_failed_job_only_starts_anew_by_a_change_of_people() -> None:
+def test_a_failed_job_starts_anew_or_goes_only_by_a_change_of_people() -> None:
     leaving = {
         observation
         for (phase, observation), row in TRANSITIONS.items()
         if phase is Phase.FAILED and isinstance(row, Transition) and row.phase is not Phase.FAILED
     }
-    assert leaving == {Observation.TRIED_ANEW}
+    assert leaving == {Observation.TRIED_ANEW, Observation.JOB_DELETING}
+
+
+def test_a_job_that_is_being_deleted_does_nothing_else_in_any_phase() -> None:
+    for phase in Phase:
+        row = TRANSITIONS[phase, Observation.JOB_DELETING]
+        assert isinstance(row, Transition)
+        assert row.phase is Phase.DELETING
+    possible = {
+        observation
+        for (phase, observation), row in TRANSITIONS.items()
+        if phase is Phase.DELETING and not isinstance(row, Forbidden)
+    }
+    assert possible == {Observation.JOB_ORPHANING, Observation.JOB_DELETING}

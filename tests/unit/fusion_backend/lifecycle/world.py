@@ -19,10 +19,11 @@ from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.children import region_selector
+from services.fusion_backend.core.children import owner_of, region_selector
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
+    AdoptChild,
     CreateChild,
     DeleteChild,
     DeleteChildren,
@@ -113,6 +114,11 @@ class World:
         """Change fields of a spec."""
         self._patch(kind, name, {"spec": spec})
 
+    def put_back(self, kind: str, name: str, spec: Obj) -> None:
+        """Replace a spec by an earlier one."""
+        self.objects[kind, name]["spec"] = {}
+        self._patch(kind, name, {"spec": spec})
+
     def resize(self, index: int, width: int) -> None:
         """Change the width of a parallel region."""
         self.edit("ParallelRegion", f"{JOB}-{index}", width=width)
@@ -128,23 +134,15 @@ class World:
     def delete_job(self, *, orphan: bool = False) -> None:
         """Begin the deletion of the Job, which a finalizer holds."""
         finalizer = "orphan" if orphan else "foregroundDeletion"
-        self._patch(
-            "Job",
-            JOB,
-            {"metadata": {"deletionTimestamp": "2026-11-20T00:00:00Z", "finalizers": [finalizer]}},
-        )
+        deleted = {"deletionTimestamp": "2026-11-20T00:00:00Z", "finalizers": [finalizer]}
+        self._patch("Job", JOB, {"metadata": deleted})
 
     def adopt_pods(self) -> None:
         """Make every pod one that its PE controls."""
         for kind, name in list(self.objects):
             if kind == "Pod":
                 uid = self.objects["ProcessingElement", name]["metadata"]["uid"]
-                owner = {
-                    "kind": "ProcessingElement",
-                    "name": name,
-                    "uid": uid,
-                    "controller": True,
-                }
+                owner = {"kind": "ProcessingElement", "name": name, "uid": uid, "controller": True}
                 self._patch(kind, name, {"metadata": {"ownerReferences": [owner]}})
 
     def mark_deleted(self, kind: str, name: str) -> None:
@@ -213,6 +211,10 @@ class World:
             case PatchChild():
                 entry = snapshot.of(effect.kind)[effect.name]
                 self._write("PATCH", effect.kind, effect.name, patch_of(snapshot, effect, entry))
+            case AdoptChild():
+                assert snapshot.job is not None
+                patch = {"metadata": {"ownerReferences": [owner_of(snapshot.job)]}}
+                self._write("PATCH", effect.kind, effect.name, patch)
             case DeleteChild():
                 self._delete(effect.kind, effect.name)
             case DeleteChildren():

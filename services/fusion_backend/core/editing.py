@@ -1,0 +1,112 @@
+"""What becomes of an edit of a running Job's spec: the next resize takes it up, or it is refused.
+
+1. What would fail a submission is refused, and so is another value of a field that the first plan
+   was made from: fusing anew, or another bundle, would restart everything at a moment when somebody
+   asked for one channel more (docs/adr/0004).
+2. A refused edit is refused as a whole: nothing of that spec is taken up, the last good one counts.
+3. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
+   or changes of it.
+
+Which field is which stands in docs/fields.md. Nothing is remembered here: an edit that is taken
+back is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from contracts.reasons import Reason
+from contracts.resources import JobSpec
+from services.fusion_backend.core.accepting import refusal_of_spec, sentence
+from services.fusion_backend.core.inputs import (
+    PlanInputs,
+    bundle_source,
+    fusion_of,
+    overrides_of,
+    template_of,
+    values_of,
+)
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused, shown
+
+Pairs = tuple[tuple[str, object], ...]
+
+
+def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused | None:
+    """Why the spec of a Job whose plan was made from `inputs` is refused, if it is."""
+    refused = refusal_of_spec(spec)
+    if refused is not None:
+        field, value, told = refused.field, refused.value, sentence(refused)
+        return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
+    for field, wanted, in_force in _differences(JobSpec.model_validate(spec), inputs):
+        told = (
+            f"{field} is {shown(wanted)}, and the job runs with {shown(in_force)}: it is not"
+            " changed while the job runs; set it back, or delete the Job and submit it anew"
+        )
+        return _refusal(field, wanted, told)
+    return None
+
+
+def _refusal(field: str, value: object, message: str) -> PlanRefused:
+    return PlanRefused(Reason.EDIT_REFUSED, field=field, value=value, message=message)
+
+
+def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs) -> str:
+    """The template of the next plan: the newest one that is accepted."""
+    if refusal_of_edit(spec, inputs) is not None:
+        return inputs.template
+    return template_of(spec)
+
+
+def waiting_fields(spec: Mapping[str, Any], inputs: PlanInputs) -> tuple[str, ...]:
+    """Fields of an accepted spec that wait for the next resize."""
+    if not inputs.template or template_of(spec) == inputs.template:
+        return ()
+    before = _template(inputs.template)
+    after = _template(template_of(spec))
+    return tuple(
+        f"spec.{name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)
+    )
+
+
+def _template(text: str) -> dict[str, Any]:
+    template: dict[str, Any] = orjson.loads(text)
+    return template
+
+
+def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, object, object]]:
+    """(field, value asked for, value in force) of what the first plan was made from."""
+    bundle = bundle_source(spec)
+    if bundle.name != inputs.bundle.name:
+        yield "spec.bundle.name", bundle.name, inputs.bundle.name
+    if bundle.path != inputs.bundle.path:
+        yield "spec.bundle.file.path", bundle.path or "not given", inputs.bundle.path or "none"
+    fusion = fusion_of(spec, inputs.fusion.nodes or 0)
+    if _fusion(fusion) != _fusion(inputs.fusion):
+        yield "spec.fusion", _fusion(fusion), _fusion(inputs.fusion)
+    yield from _of_pairs(
+        "spec.submissionTimeValues.{}", values_of(spec), inputs.submission_time_values
+    )
+    yield from _of_pairs(
+        "spec.parallelRegions[{}].width", overrides_of(spec), inputs.width_overrides
+    )
+
+
+def _fusion(fusion: Fusion) -> str:
+    return f"manual {fusion.pes_max}" if fusion.requested == "manual" else fusion.requested
+
+
+def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str, object, object]]:
+    if wanted == in_force:
+        return
+    before, after = dict(in_force), dict(wanted)
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield (
+                field.format(shown(name)),
+                after.get(name, "not given"),
+                before.get(name, "no value"),
+            )

@@ -1,0 +1,228 @@
+"""A snapshot at a time, and what follows from it: questions that several steps ask.
+
+Each answer is computed once, when it is asked for. Which of them decides what is done is
+`observing.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from contracts import labels
+from contracts.moments import unix_s_of
+from contracts.reasons import Reason
+from contracts.resources import JobSpec
+from services.fusion_backend.core.accepting import refusal_of_spec
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.editing import refusal_of_edit
+from services.fusion_backend.core.effects import DeleteChild, SayWidth
+from services.fusion_backend.core.inputs import PlanInputs, first_inputs, template_of
+from services.fusion_backend.core.membership import (
+    Difference,
+    difference,
+    leftovers,
+    pes_not_running,
+    pes_without_pod,
+)
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
+from services.fusion_backend.core.transitions import Phase
+from services.fusion_backend.core.widths import WidthsAsked, unsaid, widths_asked
+
+SUBMISSION_TIME_OUT_S = 300
+_PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
+JOB_ID = "job id"
+"""The subject of trouble with the counter of job ids."""
+TROUBLE_SETTLES_S = 1.0
+"""How long something must go wrong until a condition says so: most trouble passes sooner."""
+HEALTH_SETTLES_S = 5.0
+"""How long Healthy stays True at least: pods that come and go must not write on every step."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A snapshot at a time, and what follows from it; each answer is computed once."""
+
+    snapshot: Snapshot
+    now: float
+
+    @property
+    def job(self) -> JobSeen:
+        """The Job; only asked where there is one."""
+        assert self.snapshot.job is not None, "a step of a job needs the Job"
+        return self.snapshot.job
+
+    @property
+    def phase(self) -> Phase:
+        """The recorded phase; an unknown word counts as none."""
+        if self.snapshot.job is None or self.snapshot.job.phase not in set(Phase):
+            return Phase.NONE
+        return Phase(self.snapshot.job.phase)
+
+    @property
+    def plan(self) -> KnownPlan:
+        """The newest plan; only asked once it was read."""
+        assert self.snapshot.newest is not None, "a step of a plan needs the plan"
+        return self.snapshot.newest
+
+    @cached_property
+    def spec_refusal(self) -> PlanRefused | None:
+        """Why the spec cannot be accepted."""
+        return refusal_of_spec(self.job.spec)
+
+    @cached_property
+    def first_inputs(self) -> PlanInputs:
+        """What the first plan of an attempt is made from.
+
+        A job that runs and has lost every plan record keeps the widths that its status says.
+        """
+        assert self.job.id is not None, "an id is taken before anything is planned"
+        runs = self.phase is not Phase.SUBMITTING
+        return first_inputs(
+            JobSpec.model_validate(self.job.spec),
+            job_name=self.job.name,
+            job_id=self.job.id,
+            generation=self.job.plan_generation + 1,
+            nodes=self.snapshot.nodes,
+            template=template_of(self.job.spec),
+            widths=self.job.status.get("widths") if runs else None,
+        )
+
+    @cached_property
+    def first_outcome(self) -> Outcome | None:
+        """The planner's answer to the first inputs, if it has answered."""
+        return self.snapshot.outcomes.get(self.first_inputs.digest)
+
+    @cached_property
+    def edit_refusal(self) -> PlanRefused | None:
+        """Why the spec of a job that has its plan is refused, so that it is not taken up."""
+        return refusal_of_edit(self.job.spec, self.plan.inputs)
+
+    def may_plan(self, inputs: PlanInputs) -> bool:
+        """Whether the planner may be asked now: one plan of a job at a time, and not too often."""
+        trouble = self.snapshot.troubled.get(inputs.digest)
+        return not self.snapshot.is_planning and (trouble is None or trouble.until <= self.now)
+
+    @cached_property
+    def wanted_inputs(self) -> PlanInputs | None:
+        """What the planner is to answer, if anything."""
+        if self.snapshot.newest is not None:
+            return self.widths.asked
+        is_asked = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        if not is_asked or self.job.id is None or self.spec_refusal:
+            return None
+        return self.first_inputs if self.first_outcome is None else None
+
+    @cached_property
+    def trouble(self) -> Trouble | None:
+        """What has gone wrong longest with what is still to be done, and is tried again."""
+        found = [*self._write_troubles(), self._pod_trouble()]
+        if self.snapshot.newest is None or self.in_progress:
+            found.append(self.planning_trouble)
+        return min((each for each in found if each), key=lambda each: each.since, default=None)
+
+    def _write_troubles(self) -> Iterator[Trouble]:
+        troubles = self.snapshot.troubles
+        if not troubles:
+            return
+        subjects = {JOB_ID} if self.job.id is None else set()
+        if self.snapshot.newest is not None:
+            found = self.difference
+            subjects |= {f"{each.kind} {each.name}" for each in found.creates}
+            subjects |= {f"{each.kind} {each.name}" for each in found.patches}
+        newest = self.snapshot.newest_generation
+        subjects |= {f"plan record {number}" for number in (newest, newest + 1)}
+        yield from (trouble for subject, trouble in troubles.items() if subject in subjects)
+
+    def _pod_trouble(self) -> Trouble | None:
+        """A pod that the API server refuses, as the status of its PE says."""
+        if self.snapshot.newest is None or not self.in_progress:
+            return None
+        entries = self.snapshot.of("ProcessingElement")
+        names = (labels.pe_name(self.snapshot.name, pe) for pe in self.podless)
+        for entry in (entries[name] for name in names if name in entries):
+            status = entry.data["status"]
+            if status.get("reason") == Reason.POD_REFUSED:
+                text = f"pod of {entry.name}: {status.get('message')}"
+                return Trouble(Reason.POD_REFUSED, text, since=0.0)
+        return None
+
+    @property
+    def planning_trouble(self) -> Trouble | None:
+        """What keeps the planner from answering."""
+        wanted = self.wanted_inputs
+        return self.snapshot.troubled.get(wanted.digest) if wanted is not None else None
+
+    @cached_property
+    def deadline(self) -> float | None:
+        """When the submission times out."""
+        started = self.job.status.get("startedAt")
+        if self.phase is not Phase.SUBMITTING or not started:
+            return None
+        limit_s = self.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+        return unix_s_of(started) + float(limit_s)
+
+    @cached_property
+    def widths(self) -> WidthsAsked:
+        """What the ParallelRegions ask for."""
+        return widths_asked(self.snapshot, self.plan)
+
+    @cached_property
+    def in_progress(self) -> bool:
+        """Whether the newest generation has not been recorded as complete yet."""
+        if self.phase in (Phase.SUBMITTING, Phase.RESIZING):
+            return True
+        return self.snapshot.newest_generation > self.job.plan_generation
+
+    @cached_property
+    def difference(self) -> Difference:
+        """What separates the children from the plan."""
+        return difference(self.snapshot, self.plan, confirmed=not self.in_progress)
+
+    @cached_property
+    def podless(self) -> list[int]:
+        """PEs of the plan without a pod of their content."""
+        return pes_without_pod(self.snapshot, self.plan.record)
+
+    @cached_property
+    def not_running(self) -> list[int]:
+        """PEs of the plan whose content no pod runs."""
+        return pes_not_running(self.snapshot, self.plan.record)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every object of the newest plan exists, one pod a PE included."""
+        has_plan = self.snapshot.newest is not None
+        return has_plan and self.difference.is_empty and not self.podless
+
+    @cached_property
+    def leftovers(self) -> tuple[DeleteChild, ...]:
+        """Children that the plan does not name."""
+        return leftovers(self.snapshot, self.plan.record)
+
+    @property
+    def unsaid(self) -> tuple[SayWidth, ...]:
+        """Statuses of regions that are due.
+
+        Those of a submission are due at once, those of a resize when every pod exists.
+        """
+        is_settled = self.phase is Phase.SUBMITTING or not (self.in_progress and self.podless)
+        return unsaid(self.snapshot, self.plan, self.widths.refused, is_settled=is_settled)
+
+    @property
+    def healthy_since(self) -> float | None:
+        """Since when Healthy is True, if it is."""
+        healthy = condition(self.job.status, "Healthy")
+        if healthy.get("status") != "True":
+            return None
+        return unix_s_of(healthy["lastTransitionTime"])
+
+    @property
+    def health_changed(self) -> bool:
+        """Whether Healthy is due to be written; a fall waits until it has settled."""
+        if self.healthy_since is None:
+            said = condition(self.job.status, "Healthy").get("status")
+            return not self.not_running or said is None
+        return bool(self.not_running) and self.now >= self.healthy_since + HEALTH_SETTLES_S
