@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.controllers.demands import Demand, PodTerm
-from sandbox.controllers.quantities import units
 from sandbox.controllers.selectors import Labels, Taint, taints_of
+from sandbox.store.quantities import units
 
 Obj = Mapping[str, Any]
 TERMS_REMEMBERED_MAX = 4096

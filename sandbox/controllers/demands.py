@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.controllers.quantities import units
 from sandbox.controllers.selectors import (
     Labels,
     NodeTerm,
@@ -20,6 +19,7 @@ from sandbox.controllers.selectors import (
     node_term_of,
     tolerations_of,
 )
+from sandbox.store.quantities import units
 
 Obj = Mapping[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -17,9 +17,9 @@ from sandbox.controllers.informers import Informers, Location, Obj, location_of
 from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL
-from sandbox.controllers.quantities import BadQuantity
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.writes import Writes
+from sandbox.store.quantities import BadQuantity
 from sandbox.store.resources import NODE, POD
 from sandbox.store.timestamps import rfc3339
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.store.errors import Cause, duplicate, forbidden_field, not_supported, required
+from sandbox.store.errors import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+)
 from sandbox.store.metadata import same
+from sandbox.store.quantities import amount
 from sandbox.store.strategies import Body
 
 UNREACHABLE_TOLERATION_S = 300
@@ -82,11 +90,22 @@ def causes(obj: Body) -> list[Cause]:
         seen.add(name)
         if not container.get("image"):
             found.append(required(f"{path}.image"))
+        found += _excessive_requests(container.get("resources") or {}, f"{path}.resources.requests")
     if spec.get("restartPolicy") not in _RESTART_POLICIES:
         found.append(
             not_supported("spec.restartPolicy", spec.get("restartPolicy"), _RESTART_POLICIES)
         )
     return found
+
+
+def _excessive_requests(resources: Mapping[str, Any], path: str) -> Iterator[Cause]:
+    """More must not be asked for than may be used."""
+    limits = resources.get("limits") or {}
+    for name, asked in sorted((resources.get("requests") or {}).items()):
+        allowed = limits.get(name)
+        if allowed is not None and amount(asked) > amount(allowed):
+            detail = f"must be less than or equal to {name} limit of {allowed}"
+            yield invalid_value(path, asked, detail)
 
 
 def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:

@@ -16,9 +16,9 @@ from sandbox.controllers.kubelet_states import Memory, Sight, next_step
 from sandbox.controllers.node_statuses import node_object, wanted_taints
 from sandbox.controllers.ownership import Delete, Fate, Keep, Owner, SetOwners, decide
 from sandbox.controllers.pod_statuses import Place
-from sandbox.controllers.quantities import BadQuantity, amount, units
 from sandbox.controllers.selectors import Taint, Toleration
 from sandbox.controllers.settings import Settings
+from sandbox.store.quantities import BadQuantity, amount, units
 from tests.unit.sandbox.controllers.living import near, pod
 
 TIME = "2026-11-20T00:00:00Z"

@@ -98,6 +98,23 @@ def test_the_image_of_a_pod_may_change(store: Store) -> None:
     assert changed["metadata"]["generation"] == 2
 
 
+def test_a_pod_may_not_ask_for_more_than_its_limit(store: Store) -> None:
+    """Quantities are compared by what they are, not by how they are written."""
+    for asked, limit, is_taken in (("1000m", "1", True), ("1001m", "1", False), ("2", "", True)):
+        resources = {"requests": {"cpu": asked}, "limits": {"cpu": limit} if limit else {}}
+        container = {"name": "c", "image": "x", "resources": resources}
+        wanted = pod(f"asks-{asked}", containers=[container])
+        if is_taken:
+            store.create(POD, "default", wanted)
+            continue
+        error = refusal(partial(store.create, POD, "default", wanted))
+        assert error.code == 422
+        assert error.message.endswith(
+            'spec.containers[0].resources.requests: Invalid value: "1001m": '
+            "must be less than or equal to cpu limit of 1"
+        )
+
+
 def test_a_pod_is_bound_once(store: Store) -> None:
     store.create(POD, "default", pod())
     bound = store.bind("default", "worker", "n1")
