@@ -209,12 +209,28 @@ class PodBuilder(Builder):
         """The same bound to a node."""
         return self.with_spec(nodeName=node)
 
-    def disrupted(self) -> Self:
+    def disrupted(self, reason: str = "EvictionByEvictionAPI") -> Self:
         """The same, taken away by the cluster."""
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+        return self.with_status(conditions=[condition])
+
+    def ended_at(self, timestamp: str, exit_code: int = 1) -> Self:
+        """The same, its container having ended at an RFC 3339 time."""
+        state = {"terminated": {"exitCode": exit_code, "finishedAt": timestamp}}
+        return self.with_status(containerStatuses=[{"name": "pe", "state": state}])
+
+    def waiting(self, reason: str, message: str = "") -> Self:
+        """The same, its container waiting for something."""
+        state = {"waiting": {"reason": reason, "message": message}}
+        return self.with_status(containerStatuses=[{"name": "pe", "state": state}])
+
+    def unschedulable(self, message: str) -> Self:
+        """The same, refused by the scheduler."""
         condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "EvictionByEvictionAPI",
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
         }
         return self.with_status(conditions=[condition])
 
@@ -261,11 +277,11 @@ def a_parallel_region(job: str = "shop", index: int = 0, *, width: int = 3) -> B
     return builder.owned_by("Job", job, job_uid(job))
 
 
-def a_node(name: str = "node-1") -> Builder:
-    """A node that is ready."""
+def a_node(name: str = "node-1", *, ready: str = "True") -> Builder:
+    """A node; `ready` is the status of its condition."""
     meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": "1", "labels": {}}
     status = {
-        "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": EPOCH_TIME}],
+        "conditions": [{"type": "Ready", "status": ready, "lastHeartbeatTime": EPOCH_TIME}],
         "allocatable": {"cpu": "4"},
     }
     return Builder("Node", {"metadata": meta, "spec": {}, "status": status})

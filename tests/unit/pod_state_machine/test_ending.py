@@ -1,0 +1,139 @@
+"""What ended a launch: its own failure or completion, the cluster, or somebody's wish."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from services.pod_state_machine.core.ending import End
+from services.pod_state_machine.core.transitions import Observation
+from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
+from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
+
+BEFORE, AFTER = "2026-11-19T23:59:00Z", "2026-11-20T00:00:00Z"
+"""A minute before anybody asked for the deletion of `deleting()` pods, and that moment."""
+NODE = "node-1"
+RUNNING = a_pe().launched(1).with_status(node=NODE)
+
+
+def end_of(pe: Builder, *others: Builder, gone: Builder | None = None) -> End | None:
+    return seen(pe, *others, gone=gone).end
+
+
+@pytest.mark.parametrize(
+    ("last", "end"),
+    [
+        (a_pod().in_phase("Running").disrupted(), End.DISRUPTED),
+        (a_pod().in_phase("Running").disrupted().deleting(), End.DISRUPTED),
+        (a_pod().in_phase("Succeeded").disrupted().deleting(), End.DISRUPTED),
+        (a_pod().in_phase("Running").deleting(), End.DELETED),
+        (a_pod().in_phase("Running"), End.DELETED),
+        (a_pod().in_phase("Failed"), End.FAILED),
+        (a_pod().in_phase("Succeeded"), End.COMPLETED),
+        (a_pod().in_phase("Failed").deleting().ended_at(BEFORE), End.FAILED),
+        (a_pod().in_phase("Failed").deleting().ended_at(AFTER), End.DELETED),
+        (a_pod().in_phase("Succeeded").deleting().ended_at(BEFORE, 0), End.COMPLETED),
+    ],
+    ids=[
+        "condition, then gone at once",
+        "condition, deletion, gone",
+        "even with exit code 0",
+        "deleted by hand",
+        "deleted by force",
+        "failed",
+        "completed",
+        "failed, then deleted",
+        "failed because it was deleted",
+        "completed, then deleted",
+    ],
+)
+def test_a_pod_that_is_gone_ended_as_it_was_last_seen(last: Builder, end: End) -> None:
+    """Facts coalesce: nothing may have been decided between condition, deletion and end."""
+    assert end_of(RUNNING, a_node(NODE), gone=last) is end
+
+
+@pytest.mark.parametrize(
+    ("node", "end"),
+    [
+        (a_node(NODE), End.DELETED),
+        (None, End.DISRUPTED),
+        (a_node(NODE, ready="Unknown"), End.DISRUPTED),
+        (a_node(NODE).with_spec(unschedulable=True), End.DISRUPTED),
+        (a_node(NODE).with_spec(taints=[{"key": "x", "effect": "NoExecute"}]), End.DISRUPTED),
+        (a_node(NODE).with_spec(taints=[{"key": "x", "effect": "NoSchedule"}]), End.DELETED),
+        (a_node(NODE).with_spec(taints=[{"key": labels.OUT_OF_SERVICE_TAINT}]), End.DISRUPTED),
+    ],
+    ids=[
+        "well",
+        "gone",
+        "silent",
+        "cordoned",
+        "evicting",
+        "tainted for new pods",
+        "out of service",
+    ],
+)
+def test_of_a_pod_that_vanished_unseen_its_node_tells(node: Builder | None, end: End) -> None:
+    """Service or watch were away: neither its condition nor its deletion was seen."""
+    assert end_of(RUNNING, *([node] if node else [])) is end
+
+
+@pytest.mark.parametrize(
+    ("phase", "end"),
+    [("Failed", End.FAILED), ("Completed", End.COMPLETED), ("Stopped", End.DELETED)],
+)
+def test_what_the_status_recorded_is_not_judged_again(phase: str, end: End) -> None:
+    """Nor does a drain of the node afterwards make a failure of it."""
+    pe = a_pe().launched(1, phase=phase).with_spec(restartFailedPod=False)
+    assert end_of(pe) is end
+
+
+def test_a_disruption_that_backs_off_is_still_one_when_its_pod_is_gone() -> None:
+    """The condition remembers it, over a restart of the service as well."""
+    backing_off = {
+        "type": "BackingOff",
+        "status": "True",
+        "reason": "Disrupted",
+        "message": "m",
+        "lastTransitionTime": AFTER,
+    }
+    pe = a_pe().launched(1, phase="Failed").with_status(conditions=[backing_off])
+    assert end_of(pe) is End.DISRUPTED
+
+
+def test_a_pod_that_is_to_be_disrupted_and_runs_has_not_ended() -> None:
+    """The eviction may still be given up."""
+    pod = a_pod().in_phase("Running").disrupted()
+    assert end_of(RUNNING, pod) is None
+    assert seen(RUNNING, pod).observation is Observation.POD_RUNNING
+
+
+def test_a_disrupted_pe_that_is_not_restarted_has_failed_and_says_why() -> None:
+    """It is not Stopped: nobody wished its end."""
+    pe = RUNNING.with_spec(restartFailedPod=False, restartDeletedPod=True)
+    pod = a_pod().in_phase("Running").disrupted("DeletionByTaintManager").deleting()
+    (effect,) = decided(pe, pod, submitted()).effects
+    status = effect.status  # type: ignore[union-attr]
+    assert (status.phase, status.reason) == ("Failed", "Disrupted")
+    assert "DeletionByTaintManager" in status.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "counted"), [("EvictionByEvictionAPI", 4), ("TerminationByKubelet", 5)]
+)
+def test_only_what_the_pod_did_itself_counts_as_a_restart_in_a_row(
+    reason: str, counted: int
+) -> None:
+    """A kubelet throws out who used too much; a drain is no fault of the PE."""
+    pe = RUNNING.with_status(restarts=4)
+    pod: PodBuilder = a_pod().in_phase("Failed").disrupted(reason)
+    (effect,) = decided(pe, pod, submitted(), now=NOW).effects
+    assert effect.status.restarts == counted  # type: ignore[union-attr]
+
+
+def test_the_time_that_a_pod_lived_ends_with_its_container() -> None:
+    """A service that was away for an hour does not take a crash for an hour of health."""
+    pe = RUNNING.with_status(restarts=4)
+    pod = a_pod().in_phase("Failed").ended_at("2026-11-20T00:00:01Z")
+    (effect,) = decided(pe, pod, submitted(), now=NOW + 3600).effects
+    assert effect.status.restarts == 5  # type: ignore[union-attr]

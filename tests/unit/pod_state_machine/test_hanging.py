@@ -1,0 +1,114 @@
+"""Pods that are being deleted and do not end: when they hang, and when they count as gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
+from services.pod_state_machine.core.transitions import Observation
+from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
+from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
+
+NODE = "n1"
+DUE = NOW - 60.0
+"""When the pods of this page should have been gone."""
+SILENT = a_node(NODE, ready="Unknown")
+OUT_OF_SERVICE = SILENT.with_spec(taints=[{"key": labels.OUT_OF_SERVICE_TAINT}])
+
+
+def leaving() -> PodBuilder:
+    pod = a_pod().in_phase("Running").on_node(NODE).deleting()
+    return pod.having("metadata", "deletionGracePeriodSeconds", value=30)
+
+
+def waiting(**spec: object) -> Builder:
+    return a_pe().launched(2, phase="Waiting").with_spec(**spec)
+
+
+def removals(*builders: Builder, now: float) -> list[DeletePod]:
+    effects = decided(*builders, submitted(), now=now).effects
+    return [each for each in effects if isinstance(each, DeletePod)]
+
+
+@pytest.mark.parametrize(
+    ("node", "hangs_at"), [(SILENT, 10.0), (None, 10.0), (a_node(NODE), 300.0)]
+)
+def test_a_pod_hangs_soon_where_its_node_is_away_and_late_where_it_is_well(
+    node: Builder | None, hangs_at: float
+) -> None:
+    """Until then nothing is said, and the key is looked at again."""
+    nodes = [node] if node else []
+    early = decided(waiting(), leaving(), *nodes, submitted(), now=DUE + hangs_at - 1)
+    assert (early.effects, early.recheck_at) == ((), DUE + hangs_at)
+    stuck = seen(waiting(nodeLossTimeOutInSeconds=301), leaving(), *nodes, now=DUE + 301)
+    assert stuck.observation is Observation.PREDECESSOR_STUCK
+
+
+def test_a_pod_that_hangs_is_said_once_with_its_node_and_what_to_do() -> None:
+    (effect,) = decided(waiting(), leaving(), SILENT, submitted(), now=DUE + 20).effects
+    assert isinstance(effect, PatchPeStatus)
+    (condition,) = effect.status.conditions
+    assert (condition.type, condition.status) == ("StuckTerminating", "True")
+    for words in (NODE, labels.OUT_OF_SERVICE_TAINT, "delete the Node object", "forceRelaunch"):
+        assert words in condition.message
+
+
+@pytest.mark.parametrize("phase", ["Starting", "Running"])
+def test_a_pod_that_somebody_deleted_is_said_to_hang_as_well(phase: str) -> None:
+    """No launch waits for it; its phase stays, because it may run."""
+    pe = a_pe().launched(1, phase=phase)
+    (effect,) = decided(pe, leaving(), SILENT, submitted(), now=DUE + 20).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert (effect.status.phase, effect.status.reason) == (phase, "StuckTerminating")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spec", "is_gone"),
+    [
+        ((), {}, True),
+        ((OUT_OF_SERVICE,), {}, True),
+        ((SILENT,), {}, False),
+        ((a_node(NODE),), {}, False),
+        ((SILENT,), {"forceRelaunch": True}, True),
+        ((a_node(NODE),), {"forceRelaunch": True}, True),
+    ],
+    ids=["gone", "out of service", "silent", "well", "silent, forced", "well, forced"],
+)
+def test_after_the_time_out_a_pod_is_gone_with_its_node_or_by_force(
+    nodes: tuple[Builder, ...], spec: dict[str, object], is_gone: bool
+) -> None:
+    """Not a second earlier; a node that is only silent may still run it."""
+    assert removals(waiting(**spec), leaving(), *nodes, now=DUE + 299) == []
+    forced = removals(waiting(**spec), leaving(), *nodes, now=DUE + 300)
+    assert [each.by_force for each in forced] == [True] * is_gone
+    assert all(each.lost_node == ("" if spec else NODE) for each in forced)
+
+
+def test_the_next_launch_waits_until_the_pod_that_counts_as_gone_was_deleted_by_force() -> None:
+    """What finalizers hold after that is no pod that runs."""
+    held = leaving().having("metadata", "deletionGracePeriodSeconds", value=0)
+    first = decided(waiting(), leaving(), submitted(), now=DUE + 300).effects
+    assert not any(isinstance(each, CreatePod) for each in first)
+    (created,) = decided(waiting(), held, submitted(), now=DUE + 300).effects
+    assert isinstance(created, CreatePod)
+
+
+@pytest.mark.parametrize(
+    ("disrupted", "phase"), [(True, "Waiting"), (False, "Stopped")], ids=["evicted", "deleted"]
+)
+def test_a_launch_that_is_gone_with_its_node_ends_as_it_was_deleted(
+    disrupted: bool, phase: str
+) -> None:
+    """An eviction is restarted; what somebody deleted stays away."""
+    pod = leaving().disrupted() if disrupted else leaving()
+    effects = decided(a_pe().launched(1), pod, submitted(), now=DUE + 300).effects
+    (status,) = [each.status for each in effects if isinstance(each, PatchPeStatus)]
+    assert status.phase == phase
+
+
+def test_a_pod_that_never_got_a_node_does_not_hang_on_a_lost_one() -> None:
+    """The pod garbage collector removes it; the time-out is that of a node that is well."""
+    pod = a_pod().deleting()
+    assert seen(waiting(), pod, now=DUE + 299).observation is Observation.PREDECESSOR_ALIVE
+    assert removals(waiting(), pod, now=DUE + 400) == []
