@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 
 from cli.controlling import ask
 from cli.running import child_name
@@ -26,8 +27,18 @@ def pids_of(system: System, service: str) -> list[int]:
 
 def kill(system: System, service: str) -> None:
     """End a service in the middle of whatever it does."""
+    end(running_pids(system, service))
+
+
+def running_pids(system: System, service: str) -> list[int]:
+    """The service's processes; there is one."""
     pids = pids_of(system, service)
     assert pids, f"{service} does not run"
+    return pids
+
+
+def end(pids: Iterable[int]) -> None:
+    """SIGKILL, at once: looking for the processes takes longer than a small resize."""
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
