@@ -1,79 +1,68 @@
 """Plants every mutant in a copy of the project and runs the tests that have to catch it.
 
-Exit code 1 where a mutant survives or can no longer be planted.
+Several at a time, each worker in a copy of its own. The table at the end says which test killed
+which mutant; exit code 1 where one survives or can no longer be planted. Arguments are words: only
+mutants with one of them in their name are planted.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
+import queue
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from tests.mutants.planted import MUTANTS, Mutant
-from tests.places import ROOT
+from tests.mutants.planted import MUTANTS
+from tests.mutants.planting import Mutant, Verdict, copy_project, judge
 
-TESTS_MAX_S = 300
-
-
-def plant(mutant: Mutant, root: Path) -> None:
-    """Change the copy; ValueError where the place is not there exactly once."""
-    path = root / mutant.path
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        raise ValueError(f"{mutant.path} does not hold the place exactly once: {mutant.old!r}")
-    path.write_text(text.replace(mutant.old, mutant.new))
+WORKERS = max(1, min(4, os.cpu_count() or 1))
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether the tests stay green with the mutant planted."""
-    with tempfile.TemporaryDirectory(prefix="millrace-mutant-") as folder:
-        copy = Path(folder) / "copy"
-        listed = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        for name in listed.stdout.splitlines():
-            if not (ROOT / name).is_file():
-                continue  # deleted in the working tree, not yet in the index
-            target = copy / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target)
-        plant(mutant, copy)
-        corpus = os.environ.get("MILLRACE_CORPUS", str(ROOT / ".." / "shared" / "corpus"))
-        command = [sys.executable, "-m", "pytest", "-x", "-q", *mutant.caught_by]
-        run = subprocess.run(
-            command,
-            cwd=copy,
-            env=os.environ | {"MILLRACE_CORPUS": corpus},
-            capture_output=True,
-            timeout=TESTS_MAX_S,
-            check=False,
-        )
-        # 1: tests ran and some failed. Anything else but 0 means that they did not run.
-        if run.returncode not in (0, 1):
-            raise ValueError(f"the tests did not run: {run.stdout.decode()[-2000:]}")
-        return run.returncode == 0
+def main(words: list[str]) -> int:
+    """Plant them all; say which test killed each, and which survive."""
+    chosen = [each for each in MUTANTS if not words or any(word in each.name for word in words)]
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="millrace-mutants-") as folder:
+        verdicts = _judged(chosen, Path(folder))
+    for verdict in sorted(verdicts, key=lambda each: each.mutant.path):
+        sys.stdout.write(_line(verdict) + "\n")
+    survivors = sum(not each.is_well for each in verdicts)
+    took_s = time.monotonic() - began
+    sys.stdout.write(f"{len(verdicts)} mutants, {survivors} not killed, {took_s:.0f} s\n")
+    return 1 if survivors else 0
 
 
-def main() -> int:
-    """Plant them all; say which survive."""
-    failed = 0
-    for mutant in MUTANTS:
+def _judged(chosen: list[Mutant], folder: Path) -> list[Verdict]:
+    """All verdicts; the longest wait is for the slowest tests, so a line says how far we are."""
+    copies: queue.Queue[Path] = queue.Queue()
+    for number in range(WORKERS):
+        copy_project(folder / f"{number}")
+        copies.put(folder / f"{number}")
+
+    def run(mutant: Mutant) -> Verdict:
+        copy = copies.get()
         try:
-            outcome = "SURVIVES" if survives(mutant) else "caught"
-        except ValueError as problem:
-            outcome = f"CANNOT BE PLANTED: {problem}"
-        failed += outcome != "caught"
-        sys.stdout.write(f"{outcome:9} {mutant.name}\n")
-        sys.stdout.flush()
-    return 1 if failed else 0
+            return judge(mutant, copy)
+        finally:
+            copies.put(copy)
+
+    verdicts: list[Verdict] = []
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for done in as_completed([pool.submit(run, each) for each in chosen]):
+            verdicts.append(done.result())
+            word = "killed" if verdicts[-1].is_well else "NOT KILLED"
+            name = verdicts[-1].mutant.name
+            sys.stderr.write(f"{len(verdicts)} of {len(chosen)}: {word}: {name}\n")
+    return verdicts
+
+
+def _line(verdict: Verdict) -> str:
+    by = verdict.problem or verdict.killed_by or "SURVIVES"
+    return f"{verdict.mutant.name:<76} {verdict.took_s:5.1f} s  {by}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""Mutants of pod-state-machine: launches, their order, restarts, what is recorded."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_UNIT = "tests/unit/pod_state_machine"
+_CORE = "services/pod_state_machine/core"
+_LAUNCHING = f"{_UNIT}/test_launching.py"
+_RESTARTING = f"{_UNIT}/test_restarting.py"
+_STRANGERS = "tests/simulation/test_strangers.py"
+
+MUTANTS = (
+    Mutant(
+        "a launch does not wait for the end of the one before it",
+        f"{_CORE}/observing.py",
+        "    alive = [pod for pod in earlier if holds_up(snapshot, pe, pod, now)]\n",
+        "    alive: list[Pod] = []\n",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "a pod that is being deleted counts as running",
+        f"{_CORE}/observing.py",
+        "    if pod.is_deleting:\n        hangs =",
+        "    if False:\n        hangs =",
+        ("tests/simulation/test_lost_nodes.py",),
+    ),
+    Mutant(
+        "a pod that was there before any status spoke of it counts as still to come",
+        f"{_CORE}/observing.py",
+        "    return pe.status.phase is PePhase.WAITING and has_had_pod\n",
+        "    return False\n",
+        ("tests/simulation/test_hands.py", "-k", "by_force"),
+    ),
+    Mutant(
+        "a view that is behind is acted on",
+        f"{_CORE}/observing.py",
+        "    return Observation.VIEW_BEHIND if ahead else None\n",
+        "    return None\n",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "pods are launched although what they mount is missing",
+        f"{_CORE}/observing.py",
+        "    is_mounted_there = snapshot.has_pe_config_map and snapshot.has_job_config_map\n",
+        "    is_mounted_there = True\n",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "the pod of a PE of that name before it is no predecessor",
+        f"{_CORE}/observing.py",
+        "if pod.owner_uid != pe.uid or pod.launch < launch)",
+        "if pod.owner_uid == pe.uid and pod.launch < launch)",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "a relaunch takes the number of the launch before",
+        f"{_CORE}/recording.py",
+        "max(pe.launch_floor, seen.launch + 1)",
+        "max(pe.launch_floor, seen.launch)",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "a floor of launches that people raised is ignored",
+        f"{_CORE}/recording.py",
+        "max(pe.launch_floor, seen.launch + 1)",
+        "seen.launch + 1",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "the pod before is believed to be gone without a look",
+        f"{_CORE}/deciding.py",
+        "        believed_gone=tuple(sorted(believed_gone)),\n",
+        "",
+        (_LAUNCHING,),
+    ),
+    Mutant(
+        "a status is written again although it says nothing new",
+        f"{_CORE}/deciding.py",
+        "    if recorded == at.pe.status:\n",
+        "    if False:\n",
+        (f"{_UNIT}/test_recording.py",),
+    ),
+    Mutant(
+        "restarts come without back-off",
+        f"{_CORE}/restarting.py",
+        "    doublings = min(pe.status.restarts, _DOUBLINGS_MAX)\n",
+        "    doublings = 0\n",
+        (_RESTARTING,),
+    ),
+    Mutant(
+        "a drain is somebody's wish",
+        f"{_CORE}/ending.py",
+        "(pod.is_deleting or pod.is_over):\n        return End.DISRUPTED\n",
+        "(pod.is_deleting or pod.is_over):\n        return End.DELETED\n",
+        (_RESTARTING, "tests/simulation/test_restarting.py"),
+    ),
+    Mutant(
+        "a pod on a silent node is launched past after a while",
+        f"{_CORE}/hanging.py",
+        "    return pe.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)\n",
+        "    return True\n",
+        ("tests/simulation/test_lost_nodes.py",),
+    ),
+    Mutant(
+        "a status is written over a newer one",
+        "services/pod_state_machine/adapters/carry_out.py",
+        "        if entry.resource_version != pe.resource_version:\n",
+        "        if False:\n",
+        (f"{_UNIT}/test_carry_out.py",),
+    ),
+    Mutant(
+        "pods of a job are deleted on the word of a record",
+        "services/pod_state_machine/adapters/carry_out.py",
+        "            if job is None or _lives(job, effect.job_uid):",
+        "            if False:",
+        (f"{_UNIT}/test_carry_out.py",),
+    ),
+    Mutant(
+        "whoever bears the uid of a Job speaks for it",
+        "contracts/labels.py",
+        'f"{JOB_UID}={job_uid},{JOB}={job}"',
+        'f"{JOB_UID}={job_uid}"',
+        (_STRANGERS, "-k", "takes_no_pod_with_it"),
+    ),
+    Mutant(
+        "a pod's name does not say which incarnation of the PE launches it",
+        "contracts/labels.py",
+        'f"{pe_uid}/{launch}".encode()',
+        'f"{launch}".encode()',
+        (_LAUNCHING,),
+    ),
+)

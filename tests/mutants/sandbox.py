@@ -1,0 +1,53 @@
+"""Mutants of the sandbox: a double that forgives more than the original hides our mistakes."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_STORE = "tests/unit/sandbox/store"
+_CONTROLLERS = "tests/unit/sandbox/controllers"
+
+MUTANTS = (
+    Mutant(
+        "a patch under an old version is taken",
+        "sandbox/store/metadata.py",
+        "        raise conflict(rt, name)\n",
+        "        pass\n",
+        (f"{_STORE}/test_changing.py", f"{_STORE}/test_patching.py"),
+    ),
+    Mutant(
+        "a delete of another uid is taken",
+        "sandbox/store/deleting.py",
+        '    if options.uid is not None and options.uid != meta["uid"]:\n',
+        "    if False:\n",
+        (f"{_STORE}/test_deleting.py",),
+    ),
+    Mutant(
+        "finalizers hold nothing",
+        "sandbox/store/deleting.py",
+        "    if not finalizers:\n        return Deletion(None, gone=True)\n",
+        "    return Deletion(None, gone=True)\n",
+        (f"{_STORE}/test_deleting.py",),
+    ),
+    Mutant(
+        "a watch misses what is forgotten and does not say so",
+        "sandbox/store/watching.py",
+        "        if version < self.forgotten:\n            return None\n",
+        "",
+        (f"{_STORE}/test_watching.py",),
+    ),
+    Mutant(
+        "transition rules of a definition are not asked",
+        "sandbox/store/custom_resources.py",
+        "        return found + rules.causes(self._rules, self._schema.root, obj, old)\n",
+        "        return found\n",
+        (f"{_STORE}/test_rules.py", f"{_STORE}/test_custom_resources.py"),
+    ),
+    Mutant(
+        "the garbage collector takes a later object of the owner's name for the owner",
+        "sandbox/controllers/garbage_collector.py",
+        "        if owner is None or _uid(owner) != uid:\n",
+        "        if owner is None:\n",
+        (f"{_CONTROLLERS}/test_garbage_collection.py",),
+    ),
+)

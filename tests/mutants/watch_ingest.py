@@ -1,0 +1,82 @@
+"""Mutants of watch-ingest: what is said, where, in which epoch, and when all of it was."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_UNIT = "tests/unit/watch_ingest"
+_STRANGERS = "tests/simulation/test_strangers.py"
+
+MUTANTS = (
+    Mutant(
+        "an unchanged projection is published all the same",
+        "services/watch_ingest/core/publishing.py",
+        "    elif is_news:\n",
+        "    else:\n",
+        (f"{_UNIT}/test_publishing.py",),
+    ),
+    Mutant(
+        "an object that moves to another job is not said to be gone",
+        "services/watch_ingest/core/publishing.py",
+        "before.job != now.job or before.uid != now.uid",
+        "before.uid != now.uid",
+        (f"{_UNIT}/test_publishing.py",),
+    ),
+    Mutant(
+        "what a list does not show is not said to be gone",
+        "services/watch_ingest/core/resync.py",
+        "        and ref not in seen\n",
+        "        and False\n",
+        (f"{_UNIT}/test_resync.py",),
+    ),
+    Mutant(
+        "facts are told in the partition of the object's own name",
+        "services/watch_ingest/core/recording.py",
+        "partition_of(fact.namespace, fact.job, topic.partitions)",
+        "partition_of(fact.namespace, fact.name, topic.partitions)",
+        (f"{_UNIT}/test_recording.py",),
+    ),
+    Mutant(
+        "a pod belongs to the job that its label names, whoever owns it",
+        "contracts/facts.py",
+        "    for _ in range(_OWNER_CHAIN_MAX):\n",
+        "    for _ in range(0):\n",
+        (f"{_UNIT}/test_publishing.py",),
+    ),
+    Mutant(
+        "readers restore from a resync that is not in the log yet",
+        "services/watch_ingest/adapters/ingesting.py",
+        "        await self._publisher.flush()\n        if number != self._rounds.number:\n",
+        "        if number != self._rounds.number:\n",
+        (f"{_UNIT}/test_committing.py",),
+    ),
+    Mutant(
+        "the offsets of a resync are those of its end",
+        "services/watch_ingest/adapters/ingesting.py",
+        "        await log_state.commit_resync(",
+        "        began_at = await self._runtime.bus.end_offsets(list(began_at))\n"
+        "        await log_state.commit_resync(",
+        (_UNIT, "tests/simulation/test_faults.py"),
+    ),
+    Mutant(
+        "an incarnation is not above what the log holds",
+        "services/watch_ingest/adapters/ingesting.py",
+        "    return cluster_uid, max(lease_version, said + 1)\n",
+        "    return cluster_uid, lease_version\n",
+        (f"{_UNIT}/test_ingesting.py",),
+    ),
+    Mutant(
+        "who is spoken over falls silent for good",
+        "services/watch_ingest/adapters/overhearing.py",
+        "            if _outranks(epoch, own):\n",
+        "            if False:\n",
+        (_STRANGERS, "-k", "above_everything"),
+    ),
+    Mutant(
+        "a record of another cluster in our incarnation goes unnoticed",
+        "services/watch_ingest/adapters/overhearing.py",
+        " or epoch.cluster_uid != own.cluster_uid",
+        "",
+        (_STRANGERS, "-k", "above_everything"),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Where readers restore from moves only when all that they would find there is in the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from contracts.topics import sync_group
+from services.chassis.bus import NewRecord, Partition
+from services.chassis.memory_log import MemoryLog
+from services.watch_ingest.adapters.log_state import fact_partitions
+from tests.builders import a_job
+from tests.unit.watch_ingest.test_ingesting import PREFIX, World
+from tests.virtual_time import run_virtually
+
+
+class _SlowLog(MemoryLog):
+    """A log in which every batch takes a second; it notes how much it holds at each commit."""
+
+    commits: list[int]
+
+    async def produce(self, records: Sequence[NewRecord]) -> None:
+        await asyncio.sleep(1.0)
+        await super().produce(records)
+
+    async def commit(self, group: str, offsets: Mapping[Partition, int]) -> None:
+        if group == sync_group(PREFIX):
+            self.commits.append(await self.length())
+        await super().commit(group, offsets)
+
+    async def length(self) -> int:
+        """How many facts there are."""
+        return sum((await self.end_offsets(fact_partitions(PREFIX))).values())
+
+
+def test_the_offsets_of_a_resync_are_committed_when_its_last_record_is_in_the_log() -> None:
+    """Else a reader would begin there, and wait for an end that nobody has said yet."""
+
+    async def test() -> None:
+        world = World()
+        log = _SlowLog(now=world.sandbox.clock.now)
+        log.commits = []
+        world.log = log
+        world.runtime = world.new_runtime()
+        for number in range(20):
+            world.sandbox.create(a_job(f"job-{number}"))
+        async with world.speaking():
+            await asyncio.sleep(30)
+        assert log.commits == [await log.length()]
+
+    run_virtually(test())
