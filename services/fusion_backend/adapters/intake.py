@@ -151,6 +151,8 @@ def _pods(table: TableReading, key: JobKey, job_uid: str) -> dict[int, tuple[Ent
     found: dict[int, list[Entry]] = {}
     for entry in table.by(_OF_JOB, ("Pod", key.namespace, key.name)):
         pe = _label(entry, labels.PE)
+        if _label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE:
+            continue  # it failed and was replaced: kept for its logs only
         if pe.isdecimal() and _label(entry, labels.JOB_UID) == job_uid:
             found.setdefault(int(pe), []).append(entry)
     return {pe: tuple(pods) for pe, pods in found.items()}

@@ -26,6 +26,7 @@ from services.pod_state_machine.core.effects import (
     DeletePodsOfJob,
     Effect,
     PatchPeStatus,
+    SetPodAside,
 )
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import JobKey, Key, PeKey, PeSnapshot, Timing
@@ -208,6 +209,47 @@ def test_a_pod_is_not_deleted_when_its_owner_turns_out_to_exist() -> None:
         gone = DeletePod(meta["name"], meta["uid"], "x", believed_gone_owner="uid-older")
         await cluster.run(gone)
         assert cluster.pods() == []
+
+    with_cluster(test)
+
+
+@pytest.mark.parametrize(
+    ("is_there", "is_lost"), [(False, True), (True, False)], ids=["gone", "there after all"]
+)
+def test_a_pod_is_deleted_by_force_only_when_its_node_turns_out_to_be_lost(
+    is_there: bool, is_lost: bool
+) -> None:
+    """A record that falsely says that the node is gone must not make the PE run twice."""
+
+    async def test(cluster: Cluster) -> None:
+        meta = cluster.hide_pod(1)["metadata"]
+        await cluster.writer.confirm_absent(resource_of("Pod"), "default", meta["name"])
+        if is_there:
+            body = {"metadata": {"name": "n1"}}
+            cluster.sandbox.cluster.store.create(cluster.sandbox.kind("Node"), None, body)
+        forced = DeletePod(meta["name"], meta["uid"], "x", by_force=True, lost_node="n1")
+        if is_lost:
+            await cluster.run(forced)
+        else:
+            with pytest.raises(Superseded):
+                await cluster.run(forced)
+        assert cluster.pods() == ([] if is_lost else [meta["name"]])
+
+    with_cluster(test)
+
+
+def test_a_pod_that_is_set_aside_keeps_its_other_labels() -> None:
+    """The job's clean-up finds it by them; the PE's Service does not."""
+
+    async def test(cluster: Cluster) -> None:
+        pod = cluster.hide_pod(1)
+        meta = pod["metadata"]
+        await cluster.writer.confirm_absent(resource_of("Pod"), "default", meta["name"])
+        assert await cluster.run(SetPodAside(meta["name"], meta["uid"])) == "patched"
+        entry = cluster.table.get("Pod", "default", meta["name"])
+        assert entry is not None
+        assert entry.data["metadata"]["labels"] == {**meta["labels"], "svc": "zombie"}
+        assert await cluster.run(SetPodAside(meta["name"], "uid-of-another")) == "gone"
 
     with_cluster(test)
 
