@@ -280,6 +280,8 @@ class Layout:
         if name == "fusion_backend":
             environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
+            # There is no cluster's DNS beside it: names are those of this machine.
+            environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
         command = [sys.executable, "-m", f"services.{name}"]
         return ChildSpec(child, command, environment)
 

@@ -44,11 +44,6 @@ IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
     (("bundle", "pullPolicy"), _NO_URL, "IfNotPresent"),
     (("bundle", "secret"), _NO_URL, None),
     (("parallelRegions", EACH, "index"), "a region is named by its alias", None),
-    (
-        ("transportCertificateValidityInDays",),
-        "no certificate is made while transport security is not supported",
-        30,
-    ),
     ((_TEMPLATE, "id"), _OPERATORS_OWN, None),
     ((_TEMPLATE, "contentId"), _OPERATORS_OWN, None),
     ((_TEMPLATE, "launchCount"), _OPERATORS_OWN, None),
@@ -68,9 +63,6 @@ UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
     (("threadingModel", "dedicated"), (None, False)),
     (("threadingModel", "dynamic"), (None,)),
     (("threadingModel", "manual"), (None, False)),
-    ((_TEMPLATE, "transportSecurityType"), (None, "none")),
-    ((_TEMPLATE, "checkpointRepository", "redis"), (None,)),
-    ((_TEMPLATE, "checkpointDataStore", "redis"), (None,)),
 )
 
 

@@ -68,6 +68,12 @@ class Moment(Enum):
         "pod-state-machine launches the PE anew as soon as it sees the change.",
     )
 
+    CERTIFICATE = (
+        "certificate made",
+        "next certificate",
+        "fusion-backend reads it when it makes the job's certificate, and when it renews it.",
+    )
+
     def __init__(self, when: str, edited: str, sentence: str) -> None:
         self.when = when
         self.edited = edited
@@ -139,7 +145,9 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.PE_MADE, _M.LAUNCH),
         "Read at a launch for PEs that were made while neither Job nor template named one.",
     ),
-    "transportCertificateValidityInDays": _UNREAD,
+    "transportCertificateValidityInDays": FieldNote(
+        _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
+    ),
     "id": _OPERATORS_OWN,
     "generationId": _OPERATORS_OWN,
     "status": _OPERATORS_OWN,

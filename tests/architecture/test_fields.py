@@ -36,15 +36,17 @@ from deploy.fields import (
 )
 from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.children import processing_element
+from services.fusion_backend.core.effects import KeepCertificate
 from services.fusion_backend.core.inputs import (
     PlanInputs,
     first_inputs,
     spec_in_force,
     template_of,
 )
+from services.fusion_backend.core.provisioning import provisions_due
 from services.fusion_backend.core.records import Fusion, HighWater, PeRecord, PlanRecord
 from services.fusion_backend.core.situation import Situation
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.effects import PatchPeStatus
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
@@ -165,7 +167,18 @@ def launched_later(made: Json, spec: Json) -> Json:
     return pod_of_launch(pe_of(pe), job_view(a_job().with_spec(**spec).entry()), 1, RuntimeImage())
 
 
+def certified_for(spec: Json) -> tuple[object, ...]:
+    """What is due of a job that has its plan and talks over TLS."""
+    template = spec.get(TEMPLATE) or {}
+    encrypted = {**spec, TEMPLATE: {**template, "transportSecurityType": "TLSv1.2"}}
+    plan = KnownPlan(RECORD, planned_from(spec), "")
+    snapshot = Snapshot("default", "shop", job=seen(encrypted), plans={0: plan})
+    due = provisions_due(snapshot, now=0.0)
+    return tuple(each for each in due if isinstance(each, KeepCertificate))
+
+
 JOB_PROBES: Mapping[Moment, Probe] = {
+    Moment.CERTIFICATE: lambda before, after: certified_for(before) != certified_for(after),
     Moment.FIRST_PLAN: lambda before, after: (
         planned_from(before) != planned_from(after)
         or refused_fusion(before) != refused_fusion(after)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from contracts.bundle_format import pack
 from tests.places import ROOT
 from tests.simulation.world import World
@@ -10,14 +13,20 @@ OUTSIDE = 4
 """Operators of the example outside its parallel region."""
 
 
-def submit_example(world: World, job: str, *, width: int, **values: str) -> None:
-    """Put the example's bundle into the bundle root and create a Job with one PE an operator."""
+def submit_example(
+    world: World, job: str, *, width: int, more: Mapping[str, Any] | None = None, **values: str
+) -> None:
+    """Put the example's bundle into the bundle root and create a Job with one PE an operator.
+
+    `more` are fields of its spec.
+    """
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     (world.bundles / "wordcount.sab").write_bytes(pack(adl.read_bytes()))
     spec = {
         "bundle": {"name": "wordcount.sab"},
         "fusion": {"legacy": True},
         "submissionTimeValues": {"width": str(width), **values},
+        **(more or {}),
     }
     world.submit(job, spec)
 

@@ -16,6 +16,7 @@ from contracts.reasons import Reason
 from services.chassis.table import Entry
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.provisions import Provisions
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
@@ -35,6 +36,7 @@ class JobAnswers:
     newest: KnownPlan | None = None
     name_taken: str = ""
     launches: dict[str, int] = field(default_factory=dict)
+    provisions: Provisions = field(default_factory=Provisions)
 
     def learn(self, inputs: PlanInputs, outcome: Outcome) -> None:
         """Keep the planner's answer, and the texts that came with it."""

@@ -20,16 +20,20 @@ from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.job_ids import JobIds
 from services.fusion_backend.adapters.plans import Plans
+from services.fusion_backend.adapters.provisioner import Provisioner
 from services.fusion_backend.core import children
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.effects import (
     AdoptChild,
     CreateChild,
+    DeleteCertificate,
     DeleteChild,
     DeleteChildren,
     Effect,
+    FindServers,
     JobStatusChange,
+    KeepCertificate,
     PatchChild,
     Plan,
     ReadPlan,
@@ -39,7 +43,7 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
 )
 from services.fusion_backend.core.rendering import body_of, patch_of
-from services.fusion_backend.core.situation import JOB_ID
+from services.fusion_backend.core.situation import CERTIFICATE, JOB_ID, REDIS_SERVERS
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.transitions import Phase
 
@@ -49,12 +53,15 @@ JOB = "Job"
 class CarryOut:
     """Executes effects; each returns its outcome in a word."""
 
-    def __init__(self, wiring: Wiring, answers: Answers, plans: Plans) -> None:
+    def __init__(
+        self, wiring: Wiring, answers: Answers, plans: Plans, provisioner: Provisioner
+    ) -> None:
         self._wiring = wiring
         self._table = wiring.table
         self._writer = wiring.writer
         self._answers = answers
         self._plans = plans
+        self._provisioner = provisioner
         self._job_ids = JobIds(wiring.runtime.kube)
 
     async def run(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
@@ -105,6 +112,15 @@ class CarryOut:
                 return await self._delete_children(key, snapshot, effect)
             case SayWidth():
                 return await self._say_width(snapshot, effect)
+            case FindServers():
+                return await self._provisioner.find_servers(key, effect)
+            case KeepCertificate():
+                return await self._provisioner.keep_certificate(
+                    key, snapshot, effect, lambda: self._confirm_job(key, effect.job_uid)
+                )
+            case DeleteCertificate():
+                await self._confirm_unwanted(key, effect.job_uid)
+                return await self._provisioner.delete_certificate(key, effect.job_uid)
 
     # ------------------------------------------------------------------ statuses
 
@@ -276,6 +292,8 @@ def _subject_of(effect: Effect) -> str | None:
         return f"{effect.kind} {effect.name}"
     if isinstance(effect, RecordPlan | ReadPlan):
         return f"plan record {effect.generation}"
+    if isinstance(effect, FindServers | KeepCertificate):
+        return REDIS_SERVERS if isinstance(effect, FindServers) else CERTIFICATE
     return JOB_ID if isinstance(effect, TakeJobId) else None
 
 

@@ -122,6 +122,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         troubles=dict(known.troubles),
         name_taken=known.name_taken,
         launches=dict(known.launches),
+        provisions=known.provisions,
         nodes=schedulable_nodes(table) if not heads else 0,
         width_max=width_max,
     )

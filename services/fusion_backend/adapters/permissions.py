@@ -22,12 +22,16 @@ from services.chassis.permissions import (
 )
 from services.chassis.resources import resource_of
 from services.fusion_backend.adapters.carry_out import JOB
+from services.fusion_backend.adapters.certificates import SECRET
 from services.fusion_backend.core.effects import (
     AdoptChild,
     CreateChild,
+    DeleteCertificate,
     DeleteChild,
     DeleteChildren,
     Effect,
+    FindServers,
+    KeepCertificate,
     PatchChild,
     Plan,
     ReadPlan,
@@ -72,5 +76,12 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | _each(CHILD_KINDS, to_get)  # one child is looked at: was it orphaned?
     | to_get(_JOB),
     SayWidth: to_patch(_REGION, subresource="status") | to_emit_events(),
+    FindServers: _SAY_STATUS,
+    KeepCertificate: to_create(SECRET, owner=_JOB)
+    | to_patch(SECRET)  # renews
+    | to_get(_JOB)
+    | to_patch(_JOB, subresource="status")
+    | _OWN,
+    DeleteCertificate: to_delete_collection(SECRET) | to_get(_JOB),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

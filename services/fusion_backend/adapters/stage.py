@@ -12,9 +12,11 @@ from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.carry_out import CarryOut
+from services.fusion_backend.adapters.finding_servers import Resolver, SystemResolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
+from services.fusion_backend.adapters.provisioner import Provisioner
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
@@ -31,13 +33,23 @@ class FusionBackend:
     indexes: Mapping[str, Index] = intake.INDEXES
 
     def __init__(
-        self, wiring: Wiring, *, bundles: BundleStore, planner: Planner, width_max: int
+        self,
+        wiring: Wiring,
+        *,
+        bundles: BundleStore,
+        planner: Planner,
+        resolver: Resolver,
+        settings: FusionBackendSettings,
+        in_threads: bool,
     ) -> None:
-        self._width_max = width_max
+        self._width_max = settings.width_max
         self._answers = Answers()
         self._uid_of: dict[JobKey, str] = {}
         plans = Plans(wiring, self._answers, bundles=bundles, planner=planner)
-        self._carry_out = CarryOut(wiring, self._answers, plans)
+        provisioner = Provisioner(
+            wiring, self._answers, resolver=resolver, names=settings.names, in_threads=in_threads
+        )
+        self._carry_out = CarryOut(wiring, self._answers, plans, provisioner)
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[JobKey]:
         """The jobs that a change of this entry concerns."""
@@ -81,7 +93,10 @@ class FusionBackend:
 
 
 def stage_maker(
-    settings: FusionBackendSettings, *, planner: Planner | Literal["inline"]
+    settings: FusionBackendSettings,
+    *,
+    planner: Planner | Literal["inline"],
+    resolver: Resolver | None = None,
 ) -> MakeStage:
     """The service's factory; `inline` plans and copies in the event loop, for simulation."""
     is_inline = planner == "inline"
@@ -89,6 +104,12 @@ def stage_maker(
         root=settings.bundle_root, store=settings.bundle_store, in_threads=not is_inline
     )
     chosen: Planner = InlinePlanner() if planner == "inline" else planner
+    asked = resolver or SystemResolver(answer_s_max=settings.dns_answer_s_max)
     return lambda wiring: FusionBackend(
-        wiring, bundles=bundles, planner=chosen, width_max=settings.width_max
+        wiring,
+        bundles=bundles,
+        planner=chosen,
+        resolver=asked,
+        settings=settings,
+        in_threads=not is_inline,
     )

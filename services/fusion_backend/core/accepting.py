@@ -13,6 +13,8 @@ from pydantic import ValidationError
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from contracts.resources.pod_template import contradictions
+from services.fusion_backend.core.provisions import TEMPLATE, redis_asked, refusal_of_redis
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 
@@ -32,7 +34,7 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
             value=value,
             message=f"{field}: {first['msg']} (it is {value})",
         )
-    return _no_fusion(spec.get("fusion") or {})
+    return _no_fusion(spec.get("fusion") or {}) or _no_pod(spec)
 
 
 def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
@@ -47,6 +49,21 @@ def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
         message="spec.fusion.automatic is false, and neither spec.fusion.legacy nor"
         " spec.fusion.manual says how operators are fused instead",
     )
+
+
+def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
+    """The refusal of a template that no pod could be made of."""
+    template = spec.get("processingElement") or {}
+    for each in contradictions(template.get("podTemplate"), f"{TEMPLATE}.podTemplate"):
+        value = shown(each.value)
+        return PlanRefused(
+            Reason.SPEC_INVALID,
+            field=each.field,
+            value=value,
+            message=f"{each.field}: {each.why} (it is {value})",
+        )
+    asked = redis_asked(template, TEMPLATE)
+    return refusal_of_redis(asked) if asked is not None else None
 
 
 def not_yet(field: str, value: object) -> PlanRefused:

@@ -14,8 +14,16 @@ from collections.abc import Iterable
 
 from contracts import labels
 from services.chassis.table import Entry, is_deleting
-from services.fusion_backend.core.effects import DeleteChild, DeleteChildren, Effect
+from services.fusion_backend.core.effects import (
+    DeleteCertificate,
+    DeleteChild,
+    DeleteChildren,
+    Effect,
+)
+from services.fusion_backend.core.provisions import encrypted_pes
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot
+
+PE = "ProcessingElement"
 
 
 def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
@@ -46,6 +54,8 @@ def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tupl
     for kind in CHILD_KINDS:
         members = [entry for entry in staying if entry.kind == kind]
         owned = [entry for entry in members if is_owned(entry, job_uid)]
+        if kind == PE and encrypted_pes(entry.data["spec"] for entry in owned):
+            effects.append(DeleteCertificate(job_uid))
         if owned and len(owned) == len(members):
             effects.append(DeleteChildren(kind, job_uid))
             continue

@@ -18,6 +18,7 @@ from services.fusion_backend.core.effects import (
     CreateChild,
     DeleteChild,
     Effect,
+    FindServers,
     PatchChild,
     Plan,
     ReadPlan,
@@ -27,6 +28,11 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.inputs import PlanInputs, rendered_again, resized
 from services.fusion_backend.core.observing import observe
+from services.fusion_backend.core.provisioning import (
+    next_look_at,
+    provisions_due,
+    servers_awaited,
+)
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
@@ -60,6 +66,7 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     if _starts_resizing(situation, observation):
         effects = (_status(situation, wording.resizing(situation)), *effects)
     if _is_going_on(situation, observation):
+        effects = (*effects, *_provide(situation, effects))
         effects = (*effects, *_tell_trouble(situation, effects))
     reason = row.reason
     if isinstance(row, Transition) and row.action is Action.FAIL:
@@ -75,7 +82,7 @@ def _recheck_at(situation: Situation) -> float | None:
     """
     if situation.snapshot.job is None or situation.job.deleting or situation.phase is Phase.FAILED:
         return None
-    wishes = [situation.deadline]
+    wishes = [situation.deadline, next_look_at(situation.snapshot, situation.now)]
     if situation.phase is Phase.SUBMITTED and situation.healthy_since is not None:
         wishes.append(situation.healthy_since + HEALTH_SETTLES_S)
     if (trouble := situation.trouble) is not None:
@@ -89,6 +96,13 @@ def _is_going_on(situation: Situation, observation: Observation) -> bool:
     """Whether there is an attempt, or something that runs, of which trouble may be told."""
     is_over = observation in (Observation.JOB_GONE, Observation.JOB_ORPHANING)
     return not is_over and situation.phase not in (Phase.FAILED, Phase.DELETING)
+
+
+def _provide(situation: Situation, effects: Effects) -> Effects:
+    """What the PEs share, beside other work; not beside another write of the status."""
+    if any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects):
+        return ()
+    return provisions_due(situation.snapshot, situation.now)
 
 
 def _tell_trouble(situation: Situation, effects: Effects) -> Effects:
@@ -151,6 +165,12 @@ def _discard_plan(situation: Situation) -> Effects:
         return told
     head = situation.snapshot.heads[generation]
     return (*told, DeleteChild(head.kind, head.name, head.uid, head.resource_version))
+
+
+def _find_servers(situation: Situation) -> Effects:
+    asked = servers_awaited(situation.snapshot)
+    assert asked is not None, "observed: servers that are not known"
+    return (FindServers(situation.job.uid, asked),)
 
 
 def _plan(situation: Situation) -> Effects:
@@ -262,6 +282,7 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.READ_PLAN: _read_plan,
     Action.DISCARD_PLAN: _discard_plan,
     Action.RECORD_AGAIN: _record_again,
+    Action.FIND_SERVERS: _find_servers,
     Action.PLAN: _plan,
     Action.RECORD_PLAN: _record_plan,
     Action.PLAN_WIDTHS: _plan_widths,

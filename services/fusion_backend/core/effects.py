@@ -13,6 +13,7 @@ from typing import Literal
 from contracts.reasons import Reason
 from services.chassis.stage import Urgency
 from services.fusion_backend.core.inputs import PlanInputs
+from services.fusion_backend.core.provisions import RedisAsked
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]
@@ -198,6 +199,32 @@ class SayWidth:
         return Urgency.PATIENT
 
 
+@dataclass(frozen=True, slots=True)
+class FindServers:
+    """Look the servers of a redis up, and write them into the Job's status, for good."""
+
+    job_uid: str
+    asked: RedisAsked
+
+
+@dataclass(frozen=True, slots=True)
+class KeepCertificate:
+    """See that the Secret of the Job's certificate is there and fresh, and that the status says so.
+
+    A new one is valid for `days`.
+    """
+
+    job_uid: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteCertificate:
+    """Delete by collection the Secret that was made for a Job's uid."""
+
+    job_uid: str
+
+
 Effect = (
     TakeJobId
     | WriteJobStatus
@@ -210,4 +237,7 @@ Effect = (
     | DeleteChild
     | DeleteChildren
     | SayWidth
+    | FindServers
+    | KeepCertificate
+    | DeleteCertificate
 )

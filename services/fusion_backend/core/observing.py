@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.membership import all_completed
+from services.fusion_backend.core.provisioning import servers_awaited
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.transitions import Observation, Phase
@@ -94,6 +95,8 @@ def _about_first_plan(situation: Situation) -> Observation | None:
     outcome = situation.first_outcome
     if isinstance(outcome, PlanRefused):
         return Observation.PLAN_REFUSED
+    if servers_awaited(snapshot) is not None:
+        return Observation.SERVERS_UNKNOWN
     if outcome is not None:
         return Observation.PLANNED
     may_plan = situation.may_plan(situation.first_inputs)

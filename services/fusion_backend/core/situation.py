@@ -35,6 +35,8 @@ SUBMISSION_TIME_OUT_S = 300
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
+REDIS_SERVERS, CERTIFICATE = "redis servers", "certificate"
+"""The subjects of trouble with what a job's PEs share."""
 TROUBLE_SETTLES_S = 1.0
 """How long something must go wrong until a condition says so: most trouble passes sooner."""
 HEALTH_SETTLES_S = 5.0
@@ -92,8 +94,9 @@ class Situation:
 
     @cached_property
     def first_outcome(self) -> Outcome | None:
-        """The planner's answer to the first inputs, if it has answered."""
-        return self.snapshot.outcomes.get(self.first_inputs.digest)
+        """The planner's answer to the first inputs, if it has answered, or what nobody can use."""
+        refusal = self.snapshot.provisions.refusal
+        return refusal or self.snapshot.outcomes.get(self.first_inputs.digest)
 
     @cached_property
     def edit_refusal(self) -> PlanRefused | None:
@@ -127,7 +130,7 @@ class Situation:
         troubles = self.snapshot.troubles
         if not troubles:
             return
-        subjects = {JOB_ID} if self.job.id is None else set()
+        subjects = {JOB_ID} if self.job.id is None else {REDIS_SERVERS, CERTIFICATE}
         if self.snapshot.newest is not None:
             found = self.difference
             subjects |= {f"{each.kind} {each.name}" for each in found.creates}

@@ -17,6 +17,7 @@ from contracts.reasons import Reason
 from services.chassis.table import Entry, label
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.provisions import Provisions
 from services.fusion_backend.core.records import PeRecord, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 
@@ -134,6 +135,7 @@ class Snapshot:
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
     name_taken: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
+    provisions: Provisions = field(default_factory=Provisions)
     nodes: int = 0
     width_max: int = 20_000
 

@@ -41,6 +41,7 @@ class Observation(StrEnum):
     NAME_TAKEN = "the name of a child belongs to somebody else"
     PLAN_UNREAD = "the newest plan record is not read yet"
     PLAN_DAMAGED = "the newest plan record cannot be read"
+    SERVERS_UNKNOWN = "there is no plan, and the redis servers of its checkpoints are not found yet"
     UNPLANNED = "there is no plan, nor an answer of the planner"
     PLANNING = "there is no plan, and the planner works on it or is asked again later"
     PLAN_REFUSED = "there is no plan, and the planner refuses"
@@ -71,6 +72,7 @@ class Action(StrEnum):
     READ_PLAN = "read the plan record"
     DISCARD_PLAN = "say that the plan record is damaged, and delete it"
     RECORD_AGAIN = "write the plan record again"
+    FIND_SERVERS = "ask the DNS for the redis servers"
     PLAN = "run the planner"
     RECORD_PLAN = "create the plan record"
     PLAN_WIDTHS = "run the planner with the new widths"
@@ -158,6 +160,7 @@ def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Row]:
     return {
         (phase, _O.PLAN_UNREAD): Transition(phase, _A.READ_PLAN, _R.WAITING),
         (phase, _O.PLAN_DAMAGED): Transition(phase, _A.DISCARD_PLAN, _R.PLAN_DAMAGED),
+        (phase, _O.SERVERS_UNKNOWN): Transition(phase, _A.FIND_SERVERS, _R.WAITING),
         (phase, _O.UNPLANNED): Transition(phase, _A.PLAN, _R.PLANNING),
         (phase, _O.PLANNING): Transition(phase, _A.WAIT, _R.PLANNING),
         (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN, _R.FUSED),

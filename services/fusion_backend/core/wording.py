@@ -64,7 +64,11 @@ def begun(situation: Situation) -> Change:
             *(Said(each.value, "Unknown", Reason.SUBMITTING) for each in unknown),
             progress(situation) or Said(JobCondition.SUBMITTED.value, "False", Reason.SUBMITTING),
         ),
-        fields=(("observedRetry", job.retry or None),),
+        fields=(
+            ("observedRetry", job.retry or None),
+            ("redisConfig", None),
+            ("transportCertificate", None),
+        ),
         starts=situation.phase is not Phase.SUBMITTING,
         announcements=announcements,
     )

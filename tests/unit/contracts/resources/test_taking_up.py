@@ -186,7 +186,6 @@ def test_a_row_says_type_values_default_and_verdict_of_the_code() -> None:
         r"\| `Never` | `Always` | seed, original | plan | next resize |",
         "| integer ≥ 1 | `300` | seed, original | submission | while Submitting |",
         "| string | required | seed, original | first plan | refused (EditRefused) |",
-        "refused (NotSupportedYet), unless `none`; edited later: refused (EditRefused) |",
         "| ignored: a region is named by its alias | nothing happens |",
     ):
         assert said in page

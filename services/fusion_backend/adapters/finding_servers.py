@@ -1,0 +1,69 @@
+"""Asks the DNS for the servers behind a Service: its A records, and the canonical host of each.
+
+The name that is asked for is a pattern of the settings: in a cluster that of a headless Service of
+the job's own namespace. What the answer is used for is `core/provisions.py`'s business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from typing import Protocol
+
+from services.chassis.errors import Transient
+
+_NONE = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
+"""There is no such name, or it has no address of that family; anything else may pass."""
+
+
+class Resolver(Protocol):
+    """Finds servers, somewhere."""
+
+    async def hosts_of(self, name: str) -> Mapping[str, str]:
+        """The canonical host of each IPv4 address of a name; empty where it has none.
+
+        Raises Transient where the DNS does not answer.
+        """
+        ...
+
+
+class SystemResolver:
+    """The resolver of this machine (or pod)."""
+
+    def __init__(self, *, answer_s_max: float) -> None:
+        self._answer_s_max = answer_s_max
+
+    async def hosts_of(self, name: str) -> Mapping[str, str]:
+        """See Resolver."""
+        try:
+            async with asyncio.timeout(self._answer_s_max):
+                addresses = await self._addresses_of(name)
+                hosts = await asyncio.gather(*map(self._host_of, addresses))
+        except TimeoutError as problem:
+            said = f"the DNS did not say within {self._answer_s_max:g} s where {name} is"
+            raise Transient(said, outcome_unknown=False) from problem
+        return dict(zip(addresses, hosts, strict=True))
+
+    async def _addresses_of(self, name: str) -> list[str]:
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(
+                name, None, family=socket.AF_INET, type=socket.SOCK_STREAM
+            )
+        except socket.gaierror as problem:
+            if problem.errno in _NONE:
+                return []
+            said = f"the DNS cannot say where {name} is: {problem.strerror}"
+            raise Transient(said, outcome_unknown=False) from problem
+        except UnicodeError:
+            return []
+        return sorted({str(address[0]) for *_, address in found})
+
+    async def _host_of(self, address: str) -> str:
+        """The name that the address is known under, else the address itself."""
+        try:
+            host, _ = await asyncio.get_running_loop().getnameinfo((address, 0), socket.NI_NAMEREQD)
+        except socket.gaierror:
+            return address
+        return host

@@ -1,0 +1,88 @@
+"""When a job's certificate and redis servers are due, beside what its life cycle asks for.
+
+1. A job of which some PE talks over TLS has a certificate as soon as it has a plan. It is looked at
+   every `CERTIFICATE_LOOK_S`, since Secrets are not watched and somebody may delete it, and renewed
+   at the time that the Job's status says.
+2. A redis that is asked for is looked up once, before the first plan; a ProcessingElement that was
+   made to ask for one later has it looked up then.
+
+Properties: no write while the Secret is as it should be; nothing that runs is launched anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contracts.moments import unix_s_of
+from contracts.resources import JobPhase
+from services.fusion_backend.core.effects import FindServers, KeepCertificate
+from services.fusion_backend.core.provisions import (
+    TEMPLATE,
+    RedisAsked,
+    encrypted_pes,
+    is_encrypted,
+    redis_asked,
+)
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+
+CERTIFICATE_LOOK_S = 20.0
+CERTIFICATE_DAYS = 30
+FAILED = JobPhase.FAILED.value
+
+
+def servers_awaited(snapshot: Snapshot) -> RedisAsked | None:
+    """The redis that the job asks for and whose servers are not known yet."""
+    job = snapshot.job
+    if job is None or job.status.get("redisConfig") or snapshot.provisions.refusal is not None:
+        return None
+    asked = redis_asked(_template(job), TEMPLATE)
+    return asked or next(_asked_by_pes(snapshot), None)
+
+
+def provisions_due(snapshot: Snapshot, now: float) -> tuple[KeepCertificate | FindServers, ...]:
+    """What has to be done for a job that has its plan."""
+    job = snapshot.job
+    if job is None or job.deleting or job.phase == FAILED or snapshot.newest is None:
+        return ()
+    due: list[KeepCertificate | FindServers] = []
+    if (asked := servers_awaited(snapshot)) is not None:
+        due.append(FindServers(job.uid, asked))
+    if _wants_certificate(snapshot, job) and _next_look(snapshot, job) <= now:
+        days = job.spec.get("transportCertificateValidityInDays") or CERTIFICATE_DAYS
+        due.append(KeepCertificate(job.uid, int(days)))
+    return tuple(due)
+
+
+def next_look_at(snapshot: Snapshot, now: float) -> float | None:
+    """When the certificate is to be looked at again."""
+    job = snapshot.job
+    if job is None or snapshot.newest is None or not _wants_certificate(snapshot, job):
+        return None
+    at = _next_look(snapshot, job)
+    return at if at > now else now + CERTIFICATE_LOOK_S
+
+
+def _template(job: JobSeen) -> dict[str, object]:
+    return job.spec.get("processingElement") or {}
+
+
+def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisAsked]:
+    for name, entry in sorted(snapshot.of("ProcessingElement").items()):
+        asked = redis_asked(entry.data["spec"], f"ProcessingElement {name}: spec")
+        if asked is not None:
+            yield asked
+
+
+def _wants_certificate(snapshot: Snapshot, job: JobSeen) -> bool:
+    if is_encrypted(_template(job)):
+        return True
+    return encrypted_pes(entry.data["spec"] for entry in snapshot.of("ProcessingElement").values())
+
+
+def _next_look(snapshot: Snapshot, job: JobSeen) -> float:
+    """When the certificate is due to be looked at; 0 for at once."""
+    recorded = job.status.get("transportCertificate")
+    seen_at = snapshot.provisions.certificate_seen_at
+    if not recorded or seen_at is None:
+        return 0.0
+    return min(seen_at + CERTIFICATE_LOOK_S, unix_s_of(recorded["renewedFrom"]))

@@ -1,0 +1,161 @@
+"""What the PEs of a job share beside their plan: one certificate, and the servers of one redis.
+
+Here is how they are asked for, named and written down; when they are due is `provisioning.py`'s
+business, and making keys or asking the DNS the adapters'.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.reasons import Reason
+from contracts.resources.processing_element import NO_ENCRYPTION
+from services.fusion_backend.core.refusals import PlanRefused
+
+REDIS_PORT: Final = 6379
+REDIS_SERVERS_MAX: Final = 256
+NAMED_PES_MAX: Final = 100
+"""PEs whose Services a certificate names one by one: it must fit into a handshake (100 KiB)."""
+TEMPLATE: Final = "spec.processingElement"
+_STORES: Final = ("checkpointRepository", "checkpointDataStore")
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Provisions:
+    """What is known of a job's provisions and stands in no object.
+
+    `certificate_seen_at`: when its Secret was last seen as it should be (unix seconds). `refusal`:
+    why the redis servers cannot be used.
+    """
+
+    certificate_seen_at: float | None = None
+    refusal: PlanRefused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedisAsked:
+    """A redis checkpoint store; `place` is the field that asks for it."""
+
+    place: str
+    service: str
+    replicas: int
+    shards: int
+    restricted_property: str = ""
+    shuffle: bool = False
+
+
+def is_encrypted(spec: Json) -> bool:
+    """Whether a PE of this spec (or template) talks over TLS."""
+    return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
+
+
+def redis_asked(spec: Json, place: str) -> RedisAsked | None:
+    """The redis of the spec (or template) of a PE, if it keeps checkpoints there."""
+    for name in _STORES:
+        redis = (spec.get(name) or {}).get("redis")
+        if redis:
+            return RedisAsked(
+                place=f"{place}.{name}.redis",
+                service=str(redis.get("service") or ""),
+                replicas=int(redis.get("replicaCount") or 0),
+                shards=int(redis.get("shardCount") or 0),
+                restricted_property=str(redis.get("restrictedProperty") or ""),
+                shuffle=bool(redis.get("shuffle")),
+            )
+    return None
+
+
+# --------------------------------------------------------------------------- redis
+
+
+def refusal_of_redis(asked: RedisAsked) -> PlanRefused | None:
+    """Why a redis store can be used by nobody, whatever its servers are."""
+    if not _is_label(asked.service):
+        why = "it must be the name of a Service in the job's namespace"
+        return _refused(asked, "service", asked.service, why)
+    for field, count in (("replicaCount", asked.replicas), ("shardCount", asked.shards)):
+        if count < 1:
+            return _refused(asked, field, count, "it must be at least 1")
+    if asked.replicas % 2 == 0:
+        why = "it must be odd, so that a majority of replicas can be told"
+        return _refused(asked, "replicaCount", asked.replicas, why)
+    if asked.replicas * asked.shards > REDIS_SERVERS_MAX:
+        why = f"replicaCount times shardCount may be at most {REDIS_SERVERS_MAX}"
+        return _refused(asked, "replicaCount", asked.replicas, why)
+    return None
+
+
+def redis_config(
+    asked: RedisAsked,
+    hosts: Mapping[str, str],
+    *,
+    name: str,
+    shuffled: Callable[[list[str]], list[str]],
+) -> str:
+    """The configuration as the runtime reads it; PlanRefused where servers lack or are too many.
+
+    `hosts` are the canonical host of each address that `name` has in the DNS.
+    """
+    wanted = asked.replicas * asked.shards
+    if len(hosts) != wanted:
+        why = (
+            f"{name} has {len(hosts)} addresses, and replicaCount {asked.replicas} times"
+            f" shardCount {asked.shards} asks for {wanted}"
+        )
+        raise _refused(asked, "service", asked.service, why)
+    named = Counter(hosts.values())
+    suffix = f":{asked.restricted_property}" if asked.restricted_property else ""
+    # A host that two servers share names neither.
+    servers = sorted(
+        f"{host if named[host] == 1 else address}:{REDIS_PORT}{suffix}"
+        for address, host in hosts.items()
+    )
+    if asked.shuffle:
+        servers = shuffled(servers)
+    groups = [
+        {
+            "servers": servers[number * asked.shards : (number + 1) * asked.shards],
+            "description": f"{asked.service}#{number}",
+        }
+        for number in range(asked.replicas)
+    ]
+    return json.dumps({"replicas": asked.replicas, "shards": asked.shards, "replicaGroups": groups})
+
+
+def _refused(asked: RedisAsked, field: str, value: object, why: str) -> PlanRefused:
+    place = f"{asked.place}.{field}"
+    return PlanRefused(
+        Reason.CHECKPOINT_STORE_INVALID,
+        field=place,
+        value=value,
+        message=f"{place} is {value}: {why}",
+    )
+
+
+def _is_label(name: str) -> bool:
+    """A name with a dot would lead to a Service of somebody else's namespace."""
+    return bool(name) and all(each.isascii() and (each.isalnum() or each == "-") for each in name)
+
+
+# --------------------------------------------------------------------------- certificates
+
+
+def certified_names(pes: Sequence[str], *, namespace: str, cluster_domain: str) -> tuple[str, ...]:
+    """The DNS names of a job's certificate: its PEs' Services, and those that are yet to come.
+
+    PEs that a resize adds are served by the names with a star, so that nothing is made anew.
+    """
+    suffixes = (f"{namespace}", f"{namespace}.svc", f"{namespace}.svc.{cluster_domain}")
+    named = (f"{pe}.{suffix}" for pe in pes[:NAMED_PES_MAX] for suffix in suffixes)
+    return (*named, *(f"*.{suffix}" for suffix in suffixes))
+
+
+def encrypted_pes(specs: Iterable[Json]) -> bool:
+    """Whether some PE of these specs talks over TLS."""
+    return any(map(is_encrypted, specs))

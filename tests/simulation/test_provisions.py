@@ -1,0 +1,222 @@
+"""What the PEs of a job share, over a job's life: one certificate, the servers of one redis."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from sandbox.store.deleting import DeleteOptions
+from tests.golden_pods import REDIS
+from tests.sandboxed import MERGE
+from tests.simulation.applications import submit_example
+from tests.simulation.world import World, simulate
+
+Obj = dict[str, Any]
+SECRET = "j.transport"
+ENCRYPTED: Obj = {"processingElement": {"transportSecurityType": "TLSv1.2"}}
+IN_REDIS: Obj = {"processingElement": {"checkpointRepository": {"redis": REDIS}}}
+STEADY_S = 600.0
+
+
+def secret(world: World) -> Obj:
+    return world.objects("secrets")[SECRET]
+
+
+def status(world: World) -> Obj:
+    found: Obj = world.objects("streamsjobs")["j"]["status"]
+    return found
+
+
+async def running(world: World, **spec: Obj) -> None:
+    world.start()
+    submit_example(world, "j", width=2, more=spec)
+    await world.until("running", lambda: world.is_running("j"))
+    await world.settle()
+
+
+def launches(world: World) -> dict[str, int]:
+    return {name: pe["status"]["launchCount"] for name, pe in world.objects("streamspes").items()}
+
+
+def test_a_job_that_talks_over_tls_has_a_certificate_of_its_own_that_a_resize_keeps(
+    tmp_path: Path,
+) -> None:
+    """Owned and labelled like every child; written once, and nothing more while all is well."""
+
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        before = secret(world)
+        meta = before["metadata"]
+        uid = world.objects("streamsjobs")["j"]["metadata"]["uid"]
+        assert meta["labels"][labels.JOB_UID] == uid
+        assert [owner["uid"] for owner in meta["ownerReferences"]] == [uid]
+        assert set(before["data"]) == {"transport.cert", "transport.key"}
+        assert status(world)["transportCertificate"]["secretName"] == SECRET
+        written = len(world.writes())
+        await asyncio.sleep(STEADY_S)
+        assert world.writes()[written:] == []
+        world.resize("j", "Counted", 4)
+        await world.until("wider", lambda: world.is_running("j") and len(launches(world)) == 8)
+        await world.settle()
+        assert secret(world) == before
+
+    simulate(tmp_path, test)
+
+
+def test_no_pod_of_an_encrypted_job_is_made_before_its_certificate_is(tmp_path: Path) -> None:
+    """The pod would wait at its node, where nobody sees why."""
+
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        asked = [(each.service, each.method, each.path) for each in world.requests]
+        made = asked.index(("fusion-backend", "POST", "/api/v1/namespaces/default/secrets"))
+        pods = ("pod-state-machine", "POST", "/api/v1/namespaces/default/pods")
+        assert made < asked.index(pods)
+
+    simulate(tmp_path, test)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "emptied"])
+def test_a_certificate_that_somebody_deletes_or_damages_is_made_again(
+    tmp_path: Path, damage: str
+) -> None:
+    """And nothing that runs is launched anew."""
+
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        before, launched = secret(world), launches(world)
+        kind = world.kind("secrets")
+        if damage == "deleted":
+            world.store.delete(kind, "default", SECRET, DeleteOptions())
+        else:
+            emptied = {"data": {labels.PRIVATE_KEY_KEY: ""}}
+            world.store.patch(kind, "default", SECRET, emptied, MERGE)
+        await world.until(
+            "again",
+            lambda: bool(
+                world.objects("secrets").get(SECRET, {}).get("data", {}).get("transport.key")
+            ),
+            wait_s=60.0,
+        )
+        await world.settle()
+        after = secret(world)
+        assert after["data"]["transport.key"] != before["data"]["transport.key"]
+        assert (after["metadata"]["uid"] == before["metadata"]["uid"]) == (damage == "emptied")
+        assert launches(world) == launched
+
+    simulate(tmp_path, test)
+
+
+def test_a_new_fusion_backend_leaves_the_certificate_as_it_is(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        before, written = secret(world), len(world.writes())
+        await world.kill("fusion-backend")
+        world.start("fusion-backend")
+        await asyncio.sleep(STEADY_S)
+        assert secret(world) == before
+        assert world.writes()[written:] == []
+
+    simulate(tmp_path, test)
+
+
+def test_the_certificate_goes_with_its_job(tmp_path: Path) -> None:
+    """By us, while a finalizer holds the Job: the garbage collector is only the net below."""
+
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        jobs = world.kind("streamsjobs")
+        hold = {"metadata": {"finalizers": ["example.com/hold"]}}
+        world.store.patch(jobs, "default", "j", hold, MERGE)
+        world.store.delete(jobs, "default", "j", DeleteOptions())
+        await world.until("gone", lambda: SECRET not in world.objects("secrets"))
+
+    simulate(tmp_path, test)
+
+
+def test_a_pe_that_is_told_to_talk_over_tls_brings_its_job_a_certificate(tmp_path: Path) -> None:
+    """Edited by hand, it is launched with it the next time."""
+
+    async def test(world: World) -> None:
+        await running(world)
+        assert world.objects("secrets") == {}
+        edit = {"spec": {"transportSecurityType": "TLSv1.2", "launchCount": 2}}
+        world.store.patch(world.kind("streamspes"), "default", "j-0", edit, MERGE)
+        await world.until("launched", lambda: launches(world)["j-0"] == 2 and world.is_running("j"))
+        await world.settle()
+        volumes = {each["name"]: each for each in world.live_pods("j")["j-0"]["spec"]["volumes"]}
+        assert "projected" in volumes["job-config-volume"]
+        assert SECRET in world.objects("secrets")
+
+    simulate(tmp_path, test)
+
+
+def test_a_key_is_in_no_fact_and_no_decision(tmp_path: Path) -> None:
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        key = secret(world)["data"]["transport.key"]
+        said = b"".join(each.value or b"" for each in await world.facts())
+        assert b"transportCertificate" in said
+        for text in (key.encode(), base64.b64decode(key), b"PRIVATE KEY"):
+            assert text not in said
+
+    simulate(tmp_path, test)
+
+
+def test_a_job_with_redis_is_launched_with_the_servers_that_were_found(tmp_path: Path) -> None:
+    """Once: another fusion-backend and a resize ask nobody again."""
+
+    async def test(world: World) -> None:
+        await running(world, **IN_REDIS)
+        config = status(world)["redisConfig"]
+        servers = json.loads(config)["replicaGroups"][0]["servers"]
+        assert servers == ["localhost:6379:password"]
+        await world.kill("fusion-backend")
+        world.start("fusion-backend")
+        world.resize("j", "Counted", 3)
+        await world.until("wider", lambda: world.is_running("j") and len(launches(world)) == 7)
+        await world.settle()
+        assert status(world)["redisConfig"] == config
+        for pod in world.live_pods("j").values():
+            variables = {
+                each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]
+            }
+            assert variables["STREAMS_CHECKPOINT_REPOSITORY"] == "redis"
+            assert variables["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"] == config
+
+    simulate(tmp_path, test)
+
+
+@pytest.mark.parametrize(
+    ("redis", "field", "value"),
+    [
+        ({"replicaCount": 2}, "redis.replicaCount", "2"),
+        ({"shardCount": 3}, "redis.service", "asks for 3"),
+        ({"service": "nowhere"}, "redis.service", "nowhere"),
+        ({"service": "redis.elsewhere"}, "redis.service", "redis.elsewhere"),
+    ],
+)
+def test_a_redis_that_cannot_be_used_fails_the_job_instead_of_another_store(
+    tmp_path: Path, redis: Obj, field: str, value: str
+) -> None:
+    """Field and value are named; nothing of the job is left."""
+
+    async def test(world: World) -> None:
+        world.start()
+        store = {"checkpointDataStore": {"redis": REDIS | redis}}
+        submit_example(world, "j", width=2, more={"processingElement": store})
+        await world.until("failed", lambda: world.phase("j") == "Failed")
+        await world.settle()
+        said = status(world)
+        assert said["reason"] == "CheckpointStoreInvalid"
+        assert f"spec.processingElement.checkpointDataStore.{field}" in said["message"]
+        assert value in said["message"]
+        assert world.objects("streamspes") == {}
+
+    simulate(tmp_path, test)
