@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-real mutants demo bench bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-real sim mutants demo bench bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test: venv  ## every test that needs nothing but Python (and the real bundles, w
 
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)
+
+sim: venv  ## every fault at every step of every scenario, in virtual time; SEEDS=100 adds random runs, ARGS=--list tells
+	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0) $(ARGS)
 
 mutants: venv  ## plant known faults one by one; the tests must catch each
 	$(BIN)/python -m tests.mutants

@@ -67,6 +67,11 @@ class Effect:
         """The service of the instance."""
         return self.whose.partition("#")[0]
 
+    @property
+    def subject(self) -> str:
+        """The resource that an event is of."""
+        return self.text.partition(" ")[2].partition("/")[0]
+
 
 @dataclass
 class Tap:

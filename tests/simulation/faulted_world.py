@@ -62,10 +62,12 @@ class FaultedWorld(World):
         self._behind: set[asyncio.Task[None]] = set()
         self._all_instances: list[_Running] = []
         self._checked_version = 0
+        self._opened_s = 0.0
 
     def open_tap(self) -> None:
         """From here on effects are numbered, changes counted and mishaps met."""
         self.old_version = self.store.version
+        self._opened_s = self.clock.now()
         self.changes = AllChanges(self.store)
         self.tap.is_open = True
 
@@ -150,6 +152,12 @@ class FaultedWorld(World):
     def _note_failure(self, task: asyncio.Task[None]) -> None:
         if task.get_name() not in self.dead:
             super()._note_failure(task)
+
+    def was_said(self, text: bytes) -> bool:
+        """Whether a record says this; not one of a sleeper that leads no more when it wakes."""
+        held = (record for kept in self.log._kept.values() for record in kept.records)
+        end = self._opened_s + SLEEP_S / 2
+        return any(text in record.value and record.timestamp_s < end for record in held)
 
     def defects(self) -> list[str]:
         """Exceptions that services met and survived: each is a defect."""

@@ -1,7 +1,6 @@
 """Which plans there are for a scenario: every mishap at every effect where it means something.
 
-Two plans that cannot be told apart are counted once: dying after having heard something is dying
-before the next thing that the same service meets, unless that is a thing that it does.
+Plans that cannot be told apart are played once (`_is_another_s_twin`).
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from contracts.topics import DECISIONS, DEFAULT_PREFIX
 from tests.simulation.effects import Effect, Kind, Mishap
 
 _DOING = (
@@ -29,6 +29,9 @@ MISHAPS: Mapping[Kind, Sequence[Mishap]] = {
         *(Mishap.OLD_WATCH, Mishap.OLD_LIST, Mishap.EXPIRED),
     ),
 }
+CRASHES = (Mishap.CRASH_BEFORE, Mishap.CRASH_AFTER)
+DECISIONS_TOPIC = DECISIONS.name(DEFAULT_PREFIX)
+"""Nobody acts on records of decisions: of their fates only the service's own counts."""
 HEARD = (Kind.READ, Kind.EVENT)
 RANDOM_MISHAPS = (2, 5)
 
@@ -78,15 +81,38 @@ def every_plan(scenario: str, trace: Sequence[Effect], seed: int) -> Iterator[Pl
     """Every mishap at every effect, effect by effect."""
     for number, effect in enumerate(trace):
         for mishap in MISHAPS[effect.kind]:
-            if not _is_said_before(mishap, trace, number):
+            if not _is_another_s_twin(mishap, trace, number):
                 yield Plan(scenario, ((number, mishap),), seed)
 
 
-def _is_said_before(mishap: Mishap, trace: Sequence[Effect], number: int) -> bool:
-    if mishap is not Mishap.CRASH_AFTER or trace[number].kind not in HEARD:
-        return False
-    following = trace[number + 1 : number + 2]
-    return bool(following) and following[0].service == trace[number].service
+def _is_another_s_twin(mishap: Mishap, trace: Sequence[Effect], number: int) -> bool:
+    """Whether another plan cannot be told apart from this one.
+
+    What a service has heard and not yet acted on dies with it. So between two things that it does
+    there is one moment to die or to fall asleep, and one list of a kind that comes anew.
+    """
+    effect = trace[number]
+    if effect.kind not in HEARD:
+        return DECISIONS_TOPIC in effect.text and mishap not in CRASHES
+    if mishap is Mishap.CRASH_AFTER:
+        return any(each.service == effect.service for each in trace[number + 1 :])
+    if mishap in (Mishap.CRASH_BEFORE, Mishap.ZOMBIE):
+        return bool(_heard_before(trace, number))
+    if mishap in (Mishap.OLD_WATCH, Mishap.OLD_LIST, Mishap.EXPIRED):
+        return effect.subject in {each.subject for each in _heard_before(trace, number)}
+    return False
+
+
+def _heard_before(trace: Sequence[Effect], number: int) -> list[Effect]:
+    """What the same service has heard since it last did something."""
+    heard: list[Effect] = []
+    for each in reversed(trace[:number]):
+        if each.service != trace[number].service:
+            continue
+        if each.kind not in HEARD:
+            break
+        heard.append(each)
+    return heard
 
 
 def shared(plans: Sequence[Plan], one_in: int) -> list[Plan]:

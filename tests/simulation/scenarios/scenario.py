@@ -17,7 +17,8 @@ class Scenario:
 
     `loose` says why the order of events may choose among several right ends: then numbers of
     launches and generations, and how often something was created, may differ from the undisturbed
-    run. Empty: nothing may. Of a large one, one plan in `one_in` of each class is played.
+    run. Empty: nothing may. `excuse` says of one run why it may have ended otherwise (empty: it may
+    not). Of a large scenario one plan in `one_in` of each class is played.
     """
 
     name: str
@@ -27,3 +28,4 @@ class Scenario:
     prepare: Act
     loose: str = ""
     one_in: int = 1
+    excuse: Callable[[FaultedWorld], str] = lambda _world: ""

@@ -1,0 +1,34 @@
+"""Plans that found a defect once, by what they were about; each is found by its effect's text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.effects import Kind, Mishap
+from tests.simulation.runs import judge, run_scenario
+from tests.simulation.scenarios import SCENARIOS
+
+FOUND = {
+    "a list of pods that is older than what was seen does not stop the PEs of newer pods": (
+        *("resize-up", Kind.EVENT, "ADDED pods/", Mishap.OLD_LIST),
+    ),
+    "a pod whose eviction is said in one breath with its end is launched again": (
+        *("pod-evicted", Kind.EVENT, "MODIFIED pods/", Mishap.LATE_WATCH),
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", FOUND)
+def test_what_was_mended_stays_so(sentence: str) -> None:
+    """At the first and at the last effect that the sentence speaks of."""
+    name, kind, text, mishap = FOUND[sentence]
+    scenario = SCENARIOS[name]
+    undisturbed = run_scenario(scenario, {})
+    places = [
+        number
+        for number, effect in enumerate(undisturbed.trace)
+        if effect.kind is kind and effect.text.startswith(text)
+    ]
+    for number in (places[0], places[-1]):
+        run = run_scenario(scenario, {number: mishap})
+        assert judge(scenario, undisturbed, run) == [], f"{mishap}:{number}"
