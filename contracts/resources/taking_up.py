@@ -237,7 +237,10 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         "fusion-backend puts that of the plan back, and changes it in a resize.",
     ),
     "launchCount": FieldNote(
-        _O.ORIGINAL, (_M.AT_ONCE,), "Lowered, it does nothing; `status.launchCount` never falls."
+        _O.ORIGINAL,
+        (_M.AT_ONCE,),
+        "Lowered, it does nothing; `status.launchCount` never falls. A new value of the annotation"
+        " `streams.ibm.com/restart` launches the PE anew, too, once for each value.",
     ),
     "placement": FieldNote(_O.ORIGINAL, (), "Written, and not enforced yet."),
     "operators": FieldNote(_O.ORIGINAL, (), "For people; a resize writes them anew."),
