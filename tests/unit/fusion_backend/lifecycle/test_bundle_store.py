@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from contracts.bundle_format import BundleLimits
 from contracts.reasons import Reason
-from services.fusion_backend.adapters.bundle_store import BundleStore
+from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
 
@@ -108,3 +109,22 @@ async def test_a_lost_bundle_is_not_replaced_by_another_of_its_name(
     with pytest.raises(PlanRefused) as caught:
         await store.path_of(DIGEST, source)
     assert caught.value.reason is Reason.BUNDLE_MISSING
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENOSPC])
+async def test_a_bundle_that_cannot_be_read_for_now_is_trouble_and_no_refusal(
+    store: BundleStore, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """It names field and value; when it can be read, it is taken in."""
+    real = os.open
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(BundleUnreadable, match="cannot be") as caught:
+        await store.take_in(BundleSource("shop.sab"))
+    assert os.strerror(code) in str(caught.value)
+    assert "spec.bundle.name: shop.sab" in str(caught.value)
+    monkeypatch.setattr(os, "open", real)
+    assert await store.take_in(BundleSource("shop.sab")) == DIGEST
