@@ -135,7 +135,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         "Limits and requests are divided, as in the seed; the original gave the requests to each PE"
         " whole. They win over processingElement.resources. The PEs of the plan that makes a PE, or"
         " changes it, are counted: a resize leaves the shares of the others as they are. At most"
-        " three decimals, rounded down; never 0, but the next smaller unit.",
+        " three decimals, rounded down; never 0, but at least 1m of CPU, one byte, one device.",
     ),
     "imagePullPolicy": FieldNote(
         _O.BOTH, (_M.PE_MADE,), "Default of the seed; in the original it was IfNotPresent."

@@ -170,7 +170,7 @@ MATRIX: tuple[tuple[str, Obj | None, Obj | None, Obj], ...] = (
     ),
     ("both", {"requests": {"cpu": "1"}}, OWN, {"requests": {"cpu": "200m"}}),
     ("limits", {"limits": {"memory": "5Gi"}}, None, {"limits": {"memory": "1Gi"}}),
-    ("tiny", {"requests": {"cpu": "0.001"}}, None, {"requests": {"cpu": "200u"}}),
+    ("tiny", {"requests": {"cpu": "0.001"}}, None, {"requests": {"cpu": "1m"}}),
 )
 
 

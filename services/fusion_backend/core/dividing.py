@@ -3,8 +3,8 @@
 1. Limits and requests are each divided by the number of PEs, rounded down to three decimals,
    trailing zeros dropped, the suffix kept.
 2. A share that would be 0 is written in the next smaller unit in which it is not.
-3. What is counted in whole numbers (devices, huge pages) is rounded down to whole ones; the least
-   is one. Memory has no unit below the byte.
+3. The least share is what the API server knows no part of: 1m of CPU (it rounds up to that), a
+   byte, a device. What is counted in whole numbers (devices, huge pages) is rounded down to them.
 
 Shares never add up to more than the whole, but for rule 3's least.
 """
@@ -56,14 +56,20 @@ def _share(exact: Decimal, suffix: str, resource: str) -> str:
         return f"0{suffix}"
     units = _BINARY_UNITS if suffix.endswith("i") else _DECIMAL_UNITS
     at = units.index("k" if suffix == _THOUSANDS_AS_MANY_WRITE_IT else suffix)
-    least = units.index("") if resource in _WHOLE_BYTES else len(units) - 1
+    least = _least(units, resource)
     step = 1024 if units is _BINARY_UNITS else 1000
     share, unit = exact, suffix
     while not (rounded := share.quantize(_DECIMALS, rounding=ROUND_DOWN)) and at < least:
         at, share = at + 1, share * step
         unit = units[at]
-    is_half_a_byte = at >= least and rounded < 1 and resource in _WHOLE_BYTES
-    return f"1{unit}" if is_half_a_byte or not rounded else _text(rounded) + unit
+    is_below_least = at >= least and rounded < 1
+    return f"1{unit}" if is_below_least else _text(rounded) + unit
+
+
+def _least(units: tuple[str, ...], resource: str) -> int:
+    """The place of the smallest unit that means something: bytes, or thousandths of a CPU."""
+    smallest = "" if resource in _WHOLE_BYTES or "m" not in units else "m"
+    return units.index(smallest)
 
 
 def _is_whole(resource: str) -> bool:

@@ -90,15 +90,17 @@ def test_a_quantity_is_divided_with_its_suffix(quantity: object, parts: int, sha
 @pytest.mark.parametrize(
     ("quantity", "parts", "share"),
     [
-        ("0.001", 4, "0.25m"),
-        ("1m", 4, "0.25m"),
-        ("1m", 4000, "0.25u"),
-        ("1", 5000, "0.2m"),
-        ("1n", 1000, "0.001n"),
-        ("1n", 5000, "1n"),
+        ("0.001", 4, "1m"),
+        ("1m", 4, "1m"),
+        ("3m", 4, "1m"),
+        ("1m", 4000, "1m"),
+        ("1", 5000, "1m"),
+        ("1k", 5_000_000, "1m"),
+        ("0.009", 4, "0.002"),
+        ("1n", 1000, "1n"),
     ],
 )
-def test_a_share_that_would_be_nothing_is_said_in_a_smaller_unit(
+def test_a_share_of_cpu_that_would_be_nothing_is_the_least_there_is(
     quantity: str, parts: int, share: str
 ) -> None:
     """A container without any CPU would not be what anybody asked for."""
