@@ -220,3 +220,27 @@ def test_a_redis_that_cannot_be_used_fails_the_job_instead_of_another_store(
         assert world.objects("streamspes") == {}
 
     simulate(tmp_path, test)
+
+
+def test_a_pe_that_is_told_of_a_redis_that_cannot_be_used_is_not_launched_without_it(
+    tmp_path: Path,
+) -> None:
+    """An Event of the Job names field and value; what runs goes on."""
+
+    async def test(world: World) -> None:
+        await running(world)
+        even = {"checkpointRepository": {"redis": REDIS | {"replicaCount": 2}}}
+        world.store.patch(world.kind("streamspes"), "default", "j-0", {"spec": even}, MERGE)
+        await world.until("told", lambda: any(map(says_even, world.objects("events").values())))
+        await world.settle()
+        assert "redisConfig" not in status(world)
+        assert world.is_running("j")
+
+    simulate(tmp_path, test)
+
+
+def says_even(event: Obj) -> bool:
+    """Whether an Event speaks of an even number of replicas."""
+    return "ProcessingElement j-0: spec.checkpointRepository.redis.replicaCount is 2" in str(
+        event.get("message")
+    )

@@ -19,7 +19,11 @@ from services.fusion_backend.adapters.certificates import Certificates
 from services.fusion_backend.adapters.finding_servers import Resolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
-from services.fusion_backend.core.provisions import certified_names, redis_config
+from services.fusion_backend.core.provisions import (
+    certified_names,
+    redis_config,
+    refusal_of_redis,
+)
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Snapshot
 
@@ -56,7 +60,7 @@ class Provisioner:
         """Ask the DNS and write the answer into the Job's status; a refusal is an answer, too."""
         asked = effect.asked
         name = self._names.redis_host.format(service=asked.service, namespace=key.namespace)
-        hosts = await self._resolver.hosts_of(name)
+        hosts = {} if refusal_of_redis(asked) else await self._resolver.hosts_of(name)
         entry = self._job(key, effect.job_uid)
         try:
             config = redis_config(asked, hosts, name=name, shuffled=self._shuffled)

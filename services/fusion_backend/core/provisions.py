@@ -102,6 +102,8 @@ def redis_config(
 
     `hosts` are the canonical host of each address that `name` has in the DNS.
     """
+    if (refusal := refusal_of_redis(asked)) is not None:
+        raise refusal
     wanted = asked.replicas * asked.shards
     if len(hosts) != wanted:
         why = (
