@@ -72,13 +72,17 @@ def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Diffe
 
 def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
     """Planned children without any owner: a deletion of the Job would leave them behind."""
-    named = _names(snapshot, record)
-    return tuple(
-        AdoptChild(entry.kind, entry.name, entry.resource_version)
+    ownerless = [
+        entry
         for kind in CHILD_KINDS
         for entry in snapshot.of(kind).values()
         if not entry.data["metadata"]["owners"] and not is_deleting(entry)
-        if entry.name in named[kind] or labels.PLAN in entry.data["metadata"]["labels"]
+    ]
+    named = _names(snapshot, record) if ownerless else {}
+    return tuple(
+        AdoptChild(entry.kind, entry.name, entry.resource_version)
+        for entry in ownerless
+        if entry.name in named[entry.kind] or labels.PLAN in entry.data["metadata"]["labels"]
     )
 
 
