@@ -12,6 +12,7 @@ from tests.simulation.hands import (
     delete_pod,
     edit,
     holds,
+    later,
     launch_of,
     name_of,
     newest_pod,
@@ -37,9 +38,9 @@ async def with_a_stuck_pod(world: World, **template: object) -> str:
     await with_pes(world, "j", **template)
     node = node_of(world, PE)
     await silence(world, node)
-    await world.until("unknown", lambda: status_of(world, PE)["reason"] == "PodUnknown")
+    await later(world, "unknown", lambda: status_of(world, PE)["reason"] == "PodUnknown")
     assert holds(world, PE, "PodBlocked")
-    await world.until("stuck", lambda: holds(world, PE, STUCK))
+    await later(world, "stuck", lambda: holds(world, PE, STUCK))
     return node
 
 
@@ -60,7 +61,7 @@ def test_a_pod_on_a_silent_node_is_never_launched_past_and_the_status_says_what_
         await _quiet_ten_minutes(world)
         assert sorted(pods_of(world, PE)) == [1]
         world.cluster.controllers.nodes.start(node)
-        await world.until("runs", lambda: runs_as(world, PE, 2))
+        await later(world, "runs", lambda: runs_as(world, PE, 2))
         assert not holds(world, PE, STUCK)
         await quietly(world)
 
@@ -87,7 +88,7 @@ def test_a_stuck_pod_is_gone_with_its_node(tmp_path: Path, way: str, at_once: bo
             remove_node(world, node)
         else:
             taint(world, node, OUT_OF_SERVICE, "NoExecute")
-        await world.until("runs", lambda: runs_as(world, PE, 2))
+        await later(world, "runs", lambda: runs_as(world, PE, 2))
         assert node_of(world, PE) != node
         assert not holds(world, PE, STUCK)
         await quietly(world)
@@ -96,22 +97,22 @@ def test_a_stuck_pod_is_gone_with_its_node(tmp_path: Path, way: str, at_once: bo
     simulate(tmp_path, test)
 
 
-@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("edited", [False, True])
 def test_force_relaunch_replaces_a_stuck_pod_after_the_time_out(
-    tmp_path: Path, later: bool
+    tmp_path: Path, edited: bool
 ) -> None:
     """Asked for in the template, or of the PE when it is stuck already."""
 
     async def test(world: World) -> None:
-        asked = {} if later else {"forceRelaunch": True}
+        asked = {} if edited else {"forceRelaunch": True}
         await with_a_stuck_pod(world, nodeLossTimeOutInSeconds=100, **asked)
         since = world.clock.now()
-        if later:
+        if edited:
             await world.clock.sleep(200.0)
             assert sorted(pods_of(world, PE)) == [1]
             edit(world, PE, forceRelaunch=True)
-        await world.until("runs", lambda: runs_as(world, PE, 2))
-        assert world.clock.now() - since >= (200.0 if later else 80.0)
+        await later(world, "runs", lambda: runs_as(world, PE, 2))
+        assert world.clock.now() - since >= (200.0 if edited else 80.0)
         await _quiet_ten_minutes(world)  # others may be stuck on that node
 
     simulate(tmp_path, test)
@@ -131,13 +132,13 @@ def test_a_pod_that_hangs_on_a_node_that_is_well_is_told_after_the_time_out(
         await world.clock.sleep(250.0)
         assert not holds(world, PE, STUCK)
         if force:
-            await world.until("runs", lambda: runs_as(world, PE, 2))
+            await later(world, "runs", lambda: runs_as(world, PE, 2))
         else:
-            await world.until("stuck", lambda: holds(world, PE, STUCK))
+            await later(world, "stuck", lambda: holds(world, PE, STUCK))
             assert "is ready" in condition_of(world, PE, STUCK)["message"]
             await _quiet_ten_minutes(world)
             world.cluster.controllers.kubelet.release("default", name_of(pod))
-            await world.until("runs", lambda: runs_as(world, PE, 2))
+            await later(world, "runs", lambda: runs_as(world, PE, 2))
         await quietly(world)
 
     simulate(tmp_path, test)
@@ -151,10 +152,10 @@ def test_a_stuck_pod_that_somebody_deleted_is_told_and_stops_its_pe(tmp_path: Pa
         node = node_of(world, PE)
         await silence(world, node)
         delete_pod(world, newest_pod(world, PE))
-        await world.until("stuck", lambda: holds(world, PE, STUCK))
+        await later(world, "stuck", lambda: holds(world, PE, STUCK))
         assert phase_of(world, PE) == "Running"
         taint(world, node, OUT_OF_SERVICE, "NoSchedule")
-        await world.until("stopped", lambda: phase_of(world, PE) == "Stopped")
+        await later(world, "stopped", lambda: phase_of(world, PE) == "Stopped")
         await world.clock.sleep(600.0)
         assert launch_of(world, PE) == 1
         assert not pods_of(world, PE)
