@@ -4,4 +4,157 @@ from __future__ import annotations
 
 from tests.mutants.planting import Mutant
 
-MUTANTS: tuple[Mutant, ...] = ()
+_CORE = "services/fusion_backend/core"
+_SHELL = "services/fusion_backend/adapters"
+_LIFE = "tests/unit/fusion_backend/lifecycle"
+_A_JOB = f"{_LIFE}/test_life_of_a_job.py"
+_CARRY_OUT = f"{_LIFE}/test_carry_out.py"
+_RESIZING = "tests/simulation/test_resizing.py"
+_PLANNED_RESIZES = "tests/unit/fusion_backend/planner/test_resizes.py"
+
+MUTANTS = (
+    Mutant(
+        "slow planning tasks may have all workers",
+        f"{_SHELL}/planning_worker.py",
+        "asyncio.Semaphore(max(1, workers - 1))",
+        "asyncio.Semaphore(workers)",
+        (f"{_LIFE}/test_planning_worker.py", "-k", "slow"),
+    ),
+    Mutant(
+        "a newer width waits until the older resize is complete",
+        f"{_CORE}/observing.py",
+        "    if widths.ready is not None:\n",
+        "    if widths.ready is not None and not situation.in_progress:\n",
+        (_RESIZING, "-k", "newer_width"),
+    ),
+    Mutant(
+        "a resize patches every PE",
+        f"{_CORE}/membership.py",
+        '        elif entry.data["spec"].get("contentId") != pe.content_id:\n',
+        "        elif self._generation > 0:\n",
+        (_RESIZING,),
+    ),
+    Mutant(
+        "what a newer plan wrote is cleaned up",
+        f"{_CORE}/membership.py",
+        "        if stamp_of(entry) < record.generation\n",
+        "        if True\n",
+        (f"{_LIFE}/test_leftovers.py",),
+    ),
+    Mutant(
+        "what bears the marks of a job is its child, whoever owns it",
+        f"{_CORE}/membership.py",
+        '        and is_owned(entry, snapshot.job.uid if snapshot.job else "")\n',
+        "",
+        (f"{_LIFE}/test_leftovers.py",),
+    ),
+    Mutant(
+        "a generation is complete before its pods are there",
+        f"{_CORE}/observing.py",
+        "    if situation.in_progress and situation.podless:\n",
+        "    if False:\n",
+        ("tests/simulation/test_weaknesses.py", "-k", "last_pod"),
+    ),
+    Mutant(
+        "a submission never times out",
+        f"{_CORE}/situation.py",
+        '        started = self.job.status.get("startedAt")\n',
+        '        started = ""\n',
+        (_A_JOB,),
+    ),
+    Mutant(
+        "a failed job starts anew for ever",
+        f"{_CORE}/observing.py",
+        "    return Observation.FAILED_FOR_GOOD if is_same else Observation.TRIED_ANEW\n",
+        "    return Observation.TRIED_ANEW\n",
+        (_A_JOB,),
+    ),
+    Mutant(
+        "an impossible width holds up that of another region",
+        f"{_CORE}/widths.py",
+        "    if len(wanted) == 1:\n",
+        "    if True:\n",
+        (_A_JOB,),
+    ),
+    Mutant(
+        "a width out of all bounds is planned",
+        f"{_CORE}/widths.py",
+        "        if 1 <= width <= snapshot.width_max:\n",
+        "        if True:\n",
+        (_A_JOB, _RESIZING),
+    ),
+    Mutant(
+        "the numbers of operators begin anew with each plan",
+        f"{_CORE}/identity.py",
+        "        self._operator_high = high.operator\n",
+        "        self._operator_high = HighWater().operator\n",
+        (_PLANNED_RESIZES,),
+    ),
+    Mutant(
+        "the numbers of PEs begin anew with each plan",
+        f"{_CORE}/identity.py",
+        "        self._pe_high = high.pe\n",
+        "        self._pe_high = HighWater().pe\n",
+        (_PLANNED_RESIZES,),
+    ),
+    Mutant(
+        "an operator of another bundle is the same by its name",
+        f"{_CORE}/identity.py",
+        "previous if previous and previous.bundle_digest == bundle_digest else None",
+        "previous",
+        (_PLANNED_RESIZES,),
+    ),
+    Mutant(
+        "a job id is not remembered",
+        f"{_SHELL}/job_ids.py",
+        "        if job_uid in data:\n",
+        "        if False:\n",
+        (f"{_LIFE}/test_job_ids.py",),
+    ),
+    Mutant(
+        "a job id comes from a counter without compare-and-swap",
+        f"{_SHELL}/job_ids.py",
+        '            resource_version=int(seen["metadata"]["resourceVersion"]),\n',
+        "            resource_version=int(\n"
+        "                (await self._kube.get(config_map, namespace, labels.JOB_IDS_NAME))"
+        '["metadata"]["resourceVersion"]\n            ),\n',
+        (f"{_LIFE}/test_racing_for_ids.py",),
+    ),
+    Mutant(
+        "the head of a plan record comes before its parts",
+        f"{_SHELL}/plans.py",
+        "        for part in objects.parts:\n            await self._create(job, part)\n",
+        "        await self._create(job, objects.head)\n"
+        "        for part in objects.parts:\n            await self._create(job, part)\n",
+        ("tests/simulation/test_plan_parts.py",),
+    ),
+    Mutant(
+        "children are deleted on the word of a stale view",
+        f"{_SHELL}/carry_out.py",
+        "        members = _members(snapshot, effect)\n"
+        "        await self._confirm_unwanted(key, effect.job_uid)\n",
+        "        members = _members(snapshot, effect)\n",
+        (_CARRY_OUT,),
+    ),
+    Mutant(
+        "children that were orphaned are deleted",
+        f"{_SHELL}/carry_out.py",
+        "        await self._confirm_owned(members[0], effect.job_uid)\n",
+        "",
+        (_CARRY_OUT,),
+    ),
+    Mutant(
+        "a child is made again for a Job that is gone",
+        f"{_SHELL}/carry_out.py",
+        "        if effect.confirmed:\n",
+        "        if False:\n",
+        (_CARRY_OUT,),
+    ),
+    Mutant(
+        "what pods run on goes before them",
+        f"{_CORE}/clearing.py",
+        "    if job_uid in snapshot.with_pods and",
+        "    if False and",
+        (_A_JOB,),
+    ),
+)

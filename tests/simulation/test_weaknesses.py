@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from tests.sandboxed import MERGE
-from tests.simulation.applications import OUTSIDE, with_example
-from tests.simulation.world import World, simulate
+from tests.simulation.applications import OUTSIDE, submit_example, with_example
+from tests.simulation.world import Request, World, simulate
 
 EDIT = {"metadata": {"annotations": {"example.com/seen": "yes"}}}
 
@@ -64,5 +65,25 @@ def test_a_deleted_pool_comes_back_and_holds_up_no_resize(tmp_path: Path) -> Non
         await world.settle()
         assert _uids(world) == pods
         await _resized(world, 4)
+
+    simulate(tmp_path, test)
+
+
+def test_a_job_is_submitted_when_its_last_pod_is_there_and_not_before(tmp_path: Path) -> None:
+    """Everything else of it exists for a minute; completion is a comparison, not a count."""
+
+    def no_pods(request: Request) -> Fault | None:
+        is_pod = request.method == "POST" and request.path.endswith("/pods")
+        return Fault(status=503) if is_pod else None
+
+    async def test(world: World) -> None:
+        world.faults = no_pods
+        world.start()
+        submit_example(world, "j", width=3)
+        await world.clock.sleep(60)
+        assert len(world.objects("streamspes", "j")) == 3 + OUTSIDE
+        assert world.phase("j") == "Submitting"
+        world.faults = None
+        await world.until("running", lambda: world.is_running("j"))
 
     simulate(tmp_path, test)
