@@ -23,7 +23,7 @@ MUTANTS = (
         f"{_CORE}/observing.py",
         "    if pod.is_deleting:\n        hangs =",
         "    if False:\n        hangs =",
-        ("tests/simulation/test_lost_nodes.py",),
+        (f"{_UNIT}/test_hanging.py", f"{_UNIT}/test_ending.py"),
     ),
     Mutant(
         "a pod that was there before any status spoke of it counts as still to come",
@@ -100,7 +100,7 @@ MUTANTS = (
         f"{_CORE}/hanging.py",
         "    return pe.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)\n",
         "    return True\n",
-        ("tests/simulation/test_lost_nodes.py",),
+        (f"{_UNIT}/test_hanging.py", f"{_UNIT}/test_ending.py"),
     ),
     Mutant(
         "a status is written over a newer one",
