@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.effects import Kind, Mishap
+from tests.simulation.plans import parsed
 from tests.simulation.runs import judge, run_scenario
 from tests.simulation.scenarios import SCENARIOS
 
@@ -32,3 +33,22 @@ def test_what_was_mended_stays_so(sentence: str) -> None:
     for number in (places[0], places[-1]):
         run = run_scenario(scenario, {number: mishap})
         assert judge(scenario, undisturbed, run) == [], f"{mishap}:{number}"
+
+
+def test_a_width_that_is_put_back_while_an_intent_is_lost_stops_no_pe() -> None:
+    """The pod of a changed PE was removed beside its intent; without it that looked like a wish.
+
+    Found by random run 44: a fact late, the intent timed out, a crash of watch-ingest.
+    """
+    scenario = SCENARIOS["resize-back"]
+    undisturbed = run_scenario(scenario, {}, seed=44)
+    intents = [
+        number
+        for number, effect in enumerate(undisturbed.trace)
+        if effect.kind is Kind.WRITE and "/streamspes/j-0/status" in effect.text
+    ]
+    for number in intents:
+        run = run_scenario(scenario, {11: Mishap.LOST_UNAPPLIED, number: Mishap.LOST_UNAPPLIED})
+        assert judge(scenario, undisturbed, run) == []
+    found = parsed("lost-unapplied:11,lost-unapplied:51,crash-before:107")
+    assert judge(scenario, undisturbed, run_scenario(scenario, dict(found), seed=44)) == []

@@ -22,7 +22,7 @@ from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeSt
 from services.pod_state_machine.core.hanging import changes_at
 from services.pod_state_machine.core.observing import observe, predecessors
 from services.pod_state_machine.core.recording import Moment, intent, seen_status, writes_at
-from services.pod_state_machine.core.removing import ends_of_keeping, outgoing, removals
+from services.pod_state_machine.core.removing import ends_of_keeping, removals
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot, Timing
 from services.pod_state_machine.core.transitions import (
     TRANSITIONS,
@@ -78,7 +78,7 @@ def _of_row(at: Moment, row: Transition | Ignored | Forbidden) -> Decision[Effec
             return Decision((_create_pod(at),), reason)
         case Transition(action=Action.INTEND_LAUNCH):
             why = seen.reason or row.reason
-            return Decision((PatchPeStatus(pe.uid, intent(at, why)), *outgoing(pe, seen)), why)
+            return Decision((PatchPeStatus(pe.uid, intent(at, why)),), why)
         case Transition(action=Action.RECORD):
             return _record(at, row)
     raise AssertionError(row)

@@ -1,6 +1,6 @@
 """Which pods of a PE go, and which failed ones are kept for a while.
 
-1. The pod of the newest launch goes when the intent of the next is written, if it may still run.
+1. The pod of the newest launch stays until the intent of the next one is known.
 2. Pods of earlier launches go, and so do those of an earlier PE of the same name.
 3. Where `deleteFailedPod` is false a failed pod of an earlier launch is set aside instead: its
    label `svc` becomes `zombie`, so that it leaves the PE's Service and everything that counts pods.
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contracts.reasons import Reason
-from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.effects import DeletePod, Effect, SetPodAside
 from services.pod_state_machine.core.hanging import counts_as_gone
 from services.pod_state_machine.core.observing import Seen, earlier_pods
@@ -26,26 +25,13 @@ from services.pod_state_machine.core.transitions import Observation
 _FIRST_LAUNCH_NUMBER = 1
 
 
-def outgoing(pe: Pe, seen: Seen) -> tuple[DeletePod, ...]:
-    """The pod that is being replaced while it may still run.
-
-    One that is over holds nothing up: it goes when the intent is known, so that a crash between
-    the two cannot make its end look like a deletion. So does one that no status speaks of yet: if
-    only its removal came to pass, its launch would seem to be still to come, and run twice.
-    """
-    pod = seen.pod
-    if pod is None or pod.is_deleting or pod.is_over or not _is_recorded(pe, seen):
-        return ()
-    return (_delete(pe, pod, Reason.POD_SUPERSEDED),)
-
-
-def _is_recorded(pe: Pe, seen: Seen) -> bool:
-    """Whether the status says that the pod of the newest launch was there."""
-    return pe.status.launch_count == seen.launch and pe.status.phase is not PePhase.WAITING
-
-
 def removals(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float) -> tuple[Effect, ...]:
-    """What becomes of pods of this PE's name that nothing needs any more."""
+    """What becomes of pods of this PE's name that nothing needs any more.
+
+    A pod that is replaced is removed when the intent of the next launch is known: if only its
+    removal came to pass, and the wish for the next launch were taken back (a width that is set and
+    put back), its end would look like somebody's deletion.
+    """
     if seen.observation in (Observation.JOB_GONE, Observation.VIEW_BEHIND):
         return ()  # the job's own clean-up takes its pods; a stale view takes nothing
     if seen.observation is Observation.PE_DELETING:

@@ -85,16 +85,19 @@ def test_an_orphaning_deletion_of_a_pe_leaves_its_pod_alone() -> None:
     assert decided(a_pe().deleting().with_finalizer("orphan"), a_pod()).effects == ()
 
 
-def test_changed_content_writes_the_intent_and_removes_the_pod_at_once() -> None:
-    """One status, one delete: both can go out together because neither needs the other."""
+def test_changed_content_writes_the_intent_and_then_removes_the_pod() -> None:
+    """A pod that is removed without an intent would look deleted if the content came back."""
     pe = a_pe().with_content("c2").at_generation(2).launched(1)
-    decision = decided(pe, a_pod().in_phase("Running"), resizing())
-    intent, removal = decision.effects
+    running = a_pod().in_phase("Running")
+    decision = decided(pe, running, resizing())
+    (intent,) = decision.effects
     assert isinstance(intent, PatchPeStatus)
     assert (intent.status.launch_count, intent.status.content_id) == (2, "c2")
+    assert decision.reason == "ContentChanged"
+    intended = pe.launched(2, phase="Waiting", content_id="c2")
+    (removal,) = decided(intended, running, resizing()).effects
     assert isinstance(removal, DeletePod)
     assert removal.name == pod_name(1)
-    assert decision.reason == "ContentChanged"
 
 
 @pytest.mark.parametrize(

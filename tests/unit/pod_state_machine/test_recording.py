@@ -82,10 +82,10 @@ def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> 
 def test_an_intent_is_prompt_and_a_record_is_patient() -> None:
     """A launch waits for its intent; nothing waits for what only informs."""
     changed = a_pe().with_content("c2").launched(1, phase="Running")
-    intent, removal = decided(changed, a_pod(), resizing()).effects
+    (intent,) = decided(changed, a_pod(), resizing()).effects
     (record,) = decided(started(), a_pod().in_phase("Running"), submitted()).effects
-    urgencies = [urgency_of(effect) for effect in (intent, removal, record)]
-    assert urgencies == [Urgency.PROMPT, Urgency.PROMPT, Urgency.PATIENT]
+    urgencies = [urgency_of(effect) for effect in (intent, record)]
+    assert urgencies == [Urgency.PROMPT, Urgency.PATIENT]
 
 
 def test_a_relaunch_writes_nothing_between_its_intent_and_its_running_pod() -> None:
