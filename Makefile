@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-real sim mutants demo bench bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-real sim fuzz mutants demo bench bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,11 @@ test-real: venv  ## the same suites and faults on Kafka and a real control plane
 sim: venv  ## every fault at every step of every scenario, in virtual time; SEEDS=100 adds random runs, ARGS=--list tells
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0) $(ARGS)
 
-mutants: venv  ## plant known faults one by one; the tests must catch each
-	$(BIN)/python -m tests.mutants
+fuzz: venv  ## 10,000 bad objects and records beside a good job, in virtual time; ARGS="--seed 2 --count 500"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS="words of their names"
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
 	$(BIN)/millrace demo $(ARGS)
