@@ -113,6 +113,40 @@ def test_a_certificate_that_somebody_deletes_or_damages_is_made_again(
     simulate(tmp_path, test)
 
 
+def test_a_secret_of_somebody_else_in_place_of_the_certificate_is_told_once(
+    tmp_path: Path,
+) -> None:
+    """The job runs on, its condition Submitted names the Secret until it is gone, and no more."""
+
+    def submitted(world: World) -> Obj:
+        conditions: list[Obj] = status(world)["conditions"]
+        return next(each for each in conditions if each["type"] == "Submitted")
+
+    async def test(world: World) -> None:
+        await running(world, **ENCRYPTED)
+        kind = world.kind("secrets")
+        world.store.delete(kind, "default", SECRET, DeleteOptions())
+        stranger = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": SECRET, "namespace": "default"},
+        }
+        world.store.create(kind, "default", stranger)
+        await world.until("told", lambda: submitted(world)["status"] == "False", wait_s=60.0)
+        assert (submitted(world)["reason"], SECRET in submitted(world)["message"]) == (
+            "NameTaken",
+            True,
+        )
+        written = len(world.writes())
+        await asyncio.sleep(STEADY_S)
+        assert world.writes()[written:] == []
+        world.store.delete(kind, "default", SECRET, DeleteOptions())
+        await world.until("over", lambda: submitted(world)["status"] == "True", wait_s=600.0)
+        assert world.phase("j") == "Submitted"
+
+    simulate(tmp_path, test)
+
+
 def test_a_new_fusion_backend_leaves_the_certificate_as_it_is(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         await running(world, **ENCRYPTED)

@@ -179,12 +179,9 @@ def progress(situation: Situation) -> Said | None:
 
     Nothing where nothing has to be said: a submission or a resize says itself that it goes on.
     """
-    trouble = situation.trouble
     name = JobCondition.SUBMITTED.value
-    if trouble is not None:
-        if situation.now < trouble.since + TROUBLE_SETTLES_S:
-            return None
-        return Said(name, "False", trouble.reason, f"{trouble.text}; it is tried again")
+    if situation.trouble is not None:
+        return _lasting_trouble(situation)
     now = condition(situation.job.status, name)
     if situation.phase is Phase.RESIZING and situation.snapshot.newest is not None:
         message = _being_put_in_force(situation)
@@ -194,6 +191,15 @@ def progress(situation: Situation) -> Said | None:
         is_plain = now.get("reason") == Reason.SUBMITTING
         return None if is_plain else Said(name, "False", Reason.SUBMITTING)
     return None
+
+
+def _lasting_trouble(situation: Situation) -> Said | None:
+    """What the condition Submitted says of trouble that does not pass soon."""
+    trouble = situation.trouble
+    if trouble is None or situation.now < trouble.since + TROUBLE_SETTLES_S:
+        return None
+    message = f"{trouble.text}; it is tried again"
+    return Said(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
 
 
 def told(situation: Situation, said: Said) -> Change:
@@ -281,7 +287,8 @@ def steady(situation: Situation) -> tuple[Said, ...]:
         _accepted(situation),
         Said(JobCondition.FUSED.value, "True", Reason.FUSED, fused),
         Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS),
-        Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
+        # What runs may lack something that no child is: said once, not taken back in between.
+        _lasting_trouble(situation) or Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
     )
 
 
