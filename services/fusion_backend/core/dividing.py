@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import ROUND_DOWN, Decimal
+from decimal import ROUND_DOWN, Context, Decimal, localcontext
 from typing import Any, Final
 
 _QUANTITY: Final = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?)(?:[eE](?P<exponent>\d{1,3})|(?P<suffix>[numkKMGTPE]|[KMGTPE]i)?)"
+    r"(?P<number>\d{1,99}(?:\.\d{1,99})?)"
+    r"(?:[eE](?P<exponent>\d{1,2})|(?P<suffix>[numkKMGTPE]|[KMGTPE]i)?)"
 )
+_EXACT: Final = Context(prec=400)
+"""Digits that are enough for every share of what _QUANTITY takes; more are nobody's resources."""
 _DECIMALS: Final = Decimal("0.001")
 _DECIMAL_UNITS: Final = ("E", "P", "T", "G", "M", "k", "", "m", "u", "n")
 _BINARY_UNITS: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", "")
@@ -40,10 +43,15 @@ def share_of_job(whole: Mapping[str, Any] | None, pes: int) -> Json:
 
 
 def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
-    """One share of a quantity; what is no quantity is left for the API server to refuse."""
+    """One share of a quantity; what is none, or endless, is left for the API server to refuse."""
     found = _QUANTITY.fullmatch(str(quantity))
     if found is None or parts < 1:
         return str(quantity)
+    with localcontext(_EXACT):
+        return _share_of(found, parts, resource)
+
+
+def _share_of(found: re.Match[str], parts: int, resource: str) -> str:
     number = Decimal(found["number"]).scaleb(int(found["exponent"] or 0))
     suffix = found["suffix"] or ""
     if _is_whole(resource):

@@ -133,3 +133,22 @@ def test_shares_never_add_up_to_more_than_the_whole() -> None:
     for parts in (1, 3, 7, 64, 199):
         assert Decimal(divided("7.5", parts)) * parts <= Decimal("7.5")
         assert Decimal(divided("7.5", parts)) > 0
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
+@pytest.mark.parametrize(
+    "quantity", ["1e400", "9" * 5000, "1e99999999", "0." + "1" * 5000, "1e-9", "-1", "1\n", "Ei"]
+)
+def test_what_is_no_quantity_or_endless_is_left_to_the_api_server(
+    resource: str, quantity: str
+) -> None:
+    """It says what is wrong with it; a division that stops would leave the job without a word."""
+    assert divided(quantity, 7, resource=resource) == quantity
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
+@pytest.mark.parametrize(
+    "quantity", ["1e30", "1E99", "9" * 99, "0." + "0" * 98 + "1", "9" * 99 + "Ei"]
+)
+def test_quantities_of_many_digits_are_divided(resource: str, quantity: str) -> None:
+    assert divided(quantity, 7, resource=resource) != quantity
