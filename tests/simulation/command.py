@@ -48,7 +48,8 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--scenario", action="append", choices=SCENARIOS, metavar="NAME", help="only this one")
-    add("--kind", action="append", metavar="MISHAP", help="only plans of this class")
+    kinds = [str(mishap) for mishap in MEANING]
+    add("--kind", action="append", choices=kinds, metavar="MISHAP", help="only this class")
     add("--plan", default="", help="play one plan and show its trace, e.g. crash-before:17")
     add("--seed", type=int, default=0, help="of latencies, uids and back-offs (0: no latencies)")
     add("--seeds", type=int, default=0, help="so many random runs in addition")
@@ -186,6 +187,9 @@ def _play_again(plan: Plan) -> int:
     reference = undisturbed(plan.scenario, plan.reference_seed)
     run = run_scenario(scenario, dict(plan.mishaps), seed=plan.seed, talks=True)
     problems = judge(scenario, reference, run)
+    for number, mishap in plan.mishaps:
+        if number >= len(run.trace):
+            tell(f"{mishap}:{number} was not met: this run has {len(run.trace)} effects")
     _tell_trace(run.trace, [number for number, _ in plan.mishaps])
     for problem in problems:
         tell(f"    {problem}")
