@@ -71,6 +71,8 @@ class CarryOut:
                 return await self._set_aside(key, effect)
             case PatchPeStatus():
                 assert isinstance(snapshot, PeSnapshot)
+                if effect.believed_gone:
+                    await self._confirm_over(key.namespace, effect.believed_gone)
                 return await self._patch_status(snapshot, effect.pe_uid, effect.status)
             case DeletePodsOfJob():
                 return await self._delete_pods_of_job(key, effect)

@@ -150,6 +150,7 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key, None, job_view(job) if job else None, pods)
     pe = pe_of(entry)
+    last = _last(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
     return PeSnapshot(
         key=key,
@@ -160,8 +161,8 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         has_pe_config_map=_has_pe_config_map(table, pe),
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
-        last=_last(table, pe, pods, launches),
-        nodes=tuple(_nodes(table, {pe.status.node, *(pod.node for pod in pods)})),
+        last=last,
+        nodes=tuple(_nodes(table, _node_names(pe, (*pods, *([last] if last else []))))),
         pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
     )
 
@@ -177,6 +178,11 @@ def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches
     name = labels.pod_name(pe.job, pe.id, pe.uid, launch)
     entry = table.last_seen(POD, pe.namespace, name)
     return pod_of(entry, pe.uid) if entry else None
+
+
+def _node_names(pe: Pe, pods: Iterable[Pod]) -> set[str]:
+    """The nodes that matter to a PE; a status may not name that of its pod yet."""
+    return {pe.status.node, *(pod.node for pod in pods)}
 
 
 def _nodes(table: TableReading, names: Iterable[str]) -> Iterator[Node]:

@@ -36,7 +36,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_patch(_PE, subresource="status"),  # says why a pod was refused
     DeletePod: to_delete(_POD) | to_get(_PE) | to_get(_NODE),
     SetPodAside: to_patch(_POD),
-    PatchPeStatus: to_patch(_PE, subresource="status"),
+    PatchPeStatus: to_patch(_PE, subresource="status") | to_get(_POD),
     DeletePodsOfJob: to_delete_collection(_POD) | to_get(_JOB),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Decision
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
@@ -78,10 +79,18 @@ def _of_row(at: Moment, row: Transition | Ignored | Forbidden) -> Decision[Effec
             return Decision((_create_pod(at),), reason)
         case Transition(action=Action.INTEND_LAUNCH):
             why = seen.reason or row.reason
-            return Decision((PatchPeStatus(pe.uid, intent(at, why)),), why)
+            return Decision((PatchPeStatus(pe.uid, intent(at, why), _leapt_over(at)),), why)
         case Transition(action=Action.RECORD):
             return _record(at, row)
     raise AssertionError(row)
+
+
+def _leapt_over(at: Moment) -> str:
+    """The pod of a launch that waits, if a later one is intended before anybody saw it."""
+    pe, seen = at.pe, at.seen
+    name = labels.pod_name(pe.job, pe.id, pe.uid, seen.launch)
+    is_known = at.snapshot.last is not None or any(pod.name == name for pod in at.snapshot.pods)
+    return "" if is_known or pe.status.phase is not PePhase.WAITING else name
 
 
 def _create_pod(at: Moment) -> CreatePod:

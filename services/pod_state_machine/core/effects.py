@@ -61,10 +61,15 @@ class SetPodAside:
 
 @dataclass(frozen=True, slots=True)
 class PatchPeStatus:
-    """Write a PE's status under the version that the decision saw."""
+    """Write a PE's status under the version that the decision saw.
+
+    `believed_gone` is the pod of a launch that was intended and is leapt over, unseen: that it does
+    not exist is confirmed first, for the next launch only knows the pods beside which it was meant.
+    """
 
     pe_uid: str
     status: PeStatus
+    believed_gone: str = ""
 
     @property
     def urgency(self) -> Urgency:

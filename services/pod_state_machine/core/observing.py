@@ -70,8 +70,14 @@ def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
 
 
 def predecessors(pe: Pe) -> frozenset[str]:
-    """Names of the pods that the launch which the status intends must not run beside."""
+    """Names of the pods that the next launch must not run beside.
+
+    Before the first status that is the pod of launch 1, where somebody has raised the floor since:
+    it may have been created, and its fact be on its way.
+    """
     launch = pe.status.launch_count
+    if launch == 0 and pe.launch_floor > 1:
+        return frozenset({labels.pod_name(pe.job, pe.id, pe.uid, 1)})
     if launch < 2:
         return frozenset()
     names = (pe.status.pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1))

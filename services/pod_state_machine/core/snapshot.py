@@ -240,8 +240,8 @@ class PeSnapshot:
     `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
     names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
     to have had its pod; `last` is the pod of the newest launch as it was last seen, if it is gone.
-    `nodes` are those that the pods and the status name. `pes_of_job` counts the PEs that its job is
-    known to have.
+    `nodes` are those that its pods, `last` too, and the status name. `pes_of_job` counts the PEs
+    that its job is known to have.
     """
 
     key: PeKey

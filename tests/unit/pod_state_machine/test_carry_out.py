@@ -29,7 +29,14 @@ from services.pod_state_machine.core.effects import (
     SetPodAside,
 )
 from services.pod_state_machine.core.pod_spec import RuntimeImage
-from services.pod_state_machine.core.snapshot import JobKey, Key, PeKey, PeSnapshot, Timing
+from services.pod_state_machine.core.snapshot import (
+    JobKey,
+    Key,
+    PeKey,
+    PeSnapshot,
+    PeStatus,
+    Timing,
+)
 from tests.builders import Builder, Obj, a_config_map, a_job, a_pe, a_pod
 from tests.sandboxed import Sandboxed
 from tests.virtual_time import run_virtually
@@ -190,6 +197,22 @@ def test_a_launch_is_stopped_by_an_earlier_pod_that_no_fact_told_of() -> None:
             await cluster.run(create)
         assert cluster.pods() == [earlier]
         assert cluster.table.get("Pod", "default", earlier) is not None
+
+    with_cluster(test)
+
+
+def test_no_later_launch_is_intended_while_the_one_before_has_a_pod_that_no_fact_told_of() -> None:
+    """The table learns of it, and the next decision removes it first."""
+
+    async def test(cluster: Cluster) -> None:
+        waiting = cluster.hide_pod(1)["metadata"]["name"]
+        leap = PatchPeStatus(
+            cluster.pe["metadata"]["uid"], PeStatus(launch_count=7), believed_gone=waiting
+        )
+        with pytest.raises(Superseded):
+            await cluster.run(leap)
+        assert "launchCount" not in cluster.status()
+        assert cluster.table.get("Pod", "default", waiting) is not None
 
     with_cluster(test)
 

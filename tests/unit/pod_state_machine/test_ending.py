@@ -78,6 +78,14 @@ def test_of_a_pod_that_vanished_unseen_its_node_tells(node: Builder | None, end:
     assert end_of(RUNNING, *([node] if node else [])) is end
 
 
+@pytest.mark.parametrize(("node", "end"), [(a_node(NODE), End.DELETED), (None, End.DISRUPTED)])
+def test_the_node_of_a_pod_tells_before_any_status_names_it(node: Builder | None, end: End) -> None:
+    """While a job is busy the status of a relaunched PE waits, and its node with it."""
+    gone = a_pod().in_phase("Running").on_node(NODE)
+    pe = a_pe().launched(1, phase="Starting")
+    assert end_of(pe, *([node] if node else []), gone=gone) is end
+
+
 @pytest.mark.parametrize(
     ("phase", "end"),
     [("Failed", End.FAILED), ("Completed", End.COMPLETED), ("Stopped", End.DELETED)],

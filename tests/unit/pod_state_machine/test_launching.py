@@ -161,6 +161,25 @@ def test_a_raised_launch_count_is_the_number_of_the_next_launch() -> None:
     assert intent_of(pe, a_pod(launch=2).in_phase("Running"), submitted()).launch_count == 7
 
 
+def test_a_launch_that_is_leapt_over_unseen_is_confirmed_not_to_have_happened() -> None:
+    """Its pod may have been created a moment ago: the launch that leaps would run beside it."""
+    pe = a_pe().with_spec(launchCount=7).launched(3, phase="Waiting")
+    (effect,) = decided(pe, submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert effect.status.launch_count == 7
+    assert effect.status.pod == pod_name(2)
+    assert effect.believed_gone == pod_name(3)
+    shown = decided(pe, a_pod(launch=3).in_phase("Running"), submitted()).effects
+    assert [each.believed_gone for each in shown if isinstance(each, PatchPeStatus)] == [""]
+
+
+def test_a_floor_raised_before_the_first_status_asks_for_the_first_pod() -> None:
+    """Nothing records yet whether launch 1 has happened."""
+    (created,) = decided(a_pe().with_spec(launchCount=7)).effects
+    assert isinstance(created, CreatePod)
+    assert (created.launch, created.believed_gone) == (7, (pod_name(1),))
+
+
 def test_launch_counts_never_fall_when_the_spec_asks_for_less() -> None:
     """The spec's count is a floor."""
     pe = a_pe().with_spec(launchCount=1).with_content("c2").launched(5)
