@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from tests.golden_pods import REDIS
 from tests.sandboxed import MERGE
@@ -170,6 +171,25 @@ def test_the_certificate_goes_with_its_job(tmp_path: Path) -> None:
         world.store.patch(jobs, "default", "j", hold, MERGE)
         world.store.delete(jobs, "default", "j", DeleteOptions())
         await world.until("gone", lambda: SECRET not in world.objects("secrets"))
+
+    simulate(tmp_path, test)
+
+
+def test_an_attempt_that_fails_before_its_first_pe_leaves_no_certificate(tmp_path: Path) -> None:
+    """The Job stays, so that no garbage collector takes the key."""
+
+    async def test(world: World) -> None:
+        world.faults = lambda asked: (
+            Fault(status=403)
+            if asked.method == "POST" and asked.path.endswith("/streamspes")
+            else None
+        )
+        world.start()
+        submit_example(world, "j", width=2, more={**ENCRYPTED, "submissionTimeOutInSeconds": 60})
+        await world.until("made", lambda: SECRET in world.objects("secrets"))
+        await world.until("failed", lambda: world.phase("j") == "Failed", wait_s=120.0)
+        await world.settle()
+        assert world.objects("secrets") == {}
 
     simulate(tmp_path, test)
 

@@ -113,7 +113,7 @@ class CarryOut:
             case SayWidth():
                 return await self._say_width(snapshot, effect)
             case FindServers():
-                return await self._provisioner.find_servers(key, effect)
+                return await self._provisioner.find_servers(key, snapshot, effect)
             case KeepCertificate():
                 return await self._provisioner.keep_certificate(
                     key, snapshot, effect, lambda: self._confirm_job(key, effect.job_uid)

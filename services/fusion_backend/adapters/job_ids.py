@@ -70,7 +70,7 @@ class JobIds:
             labels.JOB_IDS_NAME,
             {
                 "data": {
-                    **_forgotten(seen.get("data") or {}),
+                    **_forgotten(remembered),
                     _NEXT: str(job_id + 1),
                     job_uid: str(job_id),
                 }

@@ -25,7 +25,7 @@ from services.fusion_backend.core.provisions import (
     refusal_of_redis,
 )
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.snapshot import Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 
 JOB = "Job"
 
@@ -56,12 +56,17 @@ class Provisioner:
         self._names = names
         self._certificates = Certificates(wiring, in_threads=in_threads)
 
-    async def find_servers(self, key: JobKey, effect: FindServers) -> str:
-        """Ask the DNS and write the answer into the Job's status; a refusal is an answer, too."""
+    async def find_servers(self, key: JobKey, snapshot: Snapshot, effect: FindServers) -> str:
+        """Ask the DNS and write the answer into the Job's status; a refusal is an answer, too.
+
+        Superseded where the Job changed meanwhile: it may ask for another, or have its answer.
+        """
         asked = effect.asked
         name = self._names.redis_host.format(service=asked.service, namespace=key.namespace)
         hosts = {} if refusal_of_redis(asked) else await self._resolver.hosts_of(name)
         entry = self._job(key, effect.job_uid)
+        if JobSeen.of(entry) != snapshot.job:
+            raise Superseded(f"Job {key.name} changed while its redis servers were looked up")
         try:
             config = redis_config(asked, hosts, name=name, shuffled=self._shuffled)
         except PlanRefused as refusal:

@@ -20,7 +20,7 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
 )
-from services.fusion_backend.core.provisions import encrypted_pes
+from services.fusion_backend.core.provisions import encrypted_pes, is_encrypted
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot
 
 PE = "ProcessingElement"
@@ -51,11 +51,11 @@ def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tupl
     if job_uid in snapshot.with_pods and all(is_owned(entry, job_uid) for entry in staying):
         return ()
     effects: list[Effect] = []
+    if _may_have_certificate(snapshot, staying, job_uid):
+        effects.append(DeleteCertificate(job_uid))
     for kind in CHILD_KINDS:
         members = [entry for entry in staying if entry.kind == kind]
         owned = [entry for entry in members if is_owned(entry, job_uid)]
-        if kind == PE and encrypted_pes(entry.data["spec"] for entry in owned):
-            effects.append(DeleteCertificate(job_uid))
         if owned and len(owned) == len(members):
             effects.append(DeleteChildren(kind, job_uid))
             continue
@@ -64,6 +64,20 @@ def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tupl
             for entry in owned
         ]
     return tuple(effects)
+
+
+def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid: str) -> bool:
+    """Whether a Secret may have been made for the Job, beside children that go.
+
+    An attempt that fails before its first PE has one as well; no fact tells of Secrets.
+    """
+    owned = [entry for entry in staying if is_owned(entry, job_uid)]
+    job = snapshot.job
+    if owned and job is not None and job.uid == job_uid:
+        template = job.spec.get("processingElement") or {}
+        if job.status.get("transportCertificate") or is_encrypted(template):
+            return True
+    return encrypted_pes(entry.data["spec"] for entry in owned if entry.kind == PE)
 
 
 def _job_uid(entry: Entry) -> str:

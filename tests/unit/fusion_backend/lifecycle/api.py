@@ -72,13 +72,13 @@ class Api:
         """A resource type by its plural."""
         return kind_of(self.store, plural)
 
-    def submit(self) -> Obj:
-        """Create the Job as a person does, and see it."""
+    def submit(self, more: Obj | None = None) -> Obj:
+        """Create the Job as a person does, and see it; `more` is added to its spec."""
         body = {
             "apiVersion": f"{GROUP}/v1",
             "kind": "Job",
             "metadata": {"name": KEY.name, "namespace": KEY.namespace},
-            "spec": {"bundle": {"name": "shop.sab"}, "fusion": {"legacy": True}},
+            "spec": {"bundle": {"name": "shop.sab"}, "fusion": {"legacy": True}} | (more or {}),
         }
         job = dict(self.store.create(self.kind("streamsjobs"), KEY.namespace, body))
         self.writer.observe("Job", job)

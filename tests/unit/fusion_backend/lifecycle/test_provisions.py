@@ -13,10 +13,10 @@ import pytest
 from contracts import labels
 from contracts.moments import unix_s_of
 from services.chassis.clock import LoopClock
-from services.chassis.errors import Transient
+from services.chassis.errors import Superseded, Transient
 from services.fusion_backend.adapters.finding_servers import SystemResolver
 from services.fusion_backend.core.accepting import refusal_of_spec
-from services.fusion_backend.core.effects import KeepCertificate
+from services.fusion_backend.core.effects import FindServers, KeepCertificate
 from services.fusion_backend.core.provisions import (
     RedisAsked,
     redis_asked,
@@ -24,6 +24,7 @@ from services.fusion_backend.core.provisions import (
     refusal_of_redis,
 )
 from services.fusion_backend.core.refusals import PlanRefused
+from tests.sandboxed import MERGE
 from tests.unit.fusion_backend.lifecycle.api import GROUP, KEY, Api
 
 ASKED = RedisAsked("spec.redis", "redis", replicas=3, shards=2, restricted_property="pw")
@@ -114,6 +115,31 @@ async def test_a_dns_that_fails_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(socket, "getaddrinfo", fails)
     with pytest.raises(Transient, match="try again"):
         await SystemResolver(answer_s_max=10).hosts_of("redis")
+
+
+async def test_an_answer_of_the_dns_that_comes_after_an_edit_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Job may ask for another redis by now."""
+    api = Api(tmp_path)
+    jobs = api.kind("streamsjobs")
+
+    async def edited_meanwhile(_self: object, _name: str) -> dict[str, str]:
+        edit = {
+            "spec": {"processingElement": {"checkpointRepository": {"redis": {"shuffle": True}}}}
+        }
+        api.writer.observe("Job", api.store.patch(jobs, KEY.namespace, KEY.name, edit, MERGE))
+        return {"10.0.0.1": "redis-1"}
+
+    monkeypatch.setattr(SystemResolver, "hosts_of", edited_meanwhile)
+    redis = {"service": "redis", "replicaCount": 1, "shardCount": 1}
+    api.submit({"processingElement": {"checkpointRepository": {"redis": redis}}})
+    await api.until(lambda: any(isinstance(each, FindServers) for each in api.decide().effects))
+    with pytest.raises(Superseded):
+        await api.step()
+    assert "redisConfig" not in api.store.get(jobs, KEY.namespace, KEY.name)["status"]
+    await api.step()
+    assert "redisConfig" in api.store.get(jobs, KEY.namespace, KEY.name)["status"]
 
 
 # --------------------------------------------------------------------------- certificates
