@@ -188,12 +188,24 @@ async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
         raise Failure(f"there is no job {job} in namespace {namespace}") from None
 
 
-async def set_width(kube: KubeClient, region: Json, width: int) -> None:
-    """Ask for a width; raises Failure with the API server's sentence where it is refused."""
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A width of the region `alias`, asked for by that generation of its ParallelRegion."""
+
+    alias: str
+    width: int
+    generation: int
+
+
+async def set_width(kube: KubeClient, region: Json, width: int) -> int:
+    """Ask for a width; returns the generation of the ParallelRegion that asks for it.
+
+    Raises Failure with the API server's sentence where it is refused.
+    """
     for _ in range(CONFLICTS_MAX):
         meta = region["metadata"]
         try:
-            await kube.patch(
+            asked = await kube.patch(
                 REGIONS,
                 meta["namespace"],
                 meta["name"],
@@ -206,7 +218,7 @@ async def set_width(kube: KubeClient, region: Json, width: int) -> None:
         except Rejected as refused:
             raise Failure(f"the width was refused: {refused.message}") from None
         else:
-            return
+            return int(asked["metadata"]["generation"])
     raise Failure(f"{region['metadata']['name']} changes too fast to be patched; try again")
 
 
@@ -227,28 +239,31 @@ async def scale(
         before = follower.view
         if before is None:
             raise Failure(f"there is no job {job} in namespace {namespace}")
-        await set_width(cluster.kube, region, width)
+        generation = await set_width(cluster.kube, region, width)
         if not wait:
             return None
-        return await watch_resize(
-            follower, before, (region["spec"]["alias"], width), console, timeout_s
-        )
+        wish = Wish(region["spec"]["alias"], width, generation)
+        return await watch_resize(follower, before, wish, console, timeout_s)
 
 
 async def watch_resize(
     follower: Follower,
     before: JobView,
-    wish: tuple[str, int],
+    wish: Wish,
     console: Console,
     timeout_s: float,
 ) -> ResizeOutcome:
-    """Show the job until the width (alias, width) is in force and every pod runs."""
+    """Show the job until the width is in force and every pod runs, or the width is refused."""
     start = time.monotonic()
-    alias, width = wish
+    alias, width = wish.alias, wish.width
+
+    def refused_in(view: JobView) -> str:
+        # A refusal of the width that was asked for before stands there until ours is looked at.
+        return refusal(view, alias, generation=wish.generation)
 
     def settled() -> bool:
         view = follower.view
-        if view is None or view.has_failed or refusal(view, alias):
+        if view is None or view.has_failed or refused_in(view):
             return True
         return view.regions.get(alias, (0, 0)) == (width, width) and view.is_running
 
@@ -258,7 +273,7 @@ async def watch_resize(
     refuse_if_failed(after, follower.job)
     if after is None:
         raise Failure(f"job {follower.job} does not exist any more")
-    if refused := refusal(after, alias):
+    if refused := refused_in(after):
         raise Failure(f"the width was refused: {refused}")
     return compare(before, after, end - start)
 

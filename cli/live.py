@@ -47,7 +47,10 @@ class PeView:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job with its regions (alias → (wanted, in force)) and processing elements by id."""
+    """One job with its regions (alias → (wanted, in force)) and processing elements by id.
+
+    What a region's status says counts for the generation of the ParallelRegion that it was said of.
+    """
 
     name: str
     phase: str
@@ -58,6 +61,7 @@ class JobView:
     object_generation: int
     regions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     region_messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    region_observed: Mapping[str, int] = field(default_factory=dict)
     pes: Mapping[int, PeView] = field(default_factory=dict)
 
     @property
@@ -106,6 +110,7 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
             for each in regions
         },
         region_messages={each["spec"]["alias"]: _reason_and_message(each) for each in regions},
+        region_observed={each["spec"]["alias"]: _observed(each) for each in regions},
         pes={view.id: view for view in (_pe(pe, newest) for pe in pes)},
     )
 
@@ -113,6 +118,10 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
 def _reason_and_message(obj: Obj) -> tuple[str, str]:
     status = obj.get("status") or {}
     return status.get("reason") or "", status.get("message") or ""
+
+
+def _observed(obj: Obj) -> int:
+    return int((obj.get("status") or {}).get("observedGeneration", 0))
 
 
 def _launch(pod: Obj) -> int:
@@ -237,8 +246,10 @@ def problems_of(job: JobView) -> list[str]:
     return problems + [f"{alias}: {why}" for alias, why in refused if why]
 
 
-def refusal(view: JobView, alias: str) -> str:
-    """Why the newest width of a region was refused, or nothing."""
+def refusal(view: JobView, alias: str, *, generation: int = 0) -> str:
+    """Why a region's width was refused, or nothing, if no word is of that generation or later."""
+    if view.region_observed.get(alias, 0) < generation:
+        return ""
     reason, message = view.region_messages.get(alias, ("", ""))
     wanted, in_force = view.regions.get(alias, (0, 0))
     healthy = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZING, Reason.RESIZED)

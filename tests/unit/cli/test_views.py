@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from cli.live import compare, job_panel, job_table, resize_text, view_of
+from cli.live import compare, job_panel, job_table, refusal, resize_text, view_of
 
 
 def job(phase: str = "Submitted", **status: Any) -> dict[str, Any]:
@@ -102,6 +102,15 @@ def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
     assert "R: WidthRefused: too wide" in plain(job_panel(refused))
     resizing = view_of(job(), [region(9, 2, "Resizing", "to 9")], [pe(0)], [pod(0)])
     assert "to 9" not in plain(job_panel(resizing))
+
+
+def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None:
+    """Until the newest is looked at, the status still speaks of the one before."""
+    stale = region(4, 2, "WidthRefused", "9 is too wide")
+    stale["status"]["observedGeneration"] = 3
+    view = view_of(job(), [stale], [pe(0)], [pod(0)])
+    assert refusal(view, "R", generation=3) == "WidthRefused: 9 is too wide"
+    assert refusal(view, "R", generation=4) == ""
 
 
 def plain(shown: RenderableType) -> str:
