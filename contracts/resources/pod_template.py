@@ -169,8 +169,8 @@ def _misshapen(group: Json, place: str) -> Iterator[Contradiction]:
             continue
         if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
             yield Contradiction(f"{place}.{name}", value, "it must be a list of objects")
-        elif any(key not in each for each in value):
-            yield Contradiction(f"{place}.{name}", value, f"each must have a {key}")
+        elif not all(isinstance(each.get(key), str) for each in value):
+            yield Contradiction(f"{place}.{name}", value, f"each must have a {key}, as text")
 
 
 def _objects(group: Json, name: str) -> Iterator[tuple[int, Json]]:

@@ -22,7 +22,7 @@ from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
 from services.pod_state_machine.core.hanging import changes_at
 from services.pod_state_machine.core.observing import observe, predecessors
-from services.pod_state_machine.core.recording import Moment, intent, seen_status, writes_at
+from services.pod_state_machine.core.recording import Situation, intent, seen_status, writes_at
 from services.pod_state_machine.core.removing import ends_of_keeping, removals
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot, Timing
 from services.pod_state_machine.core.transitions import (
@@ -46,7 +46,7 @@ def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
 
 
 def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Decision[Effect]:
-    at = Moment(snapshot, pe, observe(snapshot, pe, now, timing), now, timing)
+    at = Situation(snapshot, pe, observe(snapshot, pe, now, timing), now, timing)
     row = TRANSITIONS[pe.status.phase, at.seen.observation]
     decided = _of_row(at, row)
     detail = {"phase": pe.status.phase.value, "observation": at.seen.observation.name}
@@ -66,7 +66,7 @@ def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Deci
     )
 
 
-def _of_row(at: Moment, row: Transition | Ignored | Forbidden) -> Decision[Effect]:
+def _of_row(at: Situation, row: Transition | Ignored | Forbidden) -> Decision[Effect]:
     pe, seen = at.pe, at.seen
     reason: str
     match row:
@@ -85,7 +85,7 @@ def _of_row(at: Moment, row: Transition | Ignored | Forbidden) -> Decision[Effec
     raise AssertionError(row)
 
 
-def _leapt_over(at: Moment) -> str:
+def _leapt_over(at: Situation) -> str:
     """The pod of a launch that waits, if a later one is intended before anybody saw it."""
     pe, seen = at.pe, at.seen
     name = labels.pod_name(pe.job, pe.id, pe.uid, seen.launch)
@@ -93,7 +93,7 @@ def _leapt_over(at: Moment) -> str:
     return "" if is_known or pe.status.phase is not PePhase.WAITING else name
 
 
-def _create_pod(at: Moment) -> CreatePod:
+def _create_pod(at: Situation) -> CreatePod:
     """The pod of the intended launch; creating the PE was the intent of the first one."""
     snapshot, pe, seen = at.snapshot, at.pe, at.seen
     launch = seen.launch or max(_FIRST_LAUNCH_NUMBER, pe.launch_floor)
@@ -109,7 +109,7 @@ def _create_pod(at: Moment) -> CreatePod:
     )
 
 
-def _record(at: Moment, row: Transition) -> Decision[Effect]:
+def _record(at: Situation, row: Transition) -> Decision[Effect]:
     recorded = seen_status(at, row)
     if recorded == at.pe.status:
         return Decision((), row.reason, at.seen.due_at)

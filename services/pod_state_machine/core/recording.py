@@ -39,7 +39,7 @@ _BACKING_OFF = (Observation.FAILED_BACKING_OFF, Observation.COMPLETED_BACKING_OF
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Situation:
     """What a decision looks at: the snapshot with its PE, what is seen of it, and the time."""
 
     snapshot: PeSnapshot
@@ -52,7 +52,7 @@ class Moment:
 # --------------------------------------------------------------------------- intents
 
 
-def intent(at: Moment, reason: Reason) -> PeStatus:
+def intent(at: Situation, reason: Reason) -> PeStatus:
     """The status that intends the next launch; `pod` goes on naming the one before."""
     pe, seen = at.pe, at.seen
     status = replace(
@@ -75,7 +75,7 @@ def intent(at: Moment, reason: Reason) -> PeStatus:
     return _restarted(at, status, reason) if seen.end and seen.reason else status
 
 
-def _restarted(at: Moment, status: PeStatus, reason: Reason) -> PeStatus:
+def _restarted(at: Situation, status: PeStatus, reason: Reason) -> PeStatus:
     """An intent that a restart policy asked for."""
     seen, end = at.seen, at.seen.end
     assert end is not None, "observed: a launch that ended"
@@ -106,7 +106,7 @@ def _why(pod: Pod | None) -> str:
 # --------------------------------------------------------------------------- what is seen
 
 
-def seen_status(at: Moment, row: Transition) -> PeStatus:
+def seen_status(at: Situation, row: Transition) -> PeStatus:
     """The status that says what is seen."""
     pe, seen = at.pe, at.seen
     before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
@@ -141,7 +141,7 @@ def _is_unrecorded(pe: Pe, seen: Seen) -> bool:
     return pe.status.phase is PePhase.WAITING and not is_held_up
 
 
-def _had_launched(at: Moment) -> PeStatus:
+def _had_launched(at: Situation) -> PeStatus:
     """The status that would have been written had the lost pod lived until then."""
     pe, launched = at.pe, at.snapshot.launched
     assert launched is not None, "observed: a pod that was there"
@@ -155,7 +155,7 @@ def _had_launched(at: Moment) -> PeStatus:
     )
 
 
-def _reason_of(at: Moment, row: Transition) -> tuple[Reason, str]:
+def _reason_of(at: Situation, row: Transition) -> tuple[Reason, str]:
     seen, pod = at.seen, at.seen.pod
     match seen.observation:
         case Observation.POD_BLOCKED:
@@ -186,7 +186,7 @@ def _was_blocked(pe: Pe, pod: Pod) -> bool:
     return pe.status.pod == pod.name and pe.status.reason == Reason.IMAGE_PULL_FAILED.value
 
 
-def _how_to_go_on(at: Moment) -> str:
+def _how_to_go_on(at: Situation) -> str:
     status, limit = at.pe.status, at.pe.policies.restarts_max
     return (
         f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it, raise"
@@ -201,7 +201,7 @@ def _next_restart(seen: Seen) -> str:
     return moment_of(seen.due_at)
 
 
-def _holding(at: Moment, reason: Reason, message: str) -> Mapping[str, Holding]:
+def _holding(at: Situation, reason: Reason, message: str) -> Mapping[str, Holding]:
     """The conditions that hold by what is seen."""
     match at.seen.observation:
         case Observation.FAILED_BACKING_OFF | Observation.COMPLETED_BACKING_OFF:
@@ -217,7 +217,7 @@ def _holding(at: Moment, reason: Reason, message: str) -> Mapping[str, Holding]:
     return {}
 
 
-def _backing_off(at: Moment) -> Holding:
+def _backing_off(at: Situation) -> Holding:
     seen, reason = at.seen, at.seen.reason
     assert reason is not None, "observed: a restart is wanted"
     assert seen.due_at is not None, "observed: a restart is wanted"
@@ -229,7 +229,7 @@ def _backing_off(at: Moment) -> Holding:
 # --------------------------------------------------------------------------- when it is written
 
 
-def writes_at(at: Moment, recorded: PeStatus) -> float:
+def writes_at(at: Situation, recorded: PeStatus) -> float:
     """When a changed status is written: 0 for at once.
 
     Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,

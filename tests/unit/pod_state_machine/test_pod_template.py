@@ -146,6 +146,7 @@ PE_IMAGE = {"name": "pe", "image": "evil:1"}
         ({"metadata": {"annotations": {"streams.ibm.com/contentId": "x"}}}, "contentId"),
         ({"spec": {"containers": "pe"}}, "it must be a list of objects (it is 'pe')"),
         ({"spec": {"volumes": [{}]}}, "each must have a name"),
+        ({"spec": {"volumes": [{"name": {}}]}}, "each must have a name"),
         ({"spec": {"securityContext": "none"}}, "it must be an object (it is 'none')"),
         ({"spec": {"dnsConfig": {"options": {}}}}, "it must be a list"),
     ],
