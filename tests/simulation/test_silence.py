@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from contracts.topics import DEFAULT_PREFIX, sync_group
+from sandbox.store.deleting import DeleteOptions
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.e2e.applications import FIRST, SECOND, nested, row_of_our_own
 from tests.simulation.applications import submit_example
@@ -24,8 +25,6 @@ LEGACY: dict[str, Any] = {"fusion": {"legacy": True}}
 
 async def with_a_past(world: World) -> None:
     """Jobs run, were resized or are gone, and nothing is written any more."""
-    from sandbox.store.deleting import DeleteOptions
-
     (world.bundles / "row.sab").write_bytes(row_of_our_own())
     (world.bundles / "nested.sab").write_bytes(nested())
     world.start()
