@@ -26,6 +26,7 @@ from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchT
 from services.chassis.listing import ListWatch, Watched
 
 REDRAW_S = 0.1
+NAMED_MAX = 5
 SAY_S = 1.0
 
 
@@ -55,6 +56,20 @@ class _Collection:
     async def _notify(self) -> None:
         async with self.changed:
             self.changed.notify_all()
+
+
+def state_text(view: JobView | None) -> str:
+    """Where a job stands that was waited for in vain, and which of its PEs do not run."""
+    if view is None:
+        return "The job does not exist."
+    message = (view.message or "no message").rstrip(".")
+    said = f"Its phase is {view.phase or 'not set'}: {message}."
+    waiting = [pe.name for _, pe in sorted(view.pes.items()) if not pe.is_running]
+    if not waiting:
+        return said
+    more = ", …" if len(waiting) > NAMED_MAX else ""
+    names = ", ".join(waiting[:NAMED_MAX])
+    return f"{said} Without a pod that runs: {names}{more}; `kubectl get stp -o wide` says why."
 
 
 class Follower:
@@ -103,16 +118,8 @@ class Follower:
                 await self._changed.wait_for(holds)
                 return time.monotonic()
         except TimeoutError:
-            raise TimedOut(
-                f"job {self.job}: {what} did not come within {timeout_s:g} s. {self._state()}"
-            ) from None
-
-    def _state(self) -> str:
-        view = self.view
-        if view is None:
-            return "The job does not exist."
-        message = (view.message or "no message").rstrip(".")
-        return f"Its phase is {view.phase or 'not set'}: {message}."
+            late = f"job {self.job}: {what} did not come within {timeout_s:g} s."
+            raise TimedOut(f"{late} {state_text(self.view)}") from None
 
     async def until_listed(self, timeout_s: float = 30.0) -> None:
         """Everything that exists has been seen once."""

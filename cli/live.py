@@ -44,6 +44,11 @@ class PeView:
     node: str
     operators: tuple[str, ...]
 
+    @property
+    def is_running(self) -> bool:
+        """Its pod runs, or has completed its work."""
+        return self.phase in ("Running", "Succeeded")
+
 
 @dataclass(frozen=True, slots=True)
 class JobView:
@@ -73,9 +78,7 @@ class JobView:
     @property
     def is_running(self) -> bool:
         """Submitted, and every pod runs (or has completed its work)."""
-        return self.is_submitted and all(
-            pe.phase in ("Running", "Succeeded") for pe in self.pes.values()
-        )
+        return self.is_submitted and all(pe.is_running for pe in self.pes.values())
 
     @property
     def has_failed(self) -> bool:

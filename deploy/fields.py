@@ -49,7 +49,8 @@ AFTERWARDS = """\
   by hand ends there; only `launchCount` stays.
 * Before the first plan is recorded, an edit is simply the spec. In phase `Failed`, any edit begins
   a new attempt, which takes everything up.
-* Nothing launches a PE anew but its content (a resize), its `launchCount`, and the end of its pod.
+* Nothing launches a PE anew but its content (a resize), its `launchCount`, a new value of its
+  annotation `streams.ibm.com/restart`, and the end of its pod.
 * If every record of the plan is deleted while no fusion-backend runs, the job is planned from the
   spec of that moment with the widths in force.
 """

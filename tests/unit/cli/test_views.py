@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from cli.following import state_text
 from cli.live import compare, job_panel, job_table, refusal, resize_text, view_of
 
 
@@ -111,6 +112,16 @@ def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None
     view = view_of(job(), [stale], [pe(0)], [pod(0)])
     assert refusal(view, "R", generation=3) == "WidthRefused: 9 is too wide"
     assert refusal(view, "R", generation=4) == ""
+
+
+def test_who_waits_in_vain_is_told_which_processing_elements_do_not_run() -> None:
+    """A job is Submitted although a pod that somebody deleted is not launched again."""
+    view = view_of(job(message="it runs"), [region(2, 2)], [pe(0), pe(1), pe(2)], [pod(0), pod(2)])
+    told = state_text(view)
+    assert told.startswith("Its phase is Submitted: it runs. Without a pod that runs: j-1;")
+    assert state_text(view_of(job(message="it runs"), [], [pe(0)], [pod(0)])).endswith("it runs.")
+    many = view_of(job(), [], [pe(number) for number in range(9)], [])
+    assert "j-3, j-4, …;" in state_text(many)
 
 
 def plain(shown: RenderableType) -> str:
