@@ -179,6 +179,26 @@ def test_an_orphaning_deletion_that_is_seen_late_is_not_taken_for_a_theft_of_own
     simulate(tmp_path, test)
 
 
+def test_a_pe_that_is_made_anew_after_an_orphaning_deletion_does_not_run_twice(
+    tmp_path: Path,
+) -> None:
+    """The pod that was left behind goes before the new PE launches its own."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=2)
+        (before,) = (pod for pod in world.objects("pods", "j") if pod.startswith("j-1-"))
+        uid = world.objects("streamspes", "j")["j-1"]["metadata"]["uid"]
+        orphaned = DeleteOptions(propagation="Orphan")
+        world.store.delete(world.kind("streamspes"), "default", "j-1", orphaned)
+        await world.settle()
+        assert world.objects("streamspes", "j")["j-1"]["metadata"]["uid"] != uid
+        pods = [pod for pod in world.objects("pods", "j") if pod.startswith("j-1-")]
+        assert len(pods) == 1
+        assert pods != [before]
+
+    simulate(tmp_path, test)
+
+
 # --------------------------------------------------------------------------- plan records
 
 

@@ -6,6 +6,7 @@ What a projection means is read in reading.py; what follows from a snapshot is t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from contracts import labels
 from services.chassis.table import Entry, Index, TableReading, is_deleting, label
@@ -59,10 +60,20 @@ def _by_job_uid(kind: str) -> Index:
     return values
 
 
-def _by_owner(entry: Entry) -> Iterator[Hashable]:
-    owner = controller(entry, PE) if entry.kind == POD else None
+def _by_pe(entry: Entry) -> Iterator[Hashable]:
+    name = _pe_name_of_pod(entry) if entry.kind == POD else ""
+    if name:
+        yield entry.namespace, name
+
+
+def _pe_name_of_pod(entry: Entry) -> str:
+    """By its owner; by its labels where an orphaning deletion or a person took every owner away."""
+    owner = controller(entry, PE)
     if owner is not None:
-        yield entry.namespace, owner[0]
+        return owner[0]
+    job, pe = job_of(entry), label(entry, labels.PE)
+    is_orphan = not any(each["controller"] for each in entry.data["metadata"]["owners"])
+    return f"{job}-{pe}" if is_orphan and job and pe else ""
 
 
 def _by_node(entry: Entry) -> Iterator[Hashable]:
@@ -73,7 +84,7 @@ def _by_node(entry: Entry) -> Iterator[Hashable]:
 INDEXES: Mapping[str, Index] = {
     _PES_OF_JOB: _by_job,
     _PES_OF_JOB_UID: _by_job_uid(PE),
-    _PODS_OF_PE: _by_owner,
+    _PODS_OF_PE: _by_pe,
     _PODS_OF_JOB_UID: _by_job_uid(POD),
     _PODS_ON_NODE: _by_node,
 }
@@ -111,9 +122,9 @@ def all_keys(table: TableReading) -> Iterator[Key]:
 
 
 def _keys_of_pod(entry: Entry) -> Iterator[Key]:
-    owner = controller(entry, PE)
-    if owner is not None:
-        yield PeKey(entry.namespace, owner[0])
+    pe = _pe_name_of_pod(entry)
+    if pe:
+        yield PeKey(entry.namespace, pe)
     job, job_uid = job_of(entry), label(entry, labels.JOB_UID)
     if job and job_uid:
         yield JobKey(entry.namespace, job, job_uid)
@@ -143,9 +154,10 @@ def snapshot_of(table: TableReading, key: Key, launches: Launches) -> Snapshot:
 
 
 def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnapshot:
-    pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name))))
-    launches.note_seen(pods)
     entry = table.get(PE, key.namespace, key.name)
+    entries = table.by(_PODS_OF_PE, (key.namespace, key.name))
+    pods = tuple(_pods(entries, pe_of(entry) if entry else None))
+    launches.note_seen(pods)
     if entry is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key, None, job_view(job) if job else None, pods)
@@ -192,11 +204,21 @@ def _nodes(table: TableReading, names: Iterable[str]) -> Iterator[Node]:
             yield node_of(entry)
 
 
-def _pods(entries: Iterable[Entry]) -> Iterator[Pod]:
+def _pods(entries: Iterable[Entry], pe: Pe | None) -> Iterator[Pod]:
+    """The pods of a PE, and orphans of its job that bear its id: it must not run beside them."""
     for entry in entries:
         owner = controller(entry, PE)
         if owner is not None:
             yield pod_of(entry, owner[1])
+        elif pe is not None and label(entry, labels.JOB_UID) == pe.job_uid:
+            yield _orphan_of(entry, pe)
+
+
+def _orphan_of(entry: Entry, pe: Pe) -> Pod:
+    """A pod without an owner: its name proves whether it is of this PE or of an earlier one."""
+    pod = pod_of(entry, pe.uid)
+    is_own = pod.name == labels.pod_name(pe.job, pe.id, pe.uid, pod.launch)
+    return pod if is_own else replace(pod, owner_uid="")
 
 
 def _has_pe_config_map(table: TableReading, pe: Pe) -> bool:

@@ -85,6 +85,30 @@ def test_an_orphaning_deletion_of_a_pe_leaves_its_pod_alone() -> None:
     assert decided(a_pe().deleting().with_finalizer("orphan"), a_pod()).effects == ()
 
 
+def test_a_pod_that_lost_its_owner_is_still_the_pod_of_its_pe() -> None:
+    """Its name proves it: nothing is launched beside it, and it is not taken for a deleted one."""
+    robbed = a_pod().in_phase("Running").orphaned()
+    pe = a_pe().with_spec(restartDeletedPod=True).launched(1)
+    assert seen(pe, robbed).observation is Observation.POD_RUNNING
+
+
+def test_a_pe_that_is_made_anew_removes_an_orphan_of_its_id_before_it_launches() -> None:
+    """An orphaning deletion of the PE left it behind, and the job wants the PE all the same."""
+    orphan = a_pod().in_phase("Running").orphaned()
+    anew = a_pe().with_uid("uid-of-a-later-pe")
+    (removal,) = decided(anew, orphan).effects
+    assert isinstance(removal, DeletePod)
+    assert removal.name == pod_name(1)
+
+
+def test_orphans_of_an_earlier_job_are_left_alone() -> None:
+    """Somebody wanted them to stay, and the later job of the name has nothing to do with them."""
+    orphan = a_pod().in_phase("Running").orphaned()
+    earlier = orphan.having("metadata", "labels", labels.JOB_UID, value="uid-earlier-one")
+    (effect,) = decided(a_pe().with_uid("uid-of-a-later-pe"), earlier).effects
+    assert isinstance(effect, CreatePod)
+
+
 def test_changed_content_writes_the_intent_and_then_removes_the_pod() -> None:
     """A pod that is removed without an intent would look deleted if the content came back."""
     pe = a_pe().with_content("c2").at_generation(2).launched(1)
