@@ -32,7 +32,8 @@ _KINDS = {
 }
 # Specs that break a rule: plural, the part of the spec, and what stands there.
 _NAMES: Obj = {"sabName": "a.sab", "bundleName": "b.sab"}
-_STORES: Obj = {"checkpointRepository": {}, "checkpointDataStore": {}}
+_FILES: Obj = {"fileSystem": {}}
+_STORES: Obj = {"checkpointRepository": _FILES, "checkpointDataStore": _FILES}
 _BROKEN: tuple[tuple[str, Obj], ...] = (
     ("streamsjobs", {"bundle": {"name": "a.sab", "file": {"path": "a.sab"}, "http": {"url": "x"}}}),
     ("streamsjobs", {**_JOB, "fusion": {"legacy": True, "manual": 2}}),
@@ -73,6 +74,9 @@ def _attempts() -> tuple[tuple[str, Exchange], ...]:
         values = [merge(plural, "one", {part: {field: value}}, sub) for value in (3, 2, None)]
         steps = (post(plural, custom(kind, spec=spec)), *values)
         found.append((plural, exchange(f"{plural} {part}.{field}", *steps)))
+    another_id = merge("streamspes", "one", {"spec": {"id": 7}})
+    made = post("streamspes", custom("ProcessingElement", spec=_PE))
+    found.append(("streamspes", exchange("streamspes spec.id", made, another_id)))
     return tuple(found)
 
 
