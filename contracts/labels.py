@@ -7,6 +7,7 @@ users keep working; ours carry the same prefix.
 from __future__ import annotations
 
 import hashlib
+import re
 
 PREFIX = "streams.ibm.com"
 
@@ -74,13 +75,23 @@ def plan_part_name(job: str, generation: int, part: int) -> str:
     return f"{plan_name(job, generation)}.{part}"
 
 
+_DIGEST_DIGITS = 10
+_DIGEST = re.compile(rf"[0-9a-f]{{{_DIGEST_DIGITS}}}")
+
+
 def pod_name(job: str, pe_id: int, pe_uid: str, launch: int) -> str:
     """The name of the pod of one launch: a pure function of PE uid and launch number.
 
     A launch that is tried twice therefore meets itself (AlreadyExists) instead of running twice.
     """
     digest = hashlib.sha256(f"{pe_uid}/{launch}".encode()).hexdigest()
-    return f"{pe_name(job, pe_id)}-{digest[:10]}"
+    return f"{pe_name(job, pe_id)}-{digest[:_DIGEST_DIGITS]}"
+
+
+def is_pod_name(name: str, pe: str) -> bool:
+    """Whether a pod of the PE of this name may be called so; labels alone anybody can write."""
+    digest = name.removeprefix(f"{pe}-")
+    return f"{pe}-{digest}" == name and _DIGEST.fullmatch(digest) is not None
 
 
 def selector_of_job(job: str, job_uid: str) -> str:

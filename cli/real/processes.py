@@ -21,6 +21,8 @@ MARKER = "MILLRACE_REAL_PAIR"
 STOP_GRACE_S = 8.0
 KILL_GRACE_S = 5.0
 STOP_POLL_S = 0.02
+EXEC_PAUSE_S = 0.005
+EXEC_LOOKS_MAX = 100
 INHERITED = ("PATH", "HOME", "LANG", "JAVA_HOME", "TZ")
 _PROC = Path("/proc")
 _STATE, _START_TICKS, _RSS_PAGES = 0, 19, 21  # of /proc/PID/stat, after the name
@@ -111,9 +113,23 @@ def marked(marker: str) -> list[ProcessId]:
             continue
         # Processes end while we look, and those of others are not ours to read.
         with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+            if wanted in _environment_of(entry).split(b"\0"):
                 found.append(identify(int(entry.name)))
     return [process for process in found if process is not None]
+
+
+def _environment_of(entry: Path) -> bytes:
+    """Of one that is just becoming another program it is empty for a moment: missed, it would leak.
+
+    Kernel threads and what has ended have none for good, and no program either: OSError.
+    """
+    for _ in range(EXEC_LOOKS_MAX):
+        environment = (entry / "environ").read_bytes()
+        if environment:
+            return environment
+        (entry / "exe").readlink()
+        time.sleep(EXEC_PAUSE_S)
+    return b""
 
 
 def stop(processes: Iterable[ProcessId], *, grace_s: float = STOP_GRACE_S) -> None:

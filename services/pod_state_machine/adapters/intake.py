@@ -73,7 +73,8 @@ def _pe_name_of_pod(entry: Entry) -> str:
         return owner[0]
     job, pe = job_of(entry), label(entry, labels.PE)
     is_orphan = not any(each["controller"] for each in entry.data["metadata"]["owners"])
-    return f"{job}-{pe}" if is_orphan and job and pe else ""
+    name = f"{job}-{pe}" if is_orphan and job and pe else ""
+    return name if labels.is_pod_name(entry.name, name) else ""
 
 
 def _by_node(entry: Entry) -> Iterator[Hashable]:

@@ -101,6 +101,14 @@ def test_a_pe_that_is_made_anew_removes_an_orphan_of_its_id_before_it_launches()
     assert removal.name == pod_name(1)
 
 
+def test_a_pod_that_only_bears_the_labels_of_an_orphan_is_left_alone() -> None:
+    """Anybody can write labels; what an orphaning deletion left is called as our pods are."""
+    orphan = a_pod().in_phase("Running").orphaned()
+    foreign = orphan.having("metadata", "name", value="fuzz-29")
+    (effect,) = decided(a_pe().with_uid("uid-of-a-later-pe"), foreign).effects
+    assert isinstance(effect, CreatePod)
+
+
 def test_orphans_of_an_earlier_job_are_left_alone() -> None:
     """Somebody wanted them to stay, and the later job of the name has nothing to do with them."""
     orphan = a_pod().in_phase("Running").orphaned()

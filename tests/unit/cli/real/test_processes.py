@@ -78,6 +78,19 @@ def test_a_process_is_found_by_its_marker_though_nobody_wrote_its_number_down(
     assert marked(f"{tmp_path}-other") == []
 
 
+def test_a_process_that_becomes_another_program_is_found_in_between(
+    tmp_path: Path, started: list[ProcessId]
+) -> None:
+    """Its environment is empty for a moment; one that was missed then was left running."""
+    restless = tmp_path / "restless"
+    restless.write_text(f"#!/bin/sh\nexec {restless}\n")
+    restless.chmod(0o755)
+    process = spawn([str(restless)], tmp_path / "log", marker=str(tmp_path))
+    assert process is not None
+    started.append(process)
+    assert [marked(str(tmp_path)) for _ in range(100)] == [started] * 100
+
+
 @pytest.mark.parametrize("code", [FOREVER, DEAF])
 def test_a_stopped_process_is_gone_also_if_it_is_deaf(
     code: str, tmp_path: Path, started: list[ProcessId]
