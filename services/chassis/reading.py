@@ -107,6 +107,12 @@ class FactReader:
             self._note_caught_up()
             await asyncio.sleep(0)
 
+    async def catch_up_again(self) -> None:
+        """Tell `catch_up` once more, when all that the partitions hold now was taken."""
+        ends = await self._bus.end_offsets(sorted(self._positions))
+        self._ends |= {each: end for each, end in ends.items() if each in self._positions}
+        self._note_caught_up()
+
     async def _begin(self, partitions: set[Partition]) -> None:
         """What is new begins at the newest complete resync: a restore costs what exists."""
         new = sorted(partitions - self._positions.keys())

@@ -28,6 +28,7 @@ from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
 from services.chassis.confirming import confirm_unsaid
 from services.chassis.decision_log import DecisionLog
+from services.chassis.errors import Superseded
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
 from services.chassis.log_lines import log_of
 from services.chassis.reading import FactReader, Said
@@ -37,6 +38,7 @@ from services.chassis.stage import Decision
 from services.chassis.stage_times import StageTimes
 from services.chassis.table import Change, Entry, Table
 from services.chassis.tracing import Cause, caused_by
+from services.chassis.waking import Wakefulness
 from services.chassis.wiring import MakeStage, Runtime, Wiring
 from services.chassis.writing import Writer
 
@@ -64,8 +66,14 @@ class StageRunner:
         self._runtime = runtime
         self.table = Table()
         self._writer = Writer(
-            runtime.kube, self.table, component=runtime.service, now=runtime.clock.now
+            runtime.kube,
+            self.table,
+            component=runtime.service,
+            now=runtime.clock.now,
+            require_awake=self._require_awake,
         )
+        self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
+        self._has_slept = asyncio.Event()
         self._work: KeyedWork[Hashable] = KeyedWork(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
@@ -119,6 +127,8 @@ class StageRunner:
                 group.create_task(reader.run()),
                 group.create_task(self._decisions.run()),
                 group.create_task(confirm_unsaid(self.table, self._writer, self._runtime.clock)),
+                group.create_task(self._wakefulness.run()),
+                group.create_task(self._catch_up_after_sleep(reader)),
             ]
             await self._work.run(self._runtime.stopping)
             for task in behind:
@@ -212,6 +222,27 @@ class StageRunner:
     def _wake(self, key: Hashable) -> None:
         if self._is_decided_here(key):
             self._work.mark(key)
+
+    # ------------------------------------------------------------------ after a sleep
+
+    def _note_slept(self, for_s: float) -> None:
+        """Others may have acted in our place: nothing is decided before their doings are read."""
+        self._log.warning("slept", for_s=round(for_s, 1))
+        self._runtime.metrics.count("millrace_sleeps_total")
+        self._restore.doubt()
+        self._work.abandon(lambda _: True)
+        self._has_slept.set()
+
+    async def _catch_up_after_sleep(self, reader: FactReader) -> None:
+        while True:
+            await self._has_slept.wait()
+            await reader.catch_up_again()
+            self._has_slept.clear()
+
+    def _require_awake(self) -> None:
+        self._wakefulness.look()
+        if self._restore.is_doubted:
+            raise Superseded("this process slept, and reads first what was done meanwhile")
 
     # ------------------------------------------------------------------ this instance's part
 

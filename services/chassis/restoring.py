@@ -3,8 +3,8 @@
 A part of the work (`sharing.py`) is live once every kind that is told in its partitions was said
 completely there, and every kind that all instances read was said completely everywhere, and what
 these partitions held when their reading began was read to its end. The resync may be an hour old:
-who decides on the world as it was then does again what was done since. A service that shares
-nothing has one part, the whole.
+who decides on the world as it was then does again what was done since; so does who slept, and
+therefore reads to the end first, too. A service that shares nothing has one part, the whole.
 
 A later full resync ends the same way: when it is complete for a part, each of its keys is
 reconciled once, so that nothing rests on a fact that was lost.
@@ -28,11 +28,15 @@ _ALL_READ = ""
 
 @dataclass(slots=True)
 class _Waiting:
-    """What a part waits for in this round, and whether it was complete once."""
+    """What a part waits for in this round, and whether it was complete once.
+
+    A part that was live and is read on after a sleep is doubted until then.
+    """
 
     expected: Awaited
     missing: set[tuple[str, Partition]]
     is_live: bool
+    is_doubted: bool = False
 
 
 class Restore:
@@ -55,6 +59,11 @@ class Restore:
         """Whether at least one part is."""
         return any(each.is_live for each in self._parts.values())
 
+    @property
+    def is_doubted(self) -> bool:
+        """Whether what was decided may be out of date: we slept, and read on first."""
+        return any(each.is_doubted for each in self._parts.values())
+
     def is_decided(self, part: Part) -> bool:
         """Whether the keys of a part are decided here: it is this instance's and live."""
         waiting = self._parts.get(part)
@@ -74,6 +83,16 @@ class Restore:
                 known = _Waiting(own | whole.expected, missing, is_live=False)
             parts[part] = known
         self._parts = parts
+
+    def doubt(self) -> None:
+        """Wait until every partition was read to the end that it has now: we slept."""
+        for waiting in self._parts.values():
+            unread = {(_ALL_READ, partition) for _, partition in waiting.expected}
+            if waiting.is_live and unread:
+                waiting.missing = unread
+                waiting.is_live, waiting.is_doubted = False, True
+            else:
+                waiting.missing |= unread
 
     def follow_cluster(self, cluster_uid: str) -> None:
         """Begin anew where the table is about another cluster now: it was emptied."""
@@ -103,7 +122,7 @@ class Restore:
             waiting.missing.discard(said)
             if not waiting.missing:
                 waiting.missing = set(waiting.expected)
-                waiting.is_live = True
+                waiting.is_live, waiting.is_doubted = True, False
                 completed.add(part)
         return frozenset(completed)
 

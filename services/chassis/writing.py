@@ -2,7 +2,8 @@
 
 Every response is projected and enters the table at once, so a service reads its own writes. What
 is written, and when, is the stage's business; how facts come back is the table's. An outcome that
-is unknown (time-out, reset) is re-read, never assumed.
+is unknown (time-out, reset) is re-read, never assumed. Before each write `require_awake` may say by
+Superseded that what was decided is too old to be carried out (`waking.py`).
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class Writer:
         *,
         component: str = "millrace",
         now: Callable[[], float],
+        require_awake: Callable[[], None] = lambda: None,
     ) -> None:
+        self._require_awake = require_awake
         self._kube = kube
         self._table = table
         self._project = project
@@ -77,6 +80,7 @@ class Writer:
         → Transient; somebody else's → NameTaken.
         """
         name = str(body["metadata"]["name"])
+        self._require_awake()
         try:
             created = await self._kube.create(resource, namespace, body)
         except AlreadyExists:
@@ -133,6 +137,7 @@ class Writer:
         meta = existing["metadata"]
         if written > wanted or "spec" in body:
             raise Superseded(f"{resource.kind} {meta['name']} is of generation {written}")
+        self._require_awake()
         wanted_meta = body["metadata"]
         change = {key: wanted_meta[key] for key in ("labels", "annotations") if key in wanted_meta}
         try:
@@ -160,6 +165,7 @@ class Writer:
         """
         version = self._newest_version(entry)
         for _ in range(CONFLICTS_MAX):
+            self._require_awake()
             try:
                 patched = await self._kube.patch(
                     resource_of(entry.kind),
@@ -213,6 +219,7 @@ class Writer:
         """DELETE under the entry's uid, and under its version where a re-stamping competes."""
         version = self._newest_version(entry) if with_version else None
         for _ in range(CONFLICTS_MAX):
+            self._require_awake()
             try:
                 left = await self._kube.delete(
                     resource_of(entry.kind),
@@ -245,6 +252,7 @@ class Writer:
         self, resource: Resource, namespace: str, *, label_selector: str
     ) -> Outcome:
         """DELETE by collection; what is gone comes back as facts."""
+        self._require_awake()
         await self._kube.delete_collection(resource, namespace, label_selector=label_selector)
         return Outcome.DELETING
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 import orjson
 
@@ -24,8 +23,11 @@ from services.chassis.kube import Response
 from tests.simulation.effects import Effect, Kind, Mishap, Tap
 from tests.simulation.mains import MAINS
 from tests.simulation.one_at_a_time import INSTANCE, OneAtATimeLoop
+from tests.simulation.paths import plural_of, with_query
 from tests.simulation.watching_all import AllChanges
 from tests.simulation.world import WRITES, World, _Recording, _Running
+
+T = TypeVar("T")
 
 CALM = Settings(heartbeat_period_s=60.0, node_status_period_s=1200.0, node_grace_s=240.0)
 """Nodes say seldom that they are there: nearly all of the silence is theirs."""
@@ -136,6 +138,10 @@ class FaultedWorld(World):
                 yield now
             await self._news[instance].wait()
 
+    def outside(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Work of the world for an instance: it goes on while the instance sleeps."""
+        return asyncio.get_running_loop().create_task(work, context=self._outside.copy())
+
     def _do_behind(self, work: Any) -> None:
         """A task of the world, whoever's task asks for it; a mishap is pending until it ends."""
 
@@ -144,7 +150,7 @@ class FaultedWorld(World):
             self.tap.pending -= 1
 
         self.tap.pending += 1
-        task = asyncio.get_running_loop().create_task(counted(), context=self._outside.copy())
+        task = self.outside(counted())
         self._behind.add(task)
         task.add_done_callback(self._behind.discard)
         task.add_done_callback(self._note_failure)
@@ -207,8 +213,14 @@ class _TappedTransport(_Recording):
     async def request(
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> Response:
+        """Once sent, a request goes its way also while the instance that sent it sleeps."""
+        self._faulted.require_alive(self._instance)
+        return await self._faulted.outside(self._delivered(method, path, body, headers))
+
+    async def _delivered(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
         world, instance = self._faulted, self._instance
-        world.require_alive(instance)
         await asyncio.sleep(world.latency_s())
         if method not in WRITES:
             path = self._of_its_time(path)
@@ -239,11 +251,11 @@ class _TappedTransport(_Recording):
         self, path: str, headers: Mapping[str, str], silence_s: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         self._faulted.require_alive(self._instance)
-        since = self._faulted.older.pop((self._instance, _plural(path)), None)
+        since = self._faulted.older.pop((self._instance, plural_of(path)), None)
         if since is not None:
-            path = _with(path, "resourceVersion", str(since))
+            path = with_query(path, "resourceVersion", str(since))
         async with super().stream(path, headers=headers, silence_s=silence_s) as lines:
-            yield self._lines(_plural(path), lines)
+            yield self._lines(plural_of(path), lines)
 
     async def _lines(self, plural: str, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         world, instance = self._faulted, self._instance
@@ -278,11 +290,11 @@ class _TappedTransport(_Recording):
     def _of_its_time(self, path: str) -> str:
         """A list that is to be of an older version is asked for by that version."""
         is_list = "limit=" in path
-        asked = (self._instance, f"list of {_plural(path)}")
+        asked = (self._instance, f"list of {plural_of(path)}")
         if not is_list or asked not in self._faulted.older:
             return path
-        path = _with(path, "resourceVersion", str(self._faulted.older.pop(asked)))
-        return _with(path, "resourceVersionMatch", "Exact")
+        path = with_query(path, "resourceVersion", str(self._faulted.older.pop(asked)))
+        return with_query(path, "resourceVersionMatch", "Exact")
 
 
 class _TappedLog:
@@ -378,15 +390,3 @@ class _TappedLog:
 
     async def close(self) -> None:
         """The log itself stays open: others read it."""
-
-
-def _plural(path: str) -> str:
-    """The resource of a collection."""
-    return urlsplit(path).path.rpartition("/")[2]
-
-
-def _with(path: str, key: str, value: str) -> str:
-    """The path with one part of its query set."""
-    start, _, query = path.partition("?")
-    others = [part for part in query.split("&") if part and not part.startswith(f"{key}=")]
-    return f"{start}?{'&'.join([*others, f'{key}={value}'])}"
