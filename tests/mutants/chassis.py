@@ -223,4 +223,18 @@ MUTANTS = (
         "RENEW_WITHIN = 20.0\n",
         (f"{_UNIT}/test_leases.py",),
     ),
+    Mutant(
+        "nobody notices that the process slept",
+        "services/chassis/waking.py",
+        "        if last is not None and now - last > SLEPT_S:\n",
+        "        if False:\n",
+        (f"{_UNIT}/test_waking.py",),
+    ),
+    Mutant(
+        "who slept decides on what it knew",
+        "services/chassis/reconciling.py",
+        "        self._restore.doubt()\n",
+        "        pass\n",
+        (f"{_UNIT}/test_waking.py",),
+    ),
 )

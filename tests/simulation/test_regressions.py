@@ -16,6 +16,9 @@ FOUND = {
     "a pod whose eviction is said in one breath with its end is launched again": (
         *("pod-evicted", Kind.EVENT, "MODIFIED pods/", Mishap.LATE_WATCH),
     ),
+    "an instance that slept with a plan in hand makes no texts again that a newer one removed": (
+        *("resize-chain", Kind.READ, "1: ConfigMap/default/j.plan.1", Mishap.ZOMBIE),
+    ),
 }
 
 

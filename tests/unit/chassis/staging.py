@@ -147,21 +147,21 @@ class Bench:
         return found
 
 
-def new_runtime(log: MemoryLog) -> Runtime:
+def new_runtime(log: MemoryLog, clock: LoopClock | None = None) -> Runtime:
     ids = count()
     return Runtime(
         service="small",
         bus=log,
         kube=KubeClient(Nowhere(), "small"),  # type: ignore[arg-type]
-        clock=LoopClock(),
+        clock=clock or LoopClock(),
         random=random.Random(1),
         new_id=lambda: f"id-{next(ids)}",
     )
 
 
-async def new_log() -> MemoryLog:
+async def new_log(kind: type[MemoryLog] = MemoryLog) -> MemoryLog:
     """A log with every topic of the catalogue."""
-    log = MemoryLog(now=LoopClock().now)
+    log = kind(now=LoopClock().now)
     await log.ensure_topics({topic.name(): topic.partitions for topic in CATALOGUE})
     return log
 
@@ -172,11 +172,12 @@ async def bench(
     carry_out: CarryOut = succeed,
     *,
     log: MemoryLog | None = None,
+    clock: LoopClock | None = None,
     indexes: Mapping[str, Index] | None = None,
 ) -> AsyncIterator[Bench]:
     """Run a stage while the block lasts, then drain it."""
     log = log or await new_log()
-    runtime = new_runtime(log)
+    runtime = new_runtime(log, clock)
     runner = StageRunner(
         lambda wiring: SmallStage(wiring, decide, carry_out, indexes=indexes or {}), runtime
     )
