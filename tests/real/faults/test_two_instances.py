@@ -32,7 +32,7 @@ from tests.real.faults.processes import (
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 INSTANCES = 2
 WIDTHS = (WIDER, WIDTH + 1)
-READ_WHOLE = {"fusion-backend": 1, "pod-state-machine": 0}
+READ_WHOLE = {"fusion-backend": 1, "pod-state-machine": 1}
 """Partitions that every instance reads, beside those that are shared."""
 
 
