@@ -36,6 +36,8 @@ RESTART = f"{PREFIX}/restart"
 INPUT_PORTS = f"{PREFIX}/inputPorts"
 """Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 
+ORPHAN_FINALIZER = "orphan"
+"""Kubernetes' own, on an object whose deletion leaves its children alone."""
 NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"
 
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"

@@ -7,8 +7,9 @@ of them is said in `accepting.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
@@ -96,6 +97,13 @@ _ONE_CHECKPOINT_STORE = (
 )
 
 NO_ENCRYPTION: Final = "none"
+
+
+def is_encrypted(spec: Mapping[str, Any]) -> bool:
+    """Whether a PE of this spec, or of this template of a Job, talks over TLS."""
+    return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
+
+
 DEFAULT_RESOURCES: Final[JsonDict] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from contracts import labels
+from contracts.resources.processing_element import is_encrypted
 from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.effects import (
     DeleteCertificate,
@@ -20,7 +21,7 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
 )
-from services.fusion_backend.core.provisions import encrypted_pes, is_encrypted
+from services.fusion_backend.core.provisions import encrypted_pes
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot
 
 PE = "ProcessingElement"

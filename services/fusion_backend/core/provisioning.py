@@ -15,12 +15,12 @@ from collections.abc import Iterator
 
 from contracts.moments import unix_s_of
 from contracts.resources import JobPhase
+from contracts.resources.processing_element import is_encrypted
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
 from services.fusion_backend.core.provisions import (
     TEMPLATE,
     RedisAsked,
     encrypted_pes,
-    is_encrypted,
     redis_asked,
 )
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot

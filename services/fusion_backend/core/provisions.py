@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.reasons import Reason
-from contracts.resources.processing_element import NO_ENCRYPTION
+from contracts.resources.processing_element import is_encrypted
 from services.fusion_backend.core.refusals import PlanRefused
 
 REDIS_PORT: Final = 6379
@@ -48,11 +48,6 @@ class RedisAsked:
     shards: int
     restricted_property: str = ""
     shuffle: bool = False
-
-
-def is_encrypted(spec: Json) -> bool:
-    """Whether a PE of this spec (or template) talks over TLS."""
-    return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
 
 
 def redis_asked(spec: Json, place: str) -> RedisAsked | None:

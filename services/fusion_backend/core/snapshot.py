@@ -22,7 +22,6 @@ from services.fusion_backend.core.records import PeRecord, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 
 CHILD_KINDS = ("ConfigMap", "Service", "ParallelRegion", "HostPool", "ProcessingElement")
-ORPHAN_FINALIZER = "orphan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class JobSeen:
             uid=entry.uid,
             generation=int(meta["generation"]),
             deleting=meta["deletionTimestamp"] is not None,
-            orphaning=ORPHAN_FINALIZER in meta["finalizers"],
+            orphaning=labels.ORPHAN_FINALIZER in meta["finalizers"],
             retry=str(meta["annotations"].get(labels.RETRY, "")),
             spec=entry.data["spec"],
             status=entry.data["status"],

@@ -26,8 +26,6 @@ from services.pod_state_machine.core.snapshot import (
 
 Data = Mapping[str, Any]
 
-_ORPHANING = "orphan"
-
 
 def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
     """(name, uid) of the controller owner, if it is of this kind."""
@@ -39,7 +37,7 @@ def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
 
 def is_orphaning(entry: Entry) -> bool:
     """Whether the object is being deleted in a way that leaves its children alone."""
-    return _ORPHANING in entry.data["metadata"]["finalizers"]
+    return labels.ORPHAN_FINALIZER in entry.data["metadata"]["finalizers"]
 
 
 def pe_of(entry: Entry) -> Pe:

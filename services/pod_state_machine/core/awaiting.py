@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contracts.resources.processing_element import NO_ENCRYPTION
+from contracts.resources.processing_element import is_encrypted
 from services.pod_state_machine.core.snapshot import PeSnapshot
 
 
@@ -17,13 +17,9 @@ def awaits_job(snapshot: PeSnapshot) -> bool:
     pe, job = snapshot.pe, snapshot.job
     if pe is None or job is None:
         return False
-    return (_is_encrypted(pe.spec) and not job.certificate_secret) or (
+    return (is_encrypted(pe.spec) and not job.certificate_secret) or (
         _has_redis(pe.spec) and not job.redis_config
     )
-
-
-def _is_encrypted(spec: Mapping[str, Any]) -> bool:
-    return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
 
 
 def _has_redis(spec: Mapping[str, Any]) -> bool:
