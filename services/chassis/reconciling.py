@@ -236,8 +236,8 @@ class StageRunner:
     async def _catch_up_after_sleep(self, reader: FactReader) -> None:
         while True:
             await self._has_slept.wait()
+            self._has_slept.clear()  # before: who sleeps again meanwhile asks for the ends again
             await reader.catch_up_again()
-            self._has_slept.clear()
 
     def _require_awake(self) -> None:
         self._wakefulness.look()

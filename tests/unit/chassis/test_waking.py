@@ -34,8 +34,10 @@ class HeldLog(MemoryLog):
     """A log that says its ends when it is let."""
 
     let: asyncio.Event | None = None
+    asked = 0
 
     async def end_offsets(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        self.asked += 1
         if self.let is not None:
             await self.let.wait()
         return await super().end_offsets(partitions)
@@ -95,3 +97,19 @@ async def test_a_stage_that_slept_during_its_restore_waits_for_both() -> None:
         assert not scene.is_live()
         await scene.sync()
         assert scene.is_live()
+
+
+@virtually
+async def test_who_sleeps_again_while_the_ends_are_asked_for_asks_again() -> None:
+    """The first answer may be as old as the first sleep."""
+    log = await new_log(HeldLog)
+    assert isinstance(log, HeldLog)
+    async with bench(log=log, clock=(clock := Sleeper())) as scene:
+        await live(scene)
+        log.let, log.asked = asyncio.Event(), 0
+        for _ in range(2):
+            clock.slept_s += LONG_S
+            await scene.settle(SLEPT_S)
+        log.let.set()
+        await scene.settle(SLEPT_S)
+        assert (scene.is_live(), log.asked) == (True, 2)
