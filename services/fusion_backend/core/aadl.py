@@ -87,7 +87,7 @@ def _root_attributes(pe: meaning.PeMeaning) -> str:
             ("outputDirectory", pe.output_directory),
             ("checkpointDirectory", pe.checkpoint_directory),
             ("display", pe.display),
-            ("logicalIndex", str(pe.id)),
+            ("logicalIndex", str(pe.logical_index)),
             ("buildId", pe.build_id),
             ("bundle", pe.bundle),
             ("profileDirectory", ""),

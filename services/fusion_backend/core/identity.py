@@ -11,7 +11,7 @@ marks are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from services.fusion_backend.core.records import (
     Direction,
@@ -46,6 +46,25 @@ class Identities:
         self.pools: dict[str, int] = {}
         self.splitters: dict[SplitterKey, int] = {}
         self.ports: dict[tuple[int, PortKey], int] = {}
+
+    @classmethod
+    def given(
+        cls,
+        *,
+        operators: Mapping[OperatorKey, int],
+        splitters: Mapping[SplitterKey, int],
+        pools: Mapping[str, int],
+        pe_high: int,
+    ) -> Identities:
+        """Numbers that somebody else gave; those of ports are fresh."""
+        found = cls(None, "")
+        found._known_operators = dict(operators)
+        found._known_splitters = dict(splitters)
+        found._known_pools = dict(pools)
+        found._operator_high = max(operators.values(), default=-1)
+        found._pool_high = max(pools.values(), default=-1)
+        found._pe_high = pe_high
+        return found
 
     def number_operators(self, keys: Iterable[OperatorKey]) -> None:
         """Numbers operators, given in the order of a fresh plan."""

@@ -232,6 +232,11 @@ class PeMeaning:
     toolkits: tuple[tuple[int, str], ...]
     capabilities: tuple[str, ...]
 
+    @property
+    def logical_index(self) -> int:
+        """The place of the PE in an AADL: its id, which stays when others come and go."""
+        return self.id
+
     def digest(self) -> str:
         """SHA-256 of the value, in hex: equal meanings, equal digests, in every release."""
         return hashlib.sha256(orjson.dumps(self, option=orjson.OPT_SORT_KEYS)).hexdigest()

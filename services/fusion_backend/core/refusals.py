@@ -6,9 +6,12 @@ again, so nobody retries it. What is not a `PlanRefused` is a defect.
 
 from __future__ import annotations
 
+import re
+
 from contracts.reasons import Reason
 
 SHOWN_VALUE_CHARS_MAX = 200
+_CODE = re.compile(r"\((CDISR[0-9]{4}E)[,)]")
 
 
 class PlanRefused(Exception):
@@ -25,6 +28,12 @@ class PlanRefused(Exception):
         self.field = printable(field)
         self.value = shown(value)
         self.message = printable(message)
+
+    @property
+    def code(self) -> str:
+        """The original's message id where there is one, else the reason."""
+        found = _CODE.search(self.message)
+        return found.group(1) if found else self.reason.value
 
     def within(self, field: str, value: object) -> PlanRefused:
         """The same refusal, said of the field of the Job's spec that brought the culprit in."""

@@ -1,0 +1,110 @@
+"""A plan in numbers and names: what `millrace plan` prints, and what is compared with the original.
+
+`outline` says what a draft holds; `update` what became of one draft in another. Both are plain
+JSON. An operator is changed by a resize where it survives and
+
+* is inside of a region that got another width, or
+* has another name, since names hold channels, or
+* is connected with an operator that is inside: it feeds the region's splitter, or stands behind
+  its merger.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from services.fusion_backend.core.drafting import Draft
+from services.fusion_backend.core.ports import output_key
+from services.fusion_backend.core.records import OperatorKey
+from services.fusion_backend.core.topology import Operator
+
+Json = dict[str, Any]
+
+
+def outline(draft: Draft) -> Json:
+    """PEs, operators, ports and connections of a draft."""
+    topology, pe_of = draft.topology, draft.pe_of
+    ports = Counter((pe, key.direction) for pe, key in draft.identities.ports)
+    connections, static = 0, set()
+    for edge in topology.edges:
+        connections += 1
+        if pe_of[edge.source] != pe_of[edge.target]:
+            static.add((output_key(edge), edge.target, edge.input))
+    return {
+        "pes": len(draft.placed),
+        "ops": len(topology.operators),
+        "operator_connections": connections,
+        "pe_input_ports": sum(count for (_, side), count in ports.items() if side == "in"),
+        "pe_output_ports": sum(count for (_, side), count in ports.items() if side == "out"),
+        "static_connections": len(static),
+        "pe": {
+            str(pe): {
+                "in": ports[pe, "in"],
+                "out": ports[pe, "out"],
+                "operators": _indices(topology.operators[index] for index in draft.placed[pe]),
+            }
+            for pe in sorted(draft.placed)
+        },
+        "widths": widths_of(draft),
+    }
+
+
+def widths_of(draft: Draft) -> dict[str, int]:
+    """The width of each parallel region, by its name."""
+    return {
+        region.name: draft.widths.by_region[region.index]
+        for region in draft.request.application.regions
+    }
+
+
+def update(before: Draft, after: Draft) -> Json:
+    """What a resize did to the operators, and what is there after it."""
+    old, new = _by_key(before), _by_key(after)
+    beside = _beside(after, _resized(before, after))
+    changed = [
+        operator
+        for key, operator in new.items()
+        if key in old and (operator.index in beside or operator.name != old[key].name)
+    ]
+    added = [operator for key, operator in new.items() if key not in old]
+    removed = [operator for key, operator in old.items() if key not in new]
+    return {
+        "changed": len(changed),
+        "added": len(added),
+        "removed": len(removed),
+        "changed_ops": _indices(changed),
+        "added_ops": _indices(added),
+        "removed_ops": _indices(removed),
+        "after": outline(after),
+    }
+
+
+def _indices(operators: Iterable[Operator]) -> dict[str, int]:
+    return {operator.name: operator.index for operator in operators}
+
+
+def _by_key(draft: Draft) -> dict[OperatorKey, Operator]:
+    return {operator.key: operator for operator in draft.topology.operators.values()}
+
+
+def _resized(before: Draft, after: Draft) -> frozenset[int]:
+    was = before.widths.by_region
+    return frozenset(
+        region for region, width in after.widths.by_region.items() if was.get(region) != width
+    )
+
+
+def _beside(draft: Draft, resized: frozenset[int]) -> set[int]:
+    """Operators inside of these regions, and those that a connection leads into or out of one."""
+    inside = {
+        index: resized.intersection(level.region for level in operator.levels)
+        for index, operator in draft.topology.operators.items()
+    }
+    found = {index for index, regions in inside.items() if regions}
+    if found:
+        for edge in draft.topology.edges:
+            if inside[edge.source] != inside[edge.target]:
+                found.update((edge.source, edge.target))
+    return found
