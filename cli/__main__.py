@@ -20,6 +20,7 @@ from cli.demo import demonstrate
 from cli.failing import Failure
 from cli.following import following
 from cli.live import job_panel, job_table, resize_text
+from cli.planning import plan_command
 from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
 from cli.topics import TopicsWish, apply_topics, check_topics
@@ -209,6 +210,9 @@ def _ask(state: Path, word: str, service: str) -> None:
         print(await ask(state, word, service))
 
     _run(work)
+
+
+app.command("plan")(plan_command)
 
 
 @app.command()

@@ -1,0 +1,320 @@
+"""`millrace plan`: what a bundle or an ADL becomes, without a cluster.
+
+Words become a request, the planner of fusion-backend answers, and the answer is printed: numbers
+for programs, pictures for people (drawing.py). Nothing is placed here, so hosts and exclusive pools
+are planned, too. Each `--resize` is a generation of its own, planned from the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Timer
+from typing import Annotated, Literal
+
+import orjson
+import typer
+from rich.console import Console
+
+from cli.drawing import draw_graph, draw_svg, draw_tables
+from cli.failing import Failure, Misused
+from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from contracts.bundle_format import Bundle
+from contracts.reasons import Reason
+from services.fusion_backend.core.bundles import open_bundle
+from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.outline import outline, update
+from services.fusion_backend.core.planning import (
+    Application,
+    PlanLimits,
+    PlanRequest,
+    PlanResult,
+    complete,
+    read_application,
+)
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.submission import matches
+
+Format = Literal["table", "json", "dot"]
+ZIP_MAGIC = b"PK"
+QUIET_S = 1.0
+PIPED_COLUMNS = 200
+NO_LIMIT_BYTES = 1 << 40
+_OURS = re.compile(r"pe-\d+\.xml")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWish:
+    """What a person asked to be planned; raw words of the command line."""
+
+    source: Path
+    fusion: str = "automatic"
+    widths: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    resizes: tuple[str, ...] = ()
+    compat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One generation: the draft and what it was completed to."""
+
+    draft: Draft
+    result: PlanResult
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The generations that were asked for, in order, and the texts of the PEs of the last."""
+
+    steps: tuple[Step, ...]
+    texts: dict[int, str]
+
+    @property
+    def is_resized(self) -> bool:
+        """Whether there was a resize."""
+        return len(self.steps) > 1
+
+
+def plan_words(wish: PlanWish) -> Planned:
+    """Plan what was asked for. Raises PlanRefused, and Misused where the words cannot be used."""
+    request = _request(wish)
+    steps = [_step(request)]
+    by_content = _texts(steps[0])
+    for words in wish.resizes:
+        region, width = region_width_of("--resize", words)
+        record = steps[-1].result.record
+        name = _region_named(request.application, region)
+        step = _step(
+            replace(
+                request,
+                generation=record.generation + 1,
+                width_overrides=(),
+                widths={**record.widths, name: width},
+                previous=record,
+            )
+        )
+        steps.append(step)
+        by_content |= _texts(step)
+    texts = {pe.id: by_content[pe.content_id] for pe in steps[-1].result.record.pes}
+    return Planned(tuple(steps), texts)
+
+
+def _step(request: PlanRequest) -> Step:
+    drafted = draft(request)
+    return Step(drafted, complete(drafted))
+
+
+def _texts(step: Step) -> dict[str, str]:
+    contents = {pe.id: pe.content_id for pe in step.result.record.pes}
+    return {contents[pe]: text for pe, text in step.result.aadls.items()}
+
+
+def _request(wish: PlanWish) -> PlanRequest:
+    fusion = _fusion(wish.fusion)
+    overrides = tuple(region_width_of("--width", words) for words in wish.widths)
+    values = dict(pair_of("--param", words) for words in wish.params)
+    bundle = _bundle(wish.source)
+    limits = PlanLimits()
+    return PlanRequest(
+        application=read_application(bundle),
+        bundle_digest=bundle.digest,
+        job_name=job_name_for(wish.source),
+        job_id=0,
+        fusion=fusion,
+        width_overrides=overrides,
+        submission_time_values=values,
+        limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if wish.compat else limits,
+        compat=wish.compat,
+        is_placed=False,
+    )
+
+
+def _fusion(words: str) -> Fusion:
+    """What was asked for; that a number is below 1, the planner says."""
+    if manual := re.fullmatch(r"manual=(-?\d{1,9})", words):
+        return Fusion.manual(int(manual.group(1)))
+    return Fusion.legacy() if "legacy" in fusion_of(words) else Fusion.automatic(1)
+
+
+def _bundle(source: Path) -> Bundle:
+    try:
+        data = source.read_bytes()
+    except OSError as problem:
+        raise Misused(f"{source} cannot be read: {problem.strerror}") from None
+    if data.startswith(ZIP_MAGIC):
+        return open_bundle(data)
+    return Bundle(
+        digest=hashlib.sha256(data).hexdigest(),
+        build_id=hashlib.sha224(data).hexdigest(),
+        adl_file=source.name,
+        adl_path=source.name,
+        adl=data,
+        application_directory="",
+        output_directory="",
+    )
+
+
+def _region_named(application: Application, words: str) -> str:
+    """The region of that name, pattern or last part of a name; another name is refused later."""
+    names = [region.name for region in application.regions]
+    if words in names:
+        return words
+    found = [name for name in names if matches(words, name) or name.endswith(f".{words}")]
+    if len(found) > 1:
+        raise PlanRefused(
+            Reason.UNKNOWN_REGION,
+            field="--resize",
+            value=words,
+            message=f"--resize {shown(words)} names more than one parallel region (CDISR1405E): "
+            f"{', '.join(map(shown, sorted(found)))}",
+        )
+    return found[0] if found else words
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def told(planned: Planned) -> dict[str, object]:
+    """The plan as JSON: the first generation, and what the resizes made of it."""
+    first, last = planned.steps[0].draft, planned.steps[-1].draft
+    found = outline(first)
+    return {**found, "update": update(first, last)} if planned.is_resized else found
+
+
+def write_texts(planned: Planned, folder: Path) -> None:
+    """One AADL a PE of the last generation; those of an earlier plan in the folder are removed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        if _OURS.fullmatch(old.name):
+            old.unlink()
+    for pe, text in planned.texts.items():
+        (folder / f"pe-{pe}.xml").write_text(text)
+
+
+@contextmanager
+def _patience(words: str) -> Iterator[None]:
+    """Says on a terminal what takes so long, after a second."""
+    status = Console(stderr=True).status(words)
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = Timer(QUIET_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        status.stop()
+
+
+def plan_command(
+    source: Annotated[Path, typer.Argument(metavar="BUNDLE_OR_ADL", help="A .sab or .adl file.")],
+    fusion: Annotated[
+        str,
+        typer.Option(
+            help="legacy (one PE for each operator, or group that constraints join), manual=N "
+            "(at most N PEs, unless constraints ask for more) or automatic."
+        ),
+    ] = "automatic",
+    width: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN=W", help="The width of parallel regions; * is any text. Repeatable."
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A submission-time value. Repeatable."),
+    ] = None,
+    resize: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REGION=W",
+            help="Then give a region another width, and say what that changes. Repeatable: each "
+            "is a generation of its own, and the first plan is compared with the last.",
+        ),
+    ] = None,
+    compat: Annotated[
+        bool,
+        typer.Option(
+            "--compat",
+            help="As the original: it numbers and fuses from scratch at a resize, writes "
+            "positions into AADLs, and takes constraints that contradict each other.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the AADL of each PE: pe-N.xml.")
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="table says what is in which PE and why; json has the numbers; dot is a graph "
+            "for Graphviz (with --out and Graphviz also plan.svg). Default: table on a "
+            "terminal, else json.",
+        ),
+    ] = None,
+) -> None:
+    """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
+
+    A plan that is refused is an error with the original's message id, or our reason, and exit
+    code 1.
+
+    Example: millrace plan app.sab --fusion manual=3 --width '*Region1=4' --resize Region1=6
+    """
+    wish = PlanWish(
+        source, fusion, tuple(width or ()), tuple(param or ()), tuple(resize or ()), compat
+    )
+    form = form or ("table" if sys.stdout.isatty() else "json")
+    try:
+        with _patience(f"planning {source.name}"):
+            planned = plan_words(wish)
+            if out is not None:
+                write_texts(planned, out)
+        _print(planned, form, out)
+    except PlanRefused as refusal:
+        _print_refusal(refusal, form)
+        raise typer.Exit(Failure.exit_code) from None
+    except Failure as failure:
+        print(f"millrace: {failure}", file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except OSError as problem:
+        print(f"millrace: {out} cannot be written: {problem.strerror}", file=sys.stderr)
+        raise typer.Exit(Failure.exit_code) from None
+
+
+def _print(planned: Planned, form: Format, out: Path | None) -> None:
+    if form != "table":
+        for warning in planned.steps[0].result.warnings:
+            print(f"millrace: {warning}", file=sys.stderr)
+    drafts = [step.draft for step in planned.steps]
+    records = [step.result.record for step in planned.steps]
+    if form == "json":
+        print(orjson.dumps(told(planned), option=orjson.OPT_INDENT_2).decode())
+    elif form == "table":
+        console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+        draw_tables(console, drafts, records)
+        for warning in planned.steps[0].result.warnings:
+            console.print(warning, markup=False, highlight=False)
+    else:
+        graph = draw_graph(drafts, records)
+        print(graph, end="")
+        if out is not None:
+            draw_svg(graph, out / "plan.svg")
+
+
+def _print_refusal(refusal: PlanRefused, form: Format) -> None:
+    if form == "json":
+        print(orjson.dumps({"error": refusal.code, "message": refusal.message}).decode())
+    else:
+        print(f"millrace: it cannot be planned: {refusal.message}", file=sys.stderr)

@@ -1,0 +1,109 @@
+"""Why operators of a draft met in a PE, and why neighbours did not: sentences for people.
+
+Nothing is decided here. Together: shared ids of co-location, or hosts that are isolated with all
+that must be on them; what is left was packed. Apart: the first rule of constraints.py between a PE
+and one that it is connected with. Under legacy nothing is packed, so nobody is told what is apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.fusion_backend.core.constraints import Profile, Unit, conflict
+from services.fusion_backend.core.drafting import Draft
+from services.fusion_backend.core.refusals import shown
+from services.fusion_backend.core.topology import Operator
+
+NAMED_MAX = 4
+LEGACY = "legacy"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a PE holds what it holds, and which PEs beside it could not be the same one."""
+
+    together: tuple[str, ...] = ()
+    apart: tuple[tuple[int, str], ...] = ()
+
+
+def explain(draft: Draft) -> dict[int, Explanation]:
+    """The explanation of each PE."""
+    units: dict[int, list[Unit]] = {}
+    for unit in draft.units:
+        units.setdefault(draft.pe_of[unit.operators[0]], []).append(unit)
+    apart = {} if draft.fusion.scheme == LEGACY else _apart(draft, units)
+    inside = Counter(
+        draft.pe_of[edge.source]
+        for edge in draft.topology.edges
+        if draft.pe_of[edge.source] == draft.pe_of[edge.target]
+    )
+    return {
+        pe: Explanation(tuple(_together(draft, units[pe], inside[pe])), apart.get(pe, ()))
+        for pe in draft.placed
+    }
+
+
+def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:
+    for unit in units:
+        members = [draft.topology.operators[index] for index in unit.operators]
+        if len(members) > 1:
+            yield from _joined(members)
+        if unit.stands_alone:
+            yield (
+                "a PE of its own: it is isolated"
+                if unit.profile.isolated
+                else "a PE of its own: it is co-located inside of a consistent region"
+            )
+    if len(units) > 1:
+        yield f"{len(units)} units packed together, with {_count(inside)} among them"
+
+
+def _count(connections: int) -> str:
+    return "1 connection" if connections == 1 else f"{connections or 'no'} connections"
+
+
+def _joined(members: list[Operator]) -> Iterable[str]:
+    by_id: dict[str, list[Operator]] = {}
+    for operator in members:
+        for identifier in operator.constraints.colocations:
+            by_id.setdefault(identifier, []).append(operator)
+    for identifier, joined in by_id.items():
+        if len(joined) > 1:
+            yield f"co-location {shown(identifier)!r} joins {_named(joined)}"
+    isolated = [operator for operator in members if operator.constraints.host_isolation]
+    if isolated:
+        yield f"the host of {_named(isolated)} is isolated, with all that must be on it"
+
+
+def _named(operators: list[Operator]) -> str:
+    names = [shown(operator.name) for operator in operators[:NAMED_MAX]]
+    more = len(operators) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tuple[int, str], ...]]:
+    profiles = {pe: _profile(found) for pe, found in units.items()}
+    beside: dict[int, set[int]] = {}
+    for edge in draft.topology.edges:
+        source, target = draft.pe_of[edge.source], draft.pe_of[edge.target]
+        if source != target:
+            beside.setdefault(source, set()).add(target)
+            beside.setdefault(target, set()).add(source)
+    return {
+        pe: tuple(
+            (other, why)
+            for other in sorted(others)
+            if (why := conflict(profiles[pe], profiles[other])) is not None
+        )
+        for pe, others in beside.items()
+    }
+
+
+def _profile(units: list[Unit]) -> Profile:
+    first, *rest = units
+    profile = first.profile
+    for unit in rest:
+        profile = profile.joined(unit.profile)
+    return profile
