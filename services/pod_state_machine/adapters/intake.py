@@ -156,13 +156,12 @@ def snapshot_of(table: TableReading, key: Key, launches: Launches) -> Snapshot:
 
 def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnapshot:
     entry = table.get(PE, key.namespace, key.name)
-    entries = table.by(_PODS_OF_PE, (key.namespace, key.name))
-    pods = tuple(_pods(entries, pe_of(entry) if entry else None))
+    pe = pe_of(entry) if entry else None
+    pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name)), pe))
     launches.note_seen(pods)
-    if entry is None:
+    if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key, None, job_view(job) if job else None, pods)
-    pe = pe_of(entry)
     last = _last(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
     return PeSnapshot(
