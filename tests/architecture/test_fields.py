@@ -72,7 +72,7 @@ RECORD = PlanRecord(
     pools=(),
     pes=(PE, PE),
     operators=(),
-    ports=(),
+    port_runs=(),
     splitters=(),
     high_water=HighWater(),
 )

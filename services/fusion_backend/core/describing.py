@@ -1,6 +1,6 @@
 """From a fused topology to the meaning of each PE.
 
-Works PE by PE from indexes that are made once, so a plan costs one pass over the connections.
+Works PE by PE and port by port: of a wide connection only the part of one PE is ever spelt out.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from contracts.reasons import Reason
 from services.fusion_backend.core import meaning, model
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
 from services.fusion_backend.core.annotations import describe_annotations
+from services.fusion_backend.core.connecting import Arriving, Leaving, PeConnections
 from services.fusion_backend.core.consistent import ConsistentRegions
 from services.fusion_backend.core.crossing import describe_export, describe_imports
 from services.fusion_backend.core.identity import Identities
-from services.fusion_backend.core.ports import input_key, output_key
 from services.fusion_backend.core.records import PortKey
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.submission import SubmissionValues, unquoted
@@ -25,14 +25,7 @@ from services.fusion_backend.core.threads import (
     choose_model,
     find_threads,
 )
-from services.fusion_backend.core.topology import (
-    Edge,
-    Operator,
-    Outlet,
-    Splitter,
-    StreamExport,
-    Topology,
-)
+from services.fusion_backend.core.topology import Operator, StreamExport, Topology
 
 TRACING_DEFAULT = "error"
 
@@ -63,7 +56,7 @@ class Describer:
         exported: Mapping[PortKey, StreamExport],
         pe_of: Mapping[int, int],
     ) -> None:
-        """Indexes the connections."""
+        """Keeps what it reads from."""
         self._application = application
         self._topology = topology
         self._job = job
@@ -72,21 +65,20 @@ class Describer:
         self._identities = identities
         self._exported = exported
         self._pe_of = pe_of
-        self._into: dict[tuple[int, int], list[Edge]] = {}
-        self._leaving: dict[PortKey, list[Edge]] = {}
-        for edge in topology.edges:
-            self._into.setdefault((edge.target, edge.input), []).append(edge)
-            if pe_of[edge.source] != pe_of[edge.target]:
-                self._leaving.setdefault(output_key(edge), []).append(edge)
-        self._ports: dict[int, list[tuple[int, PortKey]]] = {}
-        for (pe, key), number in identities.ports.items():
-            self._ports.setdefault(pe, []).append((number, key))
 
     def describe(self, pe: int, operators: Iterable[int]) -> meaning.PeMeaning:
         """The meaning of one PE."""
         chosen = {index: self._topology.operators[index] for index in sorted(operators)}
-        ports = sorted(self._ports.get(pe, ()))
-        models, threads = self._threads(pe, chosen, ports)
+        numbers = self._identities.ports
+        connections = PeConnections(
+            pe,
+            chosen.values(),
+            topology=self._topology,
+            numbers=numbers,
+            pe_of=self._pe_of,
+        )
+        ports = sorted((number, key) for key, number in numbers.of(pe))
+        models, threads = self._threads(chosen, ports, connections)
         items = [operator.item for operator in chosen.values()]
         used = self._definitions(items)
         application = self._application
@@ -112,11 +104,19 @@ class Describer:
             pools=self._pools(chosen.values()),
             tuple_types=self._tuple_types(items),
             operators=tuple(
-                self._operator(operator, threads, models[index])
+                self._operator(operator, connections, threads, models[index])
                 for index, operator in chosen.items()
             ),
-            inputs=tuple(self._pe_input(n, key) for n, key in ports if key.direction == "in"),
-            outputs=tuple(self._pe_output(n, k, threads) for n, k in ports if k.direction == "out"),
+            inputs=tuple(
+                self._pe_input(number, key, connections)
+                for number, key in ports
+                if key.direction == "in"
+            ),
+            outputs=tuple(
+                self._pe_output(number, key, connections, threads)
+                for number, key in ports
+                if key.direction == "out"
+            ),
             definitions=tuple(map(_definition, used)),
             metrics=self._metrics(used),
             toolkits=self._toolkits(used),
@@ -124,20 +124,16 @@ class Describer:
         )
 
     def _threads(
-        self, pe: int, chosen: Mapping[int, Operator], ports: Iterable[tuple[int, PortKey]]
+        self,
+        chosen: Mapping[int, Operator],
+        ports: Iterable[tuple[int, PortKey]],
+        connections: PeConnections,
     ) -> tuple[dict[int, ThreadingChoice | None], PeThreads]:
         models = {
             index: choose_model(operator, self._job.threading) for index, operator in chosen.items()
         }
         entered = {(key.operator, key.port) for _, key in ports if key.direction == "in"}
-        inside = [
-            edge
-            for index, operator in chosen.items()
-            for port in operator.item.inputs
-            for edge in self._into.get((index, port.index), ())
-            if self._pe_of[edge.source] == pe
-        ]
-        return models, find_threads(chosen, models, inside, entered)
+        return models, find_threads(chosen, models, connections.inside(), entered)
 
     def _definitions(self, items: Iterable[model.Primitive]) -> list[model.Definition]:
         indices = sorted({item.definition for item in items})
@@ -188,7 +184,11 @@ class Describer:
         return tuple((index, self._application.tuple_types[index]) for index in sorted(used))
 
     def _operator(
-        self, operator: Operator, threads: PeThreads, threading: ThreadingChoice | None
+        self,
+        operator: Operator,
+        connections: PeConnections,
+        threads: PeThreads,
+        threading: ThreadingChoice | None,
     ) -> meaning.OperatorMeaning:
         item, own = operator.item, operator.constraints
         return meaning.OperatorMeaning(
@@ -215,9 +215,16 @@ class Describer:
             constants=tuple(
                 (constant.name, self._values.constant(constant)) for constant in item.constants
             ),
-            inputs=tuple(self._input(operator, port, threads) for port in item.inputs),
+            inputs=tuple(
+                _input(
+                    port,
+                    connections.arriving[operator.index, port.index],
+                    threads.queues.get((operator.index, port.index)),
+                )
+                for port in item.inputs
+            ),
             outputs=tuple(
-                self._output(operator, port, stream)
+                _output(port, connections.leaving[operator.index, port.index], stream)
                 for port, stream in zip(item.outputs, operator.stream_names, strict=True)
             ),
             annotations=describe_annotations(operator, self._values, self._consistent, threading),
@@ -228,114 +235,28 @@ class Describer:
             ),
         )
 
-    def _input(
-        self, operator: Operator, port: model.InputPort, threads: PeThreads
-    ) -> meaning.InputMeaning:
-        pe = self._pe_of[operator.index]
-        inter: list[meaning.Connection] = []
-        intra: list[meaning.Connection] = []
-        for edge in self._into.get((operator.index, port.index), ()):
-            source = self._pe_of[edge.source]
-            end = (edge.source, edge.output, edge.splitter, edge.channel)
-            if source == pe:
-                intra.append((*end, -1))
-            else:
-                inter.append((*end, self._identities.ports[source, output_key(edge)]))
-        return meaning.InputMeaning(
-            index=port.index,
-            name=port.name,
-            is_control=port.is_control,
-            is_mutable=port.is_mutable,
-            tuple_type=port.tuple_type,
-            inter=tuple(sorted(inter)),
-            intra=tuple(sorted(intra)),
-            threaded=threads.queues.get((operator.index, port.index)),
-        )
-
-    def _output(
-        self, operator: Operator, port: model.OutputPort, stream: str
-    ) -> meaning.OutputMeaning:
-        pe = self._pe_of[operator.index]
-        outlet = self._topology.outlets.get((operator.index, port.index), Outlet())
-        inter, intra = self._ends(outlet.plain, pe)
-        return meaning.OutputMeaning(
-            index=port.index,
-            name=port.name,
-            is_mutable=port.is_mutable,
-            tuple_type=port.tuple_type,
-            stream=stream,
-            logical_stream=port.stream_name,
-            viewable=port.viewable,
-            inter=inter,
-            intra=intra,
-            splitters=self._splitters(outlet.splitters, pe),
-        )
-
-    def _ends(
-        self, edges: Iterable[Edge], pe: int
-    ) -> tuple[tuple[meaning.Connection, ...], tuple[meaning.Connection, ...]]:
-        inter: list[meaning.Connection] = []
-        intra: list[meaning.Connection] = []
-        for edge in edges:
-            target = self._pe_of[edge.target]
-            if target == pe:
-                intra.append((edge.target, edge.input, -1))
-            else:
-                number = self._identities.ports[target, input_key(edge.target, edge.input)]
-                inter.append((edge.target, edge.input, number))
-        return tuple(sorted(inter)), tuple(sorted(intra))
-
-    def _splitters(
-        self, splitters: Iterable[Splitter], pe: int
-    ) -> tuple[meaning.SplitterMeaning, ...]:
-        return tuple(
-            meaning.SplitterMeaning(
-                index=splitter.id,
-                kind=splitter.spec.kind,
-                port=splitter.spec.port,
-                region=splitter.region,
-                drop_window_punctuation=splitter.drop_window_punctuation,
-                attributes=splitter.spec.attributes,
-                channels=tuple(
-                    meaning.ChannelMeaning(
-                        index,
-                        *self._ends(channel.edges, pe),
-                        self._splitters(channel.splitters, pe),
-                    )
-                    for index, channel in enumerate(splitter.channels)
-                ),
-            )
-            for splitter in sorted(splitters, key=lambda each: each.id)
-        )
-
-    def _pe_input(self, number: int, key: PortKey) -> meaning.PeInputMeaning:
+    def _pe_input(
+        self, number: int, key: PortKey, connections: PeConnections
+    ) -> meaning.PeInputMeaning:
         item = self._topology.operators[key.operator].item
         port = next(port for port in item.inputs if port.index == key.port)
-        pe = self._pe_of[key.operator]
-        static: set[tuple[int, int]] = set()
-        for edge in self._into.get((key.operator, key.port), ()):
-            source = self._pe_of[edge.source]
-            if source != pe:
-                static.add((source, self._identities.ports[source, output_key(edge)]))
+        place = (key.operator, key.port)
         return meaning.PeInputMeaning(
             id=number,
             encoding=port.encoding,
             transport=port.transport,
             tuple_type=port.tuple_type,
-            imports=describe_imports(self._topology.imports.get((key.operator, key.port), [])),
-            static=tuple(sorted(static)),
+            imports=describe_imports(self._topology.imports.get(place, [])),
+            static=connections.static_into(place),
             operator=key.operator,
             port=key.port,
         )
 
-    def _pe_output(self, number: int, key: PortKey, threads: PeThreads) -> meaning.PeOutputMeaning:
+    def _pe_output(
+        self, number: int, key: PortKey, connections: PeConnections, threads: PeThreads
+    ) -> meaning.PeOutputMeaning:
         item = self._topology.operators[key.operator].item
         port = next(port for port in item.outputs if port.index == key.port)
-        static: set[tuple[int, int, int, int]] = set()
-        for edge in self._leaving.get(key, ()):
-            target = self._pe_of[edge.target]
-            entry = self._identities.ports[target, input_key(edge.target, edge.input)]
-            static.add((target, entry, edge.target, edge.input))
         return meaning.PeOutputMeaning(
             id=number,
             encoding=port.encoding,
@@ -343,12 +264,42 @@ class Describer:
             single_threaded=threads.single_submission[key.operator],
             tuple_type=port.tuple_type,
             export=describe_export(self._exported.get(key)),
-            static=tuple(sorted(static)),
+            static=connections.static_from(key),
             operator=key.operator,
             port=key.port,
             splitter=key.splitter,
             channel=key.channel if key.splitter >= 0 else -1,
         )
+
+
+def _input(
+    port: model.InputPort, arriving: Arriving, queue: meaning.ThreadedMeaning | None
+) -> meaning.InputMeaning:
+    return meaning.InputMeaning(
+        index=port.index,
+        name=port.name,
+        is_control=port.is_control,
+        is_mutable=port.is_mutable,
+        tuple_type=port.tuple_type,
+        inter=arriving.inter,
+        intra=arriving.intra,
+        threaded=queue,
+    )
+
+
+def _output(port: model.OutputPort, leaving: Leaving, stream: str) -> meaning.OutputMeaning:
+    return meaning.OutputMeaning(
+        index=port.index,
+        name=port.name,
+        is_mutable=port.is_mutable,
+        tuple_type=port.tuple_type,
+        stream=stream,
+        logical_stream=port.stream_name,
+        viewable=port.viewable,
+        inter=leaving.inter,
+        intra=leaving.intra,
+        splitters=leaving.splitters,
+    )
 
 
 def _definition(item: model.Definition) -> meaning.DefinitionMeaning:

@@ -8,20 +8,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import model
 from services.fusion_backend.core.expansion import Vertex, expand, primitives
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.intrinsics import Membership, substituted
-from services.fusion_backend.core.naming import chain, levels_of, names_of, stream_name
+from services.fusion_backend.core.naming import Naming
 from services.fusion_backend.core.records import OperatorKey, PoolRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.submission import RegionWidths
 from services.fusion_backend.core.topology import Operator, Topology
 from services.fusion_backend.core.walking import Walk
+
+PARTS_PER_OPERATOR_MAX = 20
 
 
 def build_topology(
@@ -32,21 +35,18 @@ def build_topology(
     operators_max: int,
     connections_max: int,
 ) -> Topology:
-    """The topology for these widths . Refuses PLAN_TOO_LARGE."""
+    """The topology for these widths. Refuses PLAN_TOO_LARGE."""
     _check_size(application, widths, operators_max)
     main = expand(application, widths.by_region)
+    naming = Naming()
     members = list(primitives(main))
     vertices = [vertex for vertex in members if vertex.kind == "primitive"]
     vertices.sort(key=lambda vertex: vertex.physical)
-    keys = {vertex: _key(vertex) for vertex in vertices}
-    identities.number_operators([keys[vertex] for vertex in vertices])
-    numbers = {vertex: identities.operators[keys[vertex]] for vertex in vertices}
+    numbers = _numbered(vertices, naming, identities)
     pools = _Pools(application, identities)
-    found = {
-        numbers[vertex]: _operator(vertex, keys[vertex], numbers[vertex], application, pools)
-        for vertex in vertices
-    }
-    walk = Walk(numbers, identities, connections_max, widths)
+    operators = _Operators(application, naming, pools)
+    found = {number: operators.made(vertex, number) for vertex, number in numbers.items()}
+    walk = Walk(numbers, identities, naming, connections_max, widths)
     for vertex in vertices:
         walk.follow_operator(vertex)
     for vertex in members:
@@ -54,8 +54,8 @@ def build_topology(
             walk.follow_import(vertex)
     return Topology(
         operators={index: found[index] for index in sorted(found)},
-        edges=walk.edges,
         outlets=walk.outlets,
+        inlets=walk.inlets,
         imports=walk.imports,
         exports=walk.exports,
         pools=pools.all,
@@ -63,82 +63,122 @@ def build_topology(
 
 
 def _check_size(application: model.Application, widths: RegionWidths, operators_max: int) -> None:
-    """Counts before anything is copied: widths multiply, and they come from outside."""
+    """Counts before anything is copied: widths multiply, and they come from outside.
+
+    Parts are what an operator or a composite is copied with: itself, its ports and connections.
+    """
     by_root = {region.root: widths.by_region[region.index] for region in application.regions}
 
-    def count(composite: model.Composite) -> int:
-        inside = sum(by_root.get(member.index, 1) for member in composite.members)
-        inside += sum(map(count, composite.composites))
-        return inside * by_root.get(composite.index, 1)
+    def count(composite: model.Composite) -> tuple[int, int]:
+        operators, parts = 0, 1 + _ports_and_connections(composite)
+        for member in composite.members:
+            width = by_root.get(member.index, 1)
+            operators += width
+            parts += width * (1 + _ports_and_connections(member))
+        for inner in composite.composites:
+            inside = count(inner)
+            operators += inside[0]
+            parts += inside[1]
+        width = by_root.get(composite.index, 1)
+        return operators * width, parts * width
 
-    operators = count(application.main)
+    operators, parts = count(application.main)
     if operators > operators_max:
-        raise PlanRefused(
-            Reason.PLAN_TOO_LARGE,
-            field=widths.widest_field,
-            value=operators,
-            message=(
-                f"the widths ({widths.told}) make {operators} operators; at most {operators_max} "
-                "are allowed"
-            ),
-        )
+        raise _too_large(widths, operators, "operators", operators_max)
+    if parts > operators_max * PARTS_PER_OPERATOR_MAX:
+        what = "operators, composites, ports and connections"
+        raise _too_large(widths, parts, what, operators_max * PARTS_PER_OPERATOR_MAX)
 
 
-def _key(vertex: Vertex) -> OperatorKey:
-    assert isinstance(vertex.item, model.Primitive)
-    channels = tuple(item.channel for item in chain(vertex) if item.region is not None)
-    return OperatorKey(vertex.item.index, channels)
-
-
-def _operator(
-    vertex: Vertex, key: OperatorKey, index: int, application: model.Application, pools: _Pools
-) -> Operator:
-    item = vertex.item
-    assert isinstance(item, model.Primitive)
-    levels = levels_of(vertex)
-    logical, physical = names_of(vertex)
-    constraints = item.constraints
-    if application.regions:  # the original leaves the text alone in applications without regions
-        constraints = _substituted(constraints, levels)
-    parent = vertex.parent
-    prefix = names_of(parent)[1] if parent is not None else ""
-    return Operator(
-        index=index,
-        key=key,
-        item=item,
-        name=physical,
-        logical_name=logical,
-        prefix=f"{prefix}." if prefix else "",
-        levels=levels,
-        constraints=replace(constraints, pool=pools.of(constraints.pool, levels)),
-        enclosing=tuple(_enclosing(vertex)),
-        stream_names=tuple(stream_name(vertex, port.stream_name) for port in item.outputs),
+def _ports_and_connections(item: model.Composite | model.Member) -> int:
+    if isinstance(item, model.Composite):
+        ports = (*item.inputs, *item.outputs)
+        return sum(1 + len(port.incoming) + len(port.outgoing) for port in ports)
+    inputs = () if isinstance(item, model.Import) else item.inputs
+    outputs = () if isinstance(item, model.Export) else item.outputs
+    return sum(1 + len(port.connections) for port in inputs) + sum(
+        1 + len(port.connections) for port in outputs
     )
 
 
-def _enclosing(vertex: Vertex) -> Iterator[model.Composite]:
-    current = vertex.parent
-    while current is not None:
-        assert isinstance(current.item, model.Composite)
-        yield current.item
-        current = current.parent
+def _too_large(widths: RegionWidths, count: int, what: str, count_max: int) -> PlanRefused:
+    return PlanRefused(
+        Reason.PLAN_TOO_LARGE,
+        field=widths.widest_field,
+        value=count,
+        message=f"the widths ({widths.told}) make {count} {what}; at most {count_max} are allowed",
+    )
+
+
+def _numbered(vertices: list[Vertex], naming: Naming, identities: Identities) -> dict[Vertex, int]:
+    """The operators' numbers for life."""
+    keys = [_key(vertex, naming) for vertex in vertices]
+    identities.number_operators(keys)
+    return {vertex: identities.operators[key] for vertex, key in zip(vertices, keys, strict=True)}
+
+
+def _key(vertex: Vertex, naming: Naming) -> OperatorKey:
+    assert isinstance(vertex.item, model.Primitive)
+    levels = naming.place_of(vertex).levels
+    return OperatorKey(vertex.item.index, tuple(level.local for level in levels))
+
+
+class _Operators:
+    """Makes physical operators of vertices."""
+
+    def __init__(self, application: model.Application, naming: Naming, pools: _Pools) -> None:
+        self._has_regions = bool(application.regions)
+        self._naming = naming
+        self._pools = pools
+
+    def made(self, vertex: Vertex, index: int) -> Operator:
+        item, place = vertex.item, self._naming.place_of(vertex)
+        assert isinstance(item, model.Primitive)
+        assert vertex.parent is not None
+        prefix = self._naming.place_of(vertex.parent).physical
+        return Operator(
+            index=index,
+            key=_key(vertex, self._naming),
+            item=item,
+            name=place.physical,
+            logical_name=place.logical,
+            prefix=f"{prefix}." if prefix else "",
+            levels=place.levels,
+            constraints=self._constraints(item, place.levels),
+            enclosing=place.enclosing,
+            stream_names=tuple(
+                self._naming.stream_name(vertex, port.stream_name) for port in item.outputs
+            ),
+        )
+
+    def _constraints(
+        self, item: model.Primitive, levels: tuple[Membership, ...]
+    ) -> model.Constraints:
+        found = item.constraints
+        if self._has_regions:  # the original leaves the text alone in applications without regions
+            found = _substituted(found, levels)
+        pool = self._pools.of(found.pool, levels)
+        return found if pool == found.pool else replace(found, pool=pool)
 
 
 def _substituted(
     constraints: model.Constraints, levels: tuple[Membership, ...]
 ) -> model.Constraints:
+    """The constraints with intrinsics replaced: the very same where they hold none."""
+
     def each(ids: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(substituted(item, levels) for item in ids))
 
     host = constraints.host
-    return replace(
-        constraints,
-        host=None if host is None else substituted(host, levels),
-        host_colocations=each(constraints.host_colocations),
-        host_exlocations=each(constraints.host_exlocations),
-        colocations=each(constraints.colocations),
-        exlocations=each(constraints.exlocations),
-    )
+    changed: Mapping[str, Any] = {
+        "host": None if host is None else substituted(host, levels),
+        "host_colocations": each(constraints.host_colocations),
+        "host_exlocations": each(constraints.host_exlocations),
+        "colocations": each(constraints.colocations),
+        "exlocations": each(constraints.exlocations),
+    }
+    is_same = all(getattr(constraints, name) == value for name, value in changed.items())
+    return constraints if is_same else replace(constraints, **changed)
 
 
 class _Pools:

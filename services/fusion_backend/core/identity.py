@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from services.fusion_backend.core.port_numbers import PortNumbers
 from services.fusion_backend.core.records import (
     Direction,
     HighWater,
@@ -20,7 +21,7 @@ from services.fusion_backend.core.records import (
     OperatorRecord,
     PlanRecord,
     PortKey,
-    PortRecord,
+    PortRun,
     SplitterKey,
     SplitterRecord,
 )
@@ -34,7 +35,7 @@ class Identities:
         known = previous if previous and previous.bundle_digest == bundle_digest else None
         high = previous.high_water if previous else HighWater()
         self._known_operators = {r.key: r.operator for r in known.operators} if known else {}
-        self._known_ports = {(r.pe, r.key): r.id for r in known.ports} if known else {}
+        self._known_ports = PortNumbers(known.port_runs if known else ())
         self._known_splitters = {r.key: r.id for r in known.splitters} if known else {}
         self._known_pools = {pool.name: pool.index for pool in known.pools} if known else {}
         self._operator_high = high.operator
@@ -45,7 +46,7 @@ class Identities:
         self.operators: dict[OperatorKey, int] = {}
         self.pools: dict[str, int] = {}
         self.splitters: dict[SplitterKey, int] = {}
-        self.ports: dict[tuple[int, PortKey], int] = {}
+        self.ports = PortNumbers()
 
     @classmethod
     def given(
@@ -111,7 +112,7 @@ class Identities:
                 place = (pe, key.direction)
                 number = self._port_high.get(place, -1) + 1
                 self._port_high[place] = number
-            self.ports[pe, key] = number
+            self.ports.put(pe, key, number)
 
     def high_water(self, pes: set[int]) -> HighWater:
         """The marks for the record. Those of PEs and operators that are gone need not be kept."""
@@ -129,11 +130,9 @@ class Identities:
         ordered = sorted(self.operators.items(), key=lambda item: item[1])
         return tuple(OperatorRecord(key, number, pe_of[number]) for key, number in ordered)
 
-    def port_records(self) -> tuple[PortRecord, ...]:
+    def port_runs(self) -> tuple[PortRun, ...]:
         """The PE ports of the record."""
-        return tuple(
-            PortRecord(pe, key, number) for (pe, key), number in sorted(self.ports.items())
-        )
+        return tuple(self.ports.runs())
 
     def splitter_records(self) -> tuple[SplitterRecord, ...]:
         """The splitters of the record."""

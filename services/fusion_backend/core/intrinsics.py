@@ -8,7 +8,6 @@ which the PE runtime evaluates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -22,18 +21,15 @@ class Membership(NamedTuple):
     channels: int
 
 
-def memberships(chain: Iterable[tuple[int, int, int]]) -> tuple[Membership, ...]:
-    """Local and global channels from (region, local channel, width), innermost first.
+def membership(region: int, local: int, width: int, around: tuple[Membership, ...]) -> Membership:
+    """A channel of a region inside of others, which are given innermost first.
 
     global channel of level k = c_k + w_k * c_(k+1) + w_k * w_(k+1) * c_(k+2) …, from k outward.
     """
-    found: list[Membership] = []
-    channel, channels = 0, 1
-    for region, local, width in reversed(tuple(chain)):
-        channel = local + width * channel
-        channels *= width
-        found.append(Membership(region, local, width, channel, channels))
-    return tuple(reversed(found))
+    if not around:
+        return Membership(region, local, width, local, width)
+    outer = around[0]
+    return Membership(region, local, width, local + width * outer.channel, width * outer.channels)
 
 
 _PLAIN = re.compile(

@@ -68,7 +68,7 @@ def complete(drafted: Draft) -> PlanResult:
     sizes.refuse_too_large(request.job_name, request.limits.aadl_bytes_max)
     pes, aadls = _contents(drafted, sizes)
     record = _record(drafted, pes)
-    labels = port_labels(topology, identities, request.job_id)
+    labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
     return PlanResult(record, aadls, labels, warnings)
 
@@ -91,7 +91,7 @@ def _record(drafted: Draft, pes: tuple[PeRecord, ...]) -> PlanRecord:
         pools=tuple(topology.pools[index] for index in sorted(topology.pools)),
         pes=pes,
         operators=identities.operator_records(dict(drafted.pe_of)),
-        ports=identities.port_records(),
+        port_runs=identities.port_runs(),
         splitters=identities.splitter_records(),
         high_water=identities.high_water({pe.id for pe in pes}),
     )

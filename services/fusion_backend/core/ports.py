@@ -15,11 +15,12 @@ from collections.abc import Mapping
 
 from contracts.reasons import Reason
 from services.fusion_backend.core.identity import Identities
-from services.fusion_backend.core.records import PortKey
+from services.fusion_backend.core.records import Direction, PortKey
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.topology import Edge, StreamExport, Topology
+from services.fusion_backend.core.topology import Edge, Fan, StreamExport, Topology
 
 NO_PEER = 2**63
+DIRECTIONS: tuple[Direction, ...] = ("in", "out")
 
 
 def input_key(operator: int, port: int) -> PortKey:
@@ -58,32 +59,77 @@ def number_ports(
     exported: Mapping[PortKey, StreamExport],
     identities: Identities,
 ) -> None:
-    """Gives every PE port its number in `identities.ports`."""
-    peers: dict[PortKey, int] = {}
-    for edge in topology.edges:
-        source, target = pe_of[edge.source], pe_of[edge.target]
-        if source == target:
-            continue
-        leaving, entering = output_key(edge), input_key(edge.target, edge.input)
-        peers[leaving] = min(peers.get(leaving, NO_PEER), target)
-        peers[entering] = min(peers.get(entering, NO_PEER), source)
-    for operator, port in topology.imports:
-        peers.setdefault(input_key(operator, port), NO_PEER)
+    """Gives every PE port its number in `identities.ports`, one PE after the other."""
+    members: dict[int, list[int]] = {}
+    for operator, pe in pe_of.items():
+        members.setdefault(pe, []).append(operator)
+    exporting: dict[int, list[PortKey]] = {}
     for key in exported:
-        peers.setdefault(key, NO_PEER)
-    by_pe: dict[tuple[int, str], list[PortKey]] = {}
-    for key in sorted(peers, key=lambda key: (peers[key], key)):
-        by_pe.setdefault((pe_of[key.operator], key.direction), []).append(key)
-    for (pe, _), keys in sorted(by_pe.items()):
-        identities.number_ports(pe, keys)
+        exporting.setdefault(key.operator, []).append(key)
+    borders = _Borders(topology, pe_of)
+    for pe in sorted(members):
+        peers: dict[PortKey, int] = {}
+        for operator in members[pe]:
+            borders.add_entering(operator, pe, peers)
+            borders.add_leaving(operator, pe, peers)
+            for key in exporting.get(operator, ()):
+                peers.setdefault(key, NO_PEER)
+        ordered = sorted(peers, key=lambda key: (peers[key], key))
+        for direction in DIRECTIONS:
+            identities.number_ports(pe, (key for key in ordered if key.direction == direction))
 
 
-def port_labels(topology: Topology, identities: Identities, job_id: int) -> str:
+class _Borders:
+    """What of an operator crosses the border of its PE, and the smallest PE at the other end."""
+
+    def __init__(self, topology: Topology, pe_of: Mapping[int, int]) -> None:
+        self._topology = topology
+        self._pe_of = pe_of
+        self._sources: dict[Fan, list[int]] = {}
+
+    def add_entering(self, operator: int, pe: int, peers: dict[PortKey, int]) -> None:
+        """The input ports of an operator that something from another PE or an Import reaches."""
+        for port in self._topology.operators[operator].item.inputs:
+            place = (operator, port.index)
+            inlet = self._topology.inlets.get(place)
+            found = [NO_PEER] if place in self._topology.imports else []
+            if inlet is not None:
+                found += [self._pe_of[source] for source, _ in inlet.sources]
+                for fan, _ in inlet.fans:
+                    found += self._first_sources(fan)
+            _note(peers, input_key(*place), pe, found)
+
+    def add_leaving(self, operator: int, pe: int, peers: dict[PortKey, int]) -> None:
+        """The ways that lead from the output ports of an operator to other PEs."""
+        for port in self._topology.operators[operator].item.outputs:
+            outlet = self._topology.outlets[operator, port.index]
+            plain = PortKey("out", operator, port.index, -1, -1)
+            _note(peers, plain, pe, [self._pe_of[target] for target, _ in outlet.targets])
+            for fan, source in outlet.fans:
+                for leg in fan.legs:
+                    place = source.place(leg.position, leg.channel)
+                    key = PortKey("out", operator, port.index, *place)
+                    _note(peers, key, pe, [self._pe_of[target] for target, _ in leg.targets])
+
+    def _first_sources(self, fan: Fan) -> list[int]:
+        """The two smallest PEs that feed a fan: one of them is not the PE that asks."""
+        found = self._sources.get(fan)
+        if found is None:
+            pes = {self._pe_of[source.operator] for source in fan.sources}
+            found = self._sources[fan] = sorted(pes)[:2]
+        return found
+
+
+def _note(peers: dict[PortKey, int], key: PortKey, pe: int, found: list[int]) -> None:
+    peer = min((each for each in found if each != pe), default=None)
+    if peer is not None:
+        peers[key] = min(peers.get(key, NO_PEER), peer)
+
+
+def port_labels(identities: Identities, job_id: int) -> str:
     """`operator_port_labels.properties`: how a PE finds the PE port behind an operator's port."""
     entries = sorted(
-        (key.operator, key.port, pe, number)
-        for (pe, key), number in identities.ports.items()
-        if key.direction == "in"
+        (key.operator, key.port, pe, number) for pe, key, number in identities.ports.entering()
     )
     return "".join(
         f"{job_id}.{operator}.{port}={pe}.{number}@{job_id}\n"

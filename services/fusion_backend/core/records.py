@@ -7,13 +7,14 @@ stable: equal records give equal bytes, and a newer release reads an older schem
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: a row of ports may have a length. A record of version 1 reads the same."""
 
 Direction = Literal["in", "out"]
 PathStep = tuple[int, int, int, int]
@@ -124,6 +125,21 @@ class PortRecord(NamedTuple):
     id: int
 
 
+class PortRun(NamedTuple):
+    """Ids of PE ports that differ by channel only: `length` channels from that of the key on."""
+
+    pe: int
+    key: PortKey
+    id: int
+    length: int = 1
+
+    def each(self) -> Iterator[PortRecord]:
+        """One by one."""
+        for place in range(self.length):
+            key = self.key._replace(channel=self.key.channel + place)
+            yield PortRecord(self.pe, key, self.id + place)
+
+
 class SplitterKey(NamedTuple):
     """What a splitter is for life: the output port before it and the way to it."""
 
@@ -165,7 +181,7 @@ class PlanRecord:
     pools: tuple[PoolRecord, ...]
     pes: tuple[PeRecord, ...]
     operators: tuple[OperatorRecord, ...]
-    ports: tuple[PortRecord, ...]
+    port_runs: tuple[PortRun, ...]
     splitters: tuple[SplitterRecord, ...]
     high_water: HighWater
 
@@ -173,6 +189,11 @@ class PlanRecord:
     def widths(self) -> dict[str, int]:
         """Width in force by region name."""
         return {region.name: region.width for region in self.regions}
+
+    @property
+    def ports(self) -> tuple[PortRecord, ...]:
+        """The PE ports one by one; a wide connection has very many."""
+        return tuple(port for run in self.port_runs for port in run.each())
 
     def to_json(self) -> str:
         """The stable text form."""
@@ -182,8 +203,8 @@ class PlanRecord:
     def from_json(text: str | bytes) -> PlanRecord:
         """The record of a text that `to_json` made; `ValueError` for anything else."""
         document = orjson.loads(text)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
-            raise ValueError(f"not a plan record of schema version {SCHEMA_VERSION}")
+        if not isinstance(document, dict) or document.get("schema") not in (1, SCHEMA_VERSION):
+            raise ValueError(f"not a plan record of schema version 1 to {SCHEMA_VERSION}")
         try:
             return _record(document)
         except (KeyError, TypeError, IndexError) as error:
@@ -214,7 +235,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
         "pools": record.pools,
         "pes": record.pes,
         "operators": [[*item.key, item.operator, item.pe] for item in record.operators],
-        "ports": [[item.pe, *item.key, item.id] for item in record.ports],
+        "ports": [_port_row(run) for run in record.port_runs],
         "splitters": [[*item.key, item.id] for item in record.splitters],
         "highWater": {
             "operator": high.operator,
@@ -224,6 +245,12 @@ def _document(record: PlanRecord) -> dict[str, Any]:
             "splitters": [[*key, high.splitters[key]] for key in sorted(high.splitters)],
         },
     }
+
+
+def _port_row(run: PortRun) -> list[object]:
+    """Schema 1 knew single ports only: a row without a length."""
+    row: list[object] = [run.pe, *run.key, run.id]
+    return row if run.length == 1 else [*row, run.length]
 
 
 def _record(doc: dict[str, Any]) -> PlanRecord:
@@ -242,7 +269,7 @@ def _record(doc: dict[str, Any]) -> PlanRecord:
             OperatorRecord(OperatorKey(logical, tuple(channels)), index, pe)
             for logical, channels, index, pe in doc["operators"]
         ),
-        ports=tuple(PortRecord(item[0], PortKey(*item[1:6]), item[6]) for item in doc["ports"]),
+        port_runs=tuple(PortRun(row[0], PortKey(*row[1:6]), *row[6:]) for row in doc["ports"]),
         splitters=tuple(
             SplitterRecord(
                 SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_

@@ -34,18 +34,19 @@ class Sizes:
         self._topology = topology
         self._widths = widths
         self._operators = Counter(pe_of.values())
-        self._outputs = Counter(
-            (pe, key.operator) for pe, key in identities.ports if key.direction == "out"
-        )
-        self._bytes_min = Counter(dict.fromkeys(self._operators, ROOT_BYTES_MIN))
+        self._pe_of = pe_of
+        self._bytes_min = {
+            pe: ROOT_BYTES_MIN + PE_PORT_BYTES_MIN * identities.ports.count_of(pe)
+            for pe in self._operators
+        }
         for index, operator in topology.operators.items():
             names = len(operator.name) + len(operator.logical_name)
             self._bytes_min[pe_of[index]] += OPERATOR_BYTES_MIN + names
-        for pe, _ in identities.ports:
-            self._bytes_min[pe] += PE_PORT_BYTES_MIN
-        for edge in topology.edges:
-            self._bytes_min[pe_of[edge.source]] += CONNECTION_BYTES_MIN
-            self._bytes_min[pe_of[edge.target]] += CONNECTION_BYTES_MIN
+        for ends in (topology.outlets, topology.inlets):
+            for (operator_index, _), end in ends.items():
+                self._bytes_min[pe_of[operator_index]] += (
+                    CONNECTION_BYTES_MIN * end.connections_count
+                )
 
     def bytes_min(self, pe: int) -> int:
         """The least that the AADL of a PE has."""
@@ -59,16 +60,7 @@ class Sizes:
 
     def too_large(self, job: str, pe: int, size: str, bytes_max: int) -> PlanRefused:
         """The refusal of a PE whose AADL has `size` bytes."""
-        outputs = {
-            operator: count for (owner, operator), count in self._outputs.items() if owner == pe
-        }
-        widest = max(outputs, key=lambda operator: (outputs[operator], -operator), default=None)
-        connection = (
-            "it has no connection to others"
-            if widest is None
-            else f"the widest connection is that of {shown(self._topology.operators[widest].name)}"
-            f" with {outputs[widest]} output ports"
-        )
+        connection = self._widest_connection(pe)
         regions = f" ({self._widths})" if self._widths else ""
         return PlanRefused(
             Reason.PE_TOO_LARGE,
@@ -80,3 +72,21 @@ class Sizes:
                 f"parallel regions narrower{regions} or ask for more PEs"
             ),
         )
+
+    def _widest_connection(self, pe: int) -> str:
+        """The port of the PE with the most connections, for people."""
+        ends = [
+            (end.connections_count, side, operator, port)
+            for side, all_ends in (
+                ("output", self._topology.outlets),
+                ("input", self._topology.inlets),
+            )
+            for (operator, port), end in all_ends.items()
+            if self._pe_of[operator] == pe and end.connections_count
+        ]
+        if not ends:
+            return "it has no connection"
+        count, side, operator, port = max(ends, key=lambda end: (end[0], end[1], -end[2], -end[3]))
+        name = shown(self._topology.operators[operator].name)
+        what = "connection" if count == 1 else "connections"
+        return f"the widest connection is that of {name} with {count} {what} at {side} port {port}"

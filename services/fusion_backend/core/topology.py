@@ -2,15 +2,25 @@
 
 Only the values are here: flattening.py makes them from the expanded graph, and everything after
 (fusing, ports, describing) reads them. Numbers of operators, splitters and pools are for life.
+
+Connections multiply: 1,000 channels before 1,000 channels are a million. What lies behind the
+place where they meet is therefore one `Fan`, which all of its sources share: it costs as much as
+there are sources and targets. Who needs single connections asks for those of a port, one after the
+other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.intrinsics import Membership
-from services.fusion_backend.core.records import OperatorKey, PoolRecord
+from services.fusion_backend.core.records import OperatorKey, PathStep, PoolRecord
+
+Port = tuple[int, int]
+"""(operator, port index)."""
 
 
 @dataclass(slots=True)
@@ -29,8 +39,7 @@ class Operator:
     stream_names: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One connection between operators; `splitter` and `channel` are -1 outside of a splitter."""
 
     source: int
@@ -42,30 +51,82 @@ class Edge:
 
 
 @dataclass(slots=True)
-class Channel:
-    """What one channel of a splitter feeds."""
+class Leg:
+    """What is fed at one place of a fan: at its root (-1, -1) or by one channel of a splitter.
 
-    edges: list[Edge] = field(default_factory=list)
+    `position`: of the splitter among those of the fan.
+    """
+
+    position: int
+    channel: int
+    targets: list[Port] = field(default_factory=list)
     splitters: list[Splitter] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Splitter:
-    """A distributing splitter behind an output port."""
+    """A distributing splitter of a fan. `path`: the way to it from the root of the fan."""
 
-    id: int
+    position: int
+    path: tuple[PathStep, ...]
     spec: model.SplitterSpec
     region: int
     drop_window_punctuation: bool
-    channels: list[Channel]
+    channels: list[Leg]
+
+
+class FanSource(NamedTuple):
+    """An output port that leads to a fan, with its own ids of the fan's splitters, by position."""
+
+    operator: int
+    output: int
+    ids: tuple[int, ...]
+
+    def place(self, position: int, channel: int) -> tuple[int, int]:
+        """Splitter and channel of a leg, as this port numbers them."""
+        return (-1, -1) if position < 0 else (self.ids[position], channel)
+
+
+@dataclass(slots=True, eq=False)
+class Fan:
+    """What lies behind a place where connections meet; each source feeds all of it.
+
+    `legs`: those that feed operators; `splitters`: all, by position; `exports`: what is offered to
+    other jobs, and on which leg; `targets_count`: the connections of each source.
+    """
+
+    root: Leg
+    legs: list[Leg]
+    splitters: list[Splitter]
+    exports: list[tuple[Leg, StreamExport]]
+    targets_count: int
+    sources: list[FanSource] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Outlet:
-    """An output port of an operator with all that it feeds."""
+    """An output port of an operator with all that it feeds: directly, and through fans."""
 
-    plain: list[Edge] = field(default_factory=list)
-    splitters: list[Splitter] = field(default_factory=list)
+    targets: list[Port] = field(default_factory=list)
+    fans: list[tuple[Fan, FanSource]] = field(default_factory=list)
+
+    @property
+    def connections_count(self) -> int:
+        """How many connections leave the port."""
+        return len(self.targets) + sum(fan.targets_count for fan, _ in self.fans)
+
+
+@dataclass(slots=True)
+class Inlet:
+    """An input port of an operator with all that feeds it: directly, and by legs of fans."""
+
+    sources: list[Port] = field(default_factory=list)
+    fans: list[tuple[Fan, Leg]] = field(default_factory=list)
+
+    @property
+    def connections_count(self) -> int:
+        """How many connections reach the port."""
+        return len(self.sources) + sum(len(fan.sources) for fan, _ in self.fans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +156,45 @@ class Topology:
     """The whole application, physically. Operators by index, ascending."""
 
     operators: dict[int, Operator]
-    edges: list[Edge]
-    outlets: dict[tuple[int, int], Outlet]
-    imports: dict[tuple[int, int], list[StreamImport]]
+    outlets: dict[Port, Outlet]
+    inlets: dict[Port, Inlet]
+    imports: dict[Port, list[StreamImport]]
     exports: dict[tuple[int, int, int, int], list[StreamExport]]
     pools: dict[int, PoolRecord]
+
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """Every connection; there may be millions, which nobody should keep."""
+        for port in self.outlets:
+            yield from self.edges_from(port)
+
+    @property
+    def connections_count(self) -> int:
+        """How many connections there are."""
+        return sum(outlet.connections_count for outlet in self.outlets.values())
+
+    def edges_from(self, port: Port) -> Iterator[Edge]:
+        """The connections that leave an output port."""
+        outlet = self.outlets.get(port)
+        if outlet is None:
+            return
+        for target in outlet.targets:
+            yield Edge(*port, *target, -1, -1)
+        for fan, source in outlet.fans:
+            for leg in fan.legs:
+                place = source.place(leg.position, leg.channel)
+                for target in leg.targets:
+                    yield Edge(*port, *target, *place)
+
+    def edges_into(self, port: Port) -> Iterator[Edge]:
+        """The connections that reach an input port."""
+        inlet = self.inlets.get(port)
+        if inlet is None:
+            return
+        for source in inlet.sources:
+            yield Edge(*source, *port, -1, -1)
+        for fan, leg in inlet.fans:
+            position, channel = leg.position, leg.channel
+            for operator, output, ids in fan.sources:
+                splitter = -1 if position < 0 else ids[position]
+                yield Edge(operator, output, *port, splitter, channel)

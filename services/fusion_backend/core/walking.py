@@ -1,8 +1,13 @@
 """Following an output port through composites, mergers and splitters to operators.
 
-Splitters that distribute become records of the output port; splitters that broadcast, mergers and
-composites vanish. The walk is depth first and in the order of connections, because a fresh plan
-numbers splitters in that order. It is bounded: connections multiply, and the ADL is untrusted.
+1. A port is followed to where it ends: at operators, and at places where connections meet.
+2. What lies behind such a place is explored once, into a `Fan` that all ports share which lead
+   there. Inside of it splitters that distribute become records; splitters that broadcast, mergers
+   and composites vanish. This is depth first and in the order of connections, because a fresh plan
+   numbers splitters in that order.
+3. Each port numbers the splitters of its fans for itself.
+
+All of it is bounded: connections multiply, and the ADL is untrusted.
 """
 
 from __future__ import annotations
@@ -15,105 +20,159 @@ from services.fusion_backend.core import model
 from services.fusion_backend.core.expansion import Socket, Vertex
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.intrinsics import substituted
-from services.fusion_backend.core.naming import levels_of, names_of
+from services.fusion_backend.core.naming import Naming
 from services.fusion_backend.core.records import PathStep, SplitterKey
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.submission import RegionWidths
 from services.fusion_backend.core.topology import (
-    Channel,
-    Edge,
+    Fan,
+    FanSource,
+    Inlet,
+    Leg,
     Outlet,
+    Port,
     Splitter,
     StreamExport,
     StreamImport,
 )
 
-STEPS_PER_CONNECTION_MAX = 20
+STEPS_PER_CONNECTION_MAX = 10
 DEPTH_MAX = 100_000
-NO_SPLITTER = (-1, -1)
+
+Level = tuple[int, int]
+"""(region, input port) of a splitter."""
 
 
 @dataclass(slots=True)
 class _Context:
-    """Where a walk stands: the splitter and channel that it passed last, and the way to them."""
+    """Where an exploration stands: the leg that it is on, and the way to it."""
 
-    splitter: int
-    channel: int
+    leg: Leg
     path: tuple[PathStep, ...]
-    edges: list[Edge]
-    splitters: list[Splitter]
-    ordinals: dict[tuple[int, int], int] = field(default_factory=dict)
+    ordinals: dict[Level, int] = field(default_factory=dict)
 
 
 class Walk:
-    """Follows every output port through composites, mergers and splitters to operators."""
+    """Follows every output port to operators."""
 
     def __init__(
         self,
         numbers: Mapping[Vertex, int],
         identities: Identities,
+        naming: Naming,
         connections_max: int,
         widths: RegionWidths,
     ) -> None:
         """Nothing followed yet."""
         self._numbers = numbers
         self._identities = identities
+        self._naming = naming
         self._connections_max = connections_max
         self._widths = widths
+        self._connections_left = connections_max
         self._steps_left = connections_max * STEPS_PER_CONNECTION_MAX
-        self.edges: list[Edge] = []
-        self.outlets: dict[tuple[int, int], Outlet] = {}
-        self.imports: dict[tuple[int, int], list[StreamImport]] = {}
+        self._fans: dict[Socket, Fan] = {}
+        self.outlets: dict[Port, Outlet] = {}
+        self.inlets: dict[Port, Inlet] = {}
+        self.imports: dict[Port, list[StreamImport]] = {}
         self.exports: dict[tuple[int, int, int, int], list[StreamExport]] = {}
 
     def follow_operator(self, vertex: Vertex) -> None:
         """Records what each output port of an operator reaches."""
-        source = self._numbers[vertex]
         for socket in vertex.outputs:
-            outlet = Outlet()
-            self.outlets[source, socket.index] = outlet
-            start = _Context(*NO_SPLITTER, (), outlet.plain, outlet.splitters)
-            for target, context in self._targets(socket, start, source):
-                self._arrive(source, socket.index, target, context)
+            port = (self._numbers[vertex], socket.index)
+            self.outlets[port] = self._outlet(port, socket)
 
     def follow_import(self, vertex: Vertex) -> None:
         """Records an Import at each operator port that it reaches."""
-        item = vertex.item
-        assert isinstance(item, model.Import)
-        levels = levels_of(vertex)
-        found = StreamImport(
-            operator=names_of(vertex)[1],
-            item=item,
-            application=substituted(item.application or "", levels),
-            stream=substituted(item.stream or "", levels),
-            subscription=substituted(item.subscription or "", levels),
-        )
+        found = self._import(vertex)
         for socket in vertex.outputs:
-            for target, _ in self._targets(socket, _Context(*NO_SPLITTER, (), [], []), None):
-                if target.vertex.kind != "primitive":
-                    continue  # an Import that feeds an Export moves nothing in this job
-                key = (self._numbers[target.vertex], target.index)
-                reached = self.imports.setdefault(key, [])
-                if found not in reached:
-                    reached.append(found)
+            for port in self._reached(socket):
+                known = self.imports.setdefault(port, [])
+                if found not in known:
+                    known.append(found)
 
-    def _arrive(self, source: int, output: int, target: Socket, context: _Context) -> None:
-        if target.vertex.kind == "export":
-            key = (source, output, context.splitter, context.channel)
-            self.exports.setdefault(key, []).append(_export(target.vertex))
-            return
-        if len(self.edges) >= self._connections_max:
-            raise self._too_many()
-        number = self._numbers[target.vertex]
-        edge = Edge(source, output, number, target.index, context.splitter, context.channel)
-        self.edges.append(edge)
-        context.edges.append(edge)
+    def _reached(self, socket: Socket) -> Iterator[Port]:
+        for end in self._ends(socket):
+            kind = end.vertex.kind
+            if kind == "primitive":
+                yield self._port(end)
+            elif kind != "export":  # an Import that feeds an Export moves nothing in this job
+                for leg in self._fan(end).legs:
+                    yield from leg.targets
 
-    def _targets(
-        self, start: Socket, context: _Context, source: int | None
-    ) -> Iterator[tuple[Socket, _Context]]:
-        """Depth first, in order: every operator port or Export that the port reaches."""
-        stack = [(iter(start.outgoing), context)]
+    # ------------------------------------------------------------------ one port
+
+    def _outlet(self, port: Port, socket: Socket) -> Outlet:
+        outlet = Outlet()
+        ordinals: dict[Level, int] = {}
+        for end in self._ends(socket):
+            kind = end.vertex.kind
+            if kind == "primitive":
+                self._count(1)
+                target = self._port(end)
+                outlet.targets.append(target)
+                self._inlet(target).sources.append(port)
+            elif kind == "export":
+                self.exports.setdefault((*port, -1, -1), []).append(self._export(end.vertex))
+            else:
+                fan = self._fan(end)
+                self._count(fan.targets_count + len(fan.splitters))
+                source = FanSource(*port, self._splitter_ids(port, fan, ordinals))
+                fan.sources.append(source)
+                outlet.fans.append((fan, source))
+                for leg, export in fan.exports:
+                    place = source.place(leg.position, leg.channel)
+                    self.exports.setdefault((*port, *place), []).append(export)
+        return outlet
+
+    def _ends(self, socket: Socket) -> Iterator[Socket]:
+        """Operator ports, Exports, and places where connections meet, in order.
+
+        Where a composite or a merger leads on in one way only, it is passed.
+        """
+        for first in socket.outgoing:
+            end, depth = first, 0
+            while end.vertex.kind in ("composite", "merger") and len(onward := _onward(end)) == 1:
+                self._step(depth := depth + 1)
+                (end,) = onward
+            yield end
+
+    def _splitter_ids(self, port: Port, fan: Fan, ordinals: dict[Level, int]) -> tuple[int, ...]:
+        """This port's ids of the splitters of a fan; `ordinals` counts those of the fans before."""
+        ids: list[int] = []
+        before = dict(ordinals)
+        for splitter in fan.splitters:
+            (region, at, ordinal, channel), *rest = splitter.path
+            if not rest:
+                ordinals[region, at] = ordinals.get((region, at), 0) + 1
+            first = (region, at, ordinal + before.get((region, at), 0), channel)
+            ids.append(self._identities.number_splitter(SplitterKey(*port, (first, *rest))))
+        return tuple(ids)
+
+    def _port(self, socket: Socket) -> Port:
+        return self._numbers[socket.vertex], socket.index
+
+    def _inlet(self, port: Port) -> Inlet:
+        return self.inlets.setdefault(port, Inlet())
+
+    # ------------------------------------------------------------------ one fan
+
+    def _fan(self, meeting: Socket) -> Fan:
+        fan = self._fans.get(meeting)
+        if fan is None:
+            fan = self._fans[meeting] = self._explored(meeting)
+            for leg in fan.legs:
+                for target in leg.targets:
+                    self._inlet(target).fans.append((fan, leg))
+        return fan
+
+    def _explored(self, meeting: Socket) -> Fan:
+        """Depth first, in order: every operator port, splitter and Export behind the place."""
+        root = Leg(-1, -1)
+        fan = Fan(root, [], [], [], 0)
+        stack = [(iter((meeting,)), _Context(root, ()))]
+        legs = {id(root): root}
         while stack:
             sockets, context = stack[-1]
             target = next(sockets, None)
@@ -122,18 +181,48 @@ class Walk:
                 continue
             self._step(len(stack))
             kind = target.vertex.kind
-            if kind in ("primitive", "export"):
-                yield target, context
-            elif kind == "composite":
-                stack.append((iter(target.outgoing), context))
-            elif kind == "merger":
-                stack.append((iter(target.vertex.outputs[0].outgoing), context))
-            else:
-                contexts = self._split(target.vertex, start, context, source)
+            if kind == "primitive":
+                context.leg.targets.append(self._port(target))
+                legs[id(context.leg)] = context.leg
+                fan.targets_count += 1
+            elif kind == "export":
+                fan.exports.append((context.leg, self._export(target.vertex)))
+            elif kind == "splitter":
+                contexts = self._split(target.vertex, fan, context)
                 outputs = zip(target.vertex.outputs, contexts, strict=True)
                 stack += [(iter(out.outgoing), inner) for out, inner in reversed(list(outputs))]
+            else:
+                stack.append((iter(_onward(target)), context))
+        fan.legs = [leg for leg in legs.values() if leg.targets]
+        return fan
 
-    def _step(self, depth: int) -> None:
+    def _split(self, vertex: Vertex, fan: Fan, context: _Context) -> list[_Context]:
+        spec, region = vertex.spec, vertex.item
+        assert spec is not None
+        assert isinstance(region, model.Region)
+        if spec.kind == "Broadcast":
+            return [context] * len(vertex.outputs)
+        level = (region.index, spec.port)
+        ordinal = context.ordinals.get(level, 0)
+        context.ordinals[level] = ordinal + 1
+        splitter = Splitter(
+            position=len(fan.splitters),
+            path=(*context.path, (*level, ordinal, -1)),
+            spec=spec,
+            region=region.index,
+            drop_window_punctuation=vertex.inputs[0].incoming[0].vertex.kind == "merger",
+            channels=[Leg(len(fan.splitters), channel) for channel in range(len(vertex.outputs))],
+        )
+        fan.splitters.append(splitter)
+        context.leg.splitters.append(splitter)
+        return [
+            _Context(leg, (*context.path, (*level, ordinal, leg.channel)))
+            for leg in splitter.channels
+        ]
+
+    # ------------------------------------------------------------------ limits
+
+    def _step(self, depth: int = 1) -> None:
         self._steps_left -= 1
         if self._steps_left < 0:
             raise self._too_many()
@@ -145,39 +234,10 @@ class Walk:
                 message="connections of the ADL run in a circle without an operator in it",
             )
 
-    def _split(
-        self, vertex: Vertex, start: Socket, context: _Context, source: int | None
-    ) -> list[_Context]:
-        spec, region = vertex.spec, vertex.item
-        assert spec is not None
-        assert isinstance(region, model.Region)
-        if spec.kind == "Broadcast":
-            return [context] * len(vertex.outputs)
-        level = (region.index, spec.port)
-        ordinal = context.ordinals.get(level, 0)
-        context.ordinals[level] = ordinal + 1
-        path = (*context.path, (*level, ordinal, -1))
-        number = -1
-        if source is not None:
-            number = self._identities.number_splitter(SplitterKey(source, start.index, path))
-        splitter = Splitter(
-            id=number,
-            spec=spec,
-            region=region.index,
-            drop_window_punctuation=vertex.inputs[0].incoming[0].vertex.kind == "merger",
-            channels=[Channel() for _ in vertex.outputs],
-        )
-        context.splitters.append(splitter)
-        return [
-            _Context(
-                splitter=number,
-                channel=index,
-                path=(*context.path, (*level, ordinal, index)),
-                edges=channel.edges,
-                splitters=channel.splitters,
-            )
-            for index, channel in enumerate(splitter.channels)
-        ]
+    def _count(self, connections: int) -> None:
+        self._connections_left -= connections
+        if self._connections_left < 0:
+            raise self._too_many()
 
     def _too_many(self) -> PlanRefused:
         widths = f" ({self._widths.told})" if self._widths.asked else ""
@@ -191,20 +251,40 @@ class Walk:
             ),
         )
 
+    # ------------------------------------------------------------------ imports and exports
 
-def _export(vertex: Vertex) -> StreamExport:
-    item = vertex.item
-    assert isinstance(item, model.Export)
-    levels = levels_of(vertex)
-    return StreamExport(
-        operator=names_of(vertex)[1],
-        stream=None if item.stream is None else substituted(item.stream, levels),
-        allow_filter=item.allow_filter,
-        congestion_policy=item.congestion_policy,
-        properties=None
-        if item.properties is None
-        else tuple(
-            replace(each, values=tuple(substituted(value, levels) for value in each.values))
-            for each in item.properties
-        ),
-    )
+    def _import(self, vertex: Vertex) -> StreamImport:
+        item, place = vertex.item, self._naming.place_of(vertex)
+        assert isinstance(item, model.Import)
+        return StreamImport(
+            operator=place.physical,
+            item=item,
+            application=substituted(item.application or "", place.levels),
+            stream=substituted(item.stream or "", place.levels),
+            subscription=substituted(item.subscription or "", place.levels),
+        )
+
+    def _export(self, vertex: Vertex) -> StreamExport:
+        item, place = vertex.item, self._naming.place_of(vertex)
+        assert isinstance(item, model.Export)
+        return StreamExport(
+            operator=place.physical,
+            stream=None if item.stream is None else substituted(item.stream, place.levels),
+            allow_filter=item.allow_filter,
+            congestion_policy=item.congestion_policy,
+            properties=None
+            if item.properties is None
+            else tuple(
+                replace(
+                    each, values=tuple(substituted(value, place.levels) for value in each.values)
+                )
+                for each in item.properties
+            ),
+        )
+
+
+def _onward(socket: Socket) -> list[Socket]:
+    """Where a port of a composite or a merger leads."""
+    if socket.vertex.kind == "merger":
+        return socket.vertex.outputs[0].outgoing
+    return socket.outgoing

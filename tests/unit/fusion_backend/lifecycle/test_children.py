@@ -44,7 +44,7 @@ RECORD = PlanRecord(
     pools=(POOL,),
     pes=(PE,),
     operators=(),
-    ports=(),
+    port_runs=(),
     splitters=(),
     high_water=HighWater(),
 )

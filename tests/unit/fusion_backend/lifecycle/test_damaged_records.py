@@ -11,6 +11,7 @@ import pytest
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import DeleteChild
 from services.fusion_backend.core.recording import RecordDamaged, parts_of, plan_of
+from services.fusion_backend.core.records import SCHEMA_VERSION
 from services.fusion_backend.core.snapshot import Damage
 from tests.unit.fusion_backend.lifecycle.world import JOB, Obj, World
 
@@ -69,7 +70,7 @@ def test_a_record_of_a_newer_release_is_told_and_left_alone() -> None:
     """Whoever goes back to an older release loses no plan by it."""
     world = submitted()
     head = world.objects[HEAD]
-    newer = orjson.dumps({"schema": 2, "something": "else"})
+    newer = orjson.dumps({"schema": SCHEMA_VERSION + 1, "something": "else"})
     with pytest.raises(RecordDamaged, match="newer release") as caught:
         plan_of(head | {"binaryData": {"record.json.gz": packed(newer)}}, [])
     assert not caught.value.is_lost

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.intrinsics import memberships, substituted
+from services.fusion_backend.core.intrinsics import membership, substituted
 from services.fusion_backend.core.planning import (
     PlanRequest,
     PlanResult,
@@ -27,7 +27,8 @@ LEGACY = Fusion.legacy()
 
 def test_intrinsics_are_those_observed() -> None:
     """Inner local channel 0 of 3, outer channel 1 of 2."""
-    levels = memberships([(1, 0, 3), (0, 1, 2)])
+    outer = membership(0, 1, 2, ())
+    levels = (membership(1, 0, 3, (outer,)), outer)
     text = "h_getAllChannels()_getAllMaxChannels()_getLocalChannel()"
     text += "_getLocalMaxChannels()_getChannel()_getMaxChannels()"
     assert substituted(text, levels) == "h_[3,1]_[6,2]_0_3_3_6"
