@@ -13,39 +13,46 @@ from __future__ import annotations
 
 import hashlib
 import io
-import lzma
-import posixpath
-import re
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, Final
 
 from lxml import etree
+
+from contracts.bundle_limits import (
+    CHUNK_BYTES,
+    BundleInvalid,
+    BundleLimits,
+    BundleTooLarge,
+    check_path,
+    shown_path,
+)
+from contracts.bundle_tar import TarStream
+from contracts.untrusted_xml import parse_untrusted_xml
+
+__all__ = [
+    "Bundle",
+    "BundleInvalid",
+    "BundleLimits",
+    "BundleTooLarge",
+    "open_bundle",
+    "pack",
+    "parse_untrusted_xml",
+]
 
 INFO_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoModel"
 INFO_MEMBER = "bundleInfo.xml"
 TAR_MEMBER = "tar/bundle.tar"
 MANIFEST_MEMBER = "META-INF/MANIFEST.MF"
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-CHUNK_BYTES = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class BundleLimits:
-    """What a bundle may cost us; everything beyond is refused while streaming."""
-
-    compressed_bytes_max: int = 128 * 1024 * 1024
-    expanded_bytes_max: int = 512 * 1024 * 1024
-    member_bytes_max: int = 256 * 1024 * 1024
-    info_bytes_max: int = 4 * 1024 * 1024
-    adl_bytes_max: int = 64 * 1024 * 1024
-    members_max: int = 50_000
-    expansion_ratio_max: int = 200
+_BEGINS: Final = b"PK\x03\x04"
+_DIRECTORY_ENTRY: Final = b"PK\x01\x02"
+_ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +68,6 @@ class Bundle:
     output_directory: str
 
 
-class BundleInvalid(ValueError):
-    """The file is not a bundle that can be read; `part` is the culprit."""
-
-    def __init__(self, message: str, *, part: str = "") -> None:
-        """The message says what is wrong with which part."""
-        super().__init__(message)
-        self.part = part
-
-
-class BundleTooLarge(ValueError):
-    """The bundle exceeds a limit; `part` is the culprit."""
-
-    def __init__(self, message: str, *, part: str = "") -> None:
-        """The message names the limit and its value."""
-        super().__init__(message)
-        self.part = part
-
-
 def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
     """The bundle in `data`. Raises BundleInvalid or BundleTooLarge, nothing else."""
     if len(data) > limits.compressed_bytes_max:
@@ -86,17 +75,20 @@ def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
             f"the bundle has {len(data)} bytes; at most {limits.compressed_bytes_max} are allowed",
             part="bundle",
         )
+    _check_container(data, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_zip_members(archive, limits)
+            _check_zip_members(archive, limits, len(data))
             info = _read_info(archive, limits)
             path, adl, build_id = _read_tar(archive, info.adl_file, limits)
+    except (BundleInvalid, BundleTooLarge):
+        raise
     except _ZIP_ERRORS as error:
         raise BundleInvalid(f"the bundle cannot be read as a zip: {error}", part="zip") from error
     if build_id != info.build_id.lower():
         raise BundleInvalid(
-            f"buildId {info.build_id!r} of {INFO_MEMBER} is not the SHA-224 of {TAR_MEMBER} "
-            f"({build_id}): the bundle is damaged or was changed",
+            f"buildId {shown_path(info.build_id)} of {INFO_MEMBER} is not the SHA-224 of"
+            f" {TAR_MEMBER} ({build_id}): the bundle is damaged or was changed",
             part="buildId",
         )
     return Bundle(
@@ -113,30 +105,44 @@ def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
-    lzma.LZMAError,
     EOFError,
     NotImplementedError,  # a compression method nobody knows
     RuntimeError,  # an encrypted member
     struct.error,
     OSError,
-    UnicodeError,
     OverflowError,
+    ValueError,
 )
 
 
-def _check_zip_members(archive: zipfile.ZipFile, limits: BundleLimits) -> None:
-    members = archive.infolist()
-    if len(members) > limits.members_max:
+def _check_container(data: bytes, limits: BundleLimits) -> None:
+    """Refuses what would cost much to open: opening makes an object of every entry it finds."""
+    if not data.startswith(_BEGINS):
+        raise BundleInvalid(
+            "the bundle cannot be read as a zip: it does not begin as one", part="zip"
+        )
+    entries = data.count(_DIRECTORY_ENTRY)
+    if entries > limits.zip_members_max:
         raise BundleTooLarge(
-            f"the bundle has {len(members)} members; at most {limits.members_max} are allowed",
+            f"the bundle has {entries} members; at most {limits.zip_members_max} are allowed",
             part="zip",
         )
-    expanded = 0
-    for member in members:
-        _check_path(member.filename, archive="bundle")
-        if stat.S_ISLNK(member.external_attr >> 16):
-            raise BundleInvalid(f"the bundle holds a link: {member.filename!r}", part="zip")
-        expanded += member.file_size
+
+
+def _check_zip_members(archive: zipfile.ZipFile, limits: BundleLimits, data_bytes: int) -> None:
+    """Refuses by what the directory says, before a byte of a member is expanded."""
+    names: set[str] = set()
+    for member in archive.infolist():
+        check_path(member.filename, limits, archive="bundle")
+        _check_zip_member(member, limits)
+        if member.filename in names:
+            raise BundleInvalid(
+                f"the bundle has {shown_path(member.filename)} more than once", part="zip"
+            )
+        names.add(member.filename)
+    if sum(member.compress_size for member in archive.infolist()) > data_bytes:
+        raise BundleInvalid("members of the bundle overlap", part="zip")
+    expanded = sum(member.file_size for member in archive.infolist())
     if expanded > limits.expanded_bytes_max:
         raise BundleTooLarge(
             f"the bundle says it expands to {expanded} bytes; "
@@ -145,56 +151,84 @@ def _check_zip_members(archive: zipfile.ZipFile, limits: BundleLimits) -> None:
         )
 
 
-def _check_path(path: str, *, archive: str) -> None:
-    """Refuses what would leave the directory of an extraction (we never extract; others do)."""
-    parts = path.replace("\\", "/").split("/")
-    drive = len(parts[0]) >= 2 and parts[0][1] == ":"
-    if path.startswith(("/", "\\")) or drive or ".." in parts or "\0" in path:
+def _check_zip_member(member: zipfile.ZipInfo, limits: BundleLimits) -> None:
+    name = shown_path(member.filename)
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise BundleInvalid(f"the bundle holds a link: {name}", part="zip")
+    if member.flag_bits & _ENCRYPTED:
+        raise BundleInvalid(f"{name} in the bundle is encrypted", part="zip")
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise BundleInvalid(
-            f"the path {_shown(path)} in the {archive} leaves its directory", part=_shown(path)
+            f"{name} in the bundle is compressed in a way that is not allowed"
+            f" (method {member.compress_type}); deflate is",
+            part="zip",
         )
+    bytes_max = _expanded_max(member, limits.member_bytes_max, limits)
+    if member.file_size > bytes_max:
+        raise _expands(member, bytes_max)
 
 
-def _shown(path: str) -> str:
-    return ascii(path[:200])
+def _expanded_max(member: zipfile.ZipInfo, bytes_max: int, limits: BundleLimits) -> int:
+    return min(bytes_max, max(CHUNK_BYTES, member.compress_size * limits.expansion_ratio_max))
 
 
-class _CountedMember:
-    """A zip member that is read as a stream, counted against the limits and hashed."""
+def _expands(member: zipfile.ZipInfo, bytes_max: int) -> BundleTooLarge:
+    return BundleTooLarge(
+        f"{member.filename[:200]} expands to more than {bytes_max} bytes", part=TAR_MEMBER
+    )
 
-    def __init__(
-        self, source: IO[bytes], info: zipfile.ZipInfo, bytes_max: int, ratio: int
-    ) -> None:
+
+class _Expanding:
+    """A zip member that is read as a stream, held against its limits and hashed."""
+
+    def __init__(self, source: IO[bytes], member: zipfile.ZipInfo, bytes_max: int) -> None:
+        if member.file_size > bytes_max:
+            raise _expands(member, bytes_max)
         self._source = source
-        self._name = info.filename
-        self._bytes_max = min(bytes_max, max(CHUNK_BYTES, info.compress_size * ratio))
+        self._member = member
         self._bytes = 0
         self.digest = hashlib.sha224()
 
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes; BundleTooLarge when the member expands beyond its limits."""
-        wanted = size if 0 <= size <= CHUNK_BYTES else CHUNK_BYTES
-        chunk = self._source.read(wanted)
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most a chunk of them.
+
+        zipfile reads as many as the directory says, however many there are.
+        """
+        chunk = self._source.read(min(size, CHUNK_BYTES))
         self._bytes += len(chunk)
-        if self._bytes > self._bytes_max:
-            raise BundleTooLarge(
-                f"{self._name} expands to more than {self._bytes_max} bytes", part=self._name
-            )
         self.digest.update(chunk)
         return chunk
 
     def read_all(self) -> bytes:
         """Everything that is left."""
-        return b"".join(iter(self.read, b""))
+        content = b"".join(self._chunks())
+        self._check_whole()
+        return content
+
+    def pass_over(self) -> None:
+        """Read what is left, for the digest."""
+        for _ in self._chunks():
+            pass
+        self._check_whole()
+
+    def _chunks(self) -> Iterator[bytes]:
+        while chunk := self.read(CHUNK_BYTES):
+            yield chunk
+
+    def _check_whole(self) -> None:
+        if self._bytes != self._member.file_size:
+            raise BundleInvalid(
+                f"{self._member.filename} has {self._bytes} bytes, and the bundle says it has"
+                f" {self._member.file_size}",
+                part=self._member.filename,
+            )
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    found = [member for member in archive.infolist() if member.filename == name]
-    if not found:
-        raise BundleInvalid(f"the bundle has no {name}", part=name)
-    if len(found) > 1:
-        raise BundleInvalid(f"the bundle has {name} more than once", part=name)
-    return found[0]
+    try:
+        return archive.getinfo(name)
+    except KeyError as error:
+        raise BundleInvalid(f"the bundle has no {name}", part=name) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +242,15 @@ class _Info:
 def _read_info(archive: zipfile.ZipFile, limits: BundleLimits) -> _Info:
     member = _member(archive, INFO_MEMBER)
     with archive.open(member) as source:
-        counted = _CountedMember(source, member, limits.info_bytes_max, limits.expansion_ratio_max)
-        text = counted.read_all()
+        text = _Expanding(source, member, limits.info_bytes_max).read_all()
     root = parse_untrusted_xml(text, part=INFO_MEMBER)
     if etree.QName(root).localname != "bundleInfoModel":
         raise BundleInvalid(f"{INFO_MEMBER} has no bundleInfoModel", part=INFO_MEMBER)
     adl_file = _info_attribute(root, "adlFile")
     if "/" in adl_file or "\\" in adl_file or adl_file in ("", ".", ".."):
         raise BundleInvalid(
-            f"adlFile {_shown(adl_file)} of {INFO_MEMBER} is not the name of a file", part="adlFile"
+            f"adlFile {shown_path(adl_file)} of {INFO_MEMBER} is not the name of a file",
+            part="adlFile",
         )
     return _Info(
         adl_file=adl_file,
@@ -233,103 +267,41 @@ def _info_attribute(root: etree._Element, name: str) -> str:
     return value
 
 
-_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)")
-
-
-def parse_untrusted_xml(text: bytes, *, part: str) -> etree._Element:
-    """The root element. A document type is refused before a parser sees it: no entity, no bomb.
-
-    The text is read as UTF-8 whatever it says about itself, so that nothing hides in an encoding.
-    """
-    try:
-        decoded = text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BundleInvalid(f"{part} is not UTF-8: {error.reason}", part=part) from error
-    if _DECLARATION.search(decoded):
-        raise BundleInvalid(
-            f"{part} has a document type or entities, which are not allowed", part=part
-        )
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, encoding="utf-8"
-    )
-    try:
-        return etree.fromstring(decoded.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise BundleInvalid(f"{part} is not well-formed XML: {error.msg}", part=part) from error
-
-
 def _read_tar(
     archive: zipfile.ZipFile, adl_file: str, limits: BundleLimits
 ) -> tuple[str, bytes, str]:
     """Path and bytes of the ADL, and the SHA-224 of the whole tar."""
     member = _member(archive, TAR_MEMBER)
     with archive.open(member) as source:
-        counted = _CountedMember(
-            source, member, limits.member_bytes_max, limits.expansion_ratio_max
-        )
-        try:
-            found = _find_adl(counted, adl_file, limits)
-        except (tarfile.TarError, EOFError, ValueError, OverflowError, KeyError) as error:
-            if isinstance(error, BundleInvalid | BundleTooLarge):
-                raise
-            raise BundleInvalid(f"{TAR_MEMBER} cannot be read: {error}", part=TAR_MEMBER) from error
-        for _ in iter(counted.read, b""):
-            pass
+        expanding = _Expanding(source, member, limits.member_bytes_max)
+        found = _find_adl(TarStream(expanding, limits, name=TAR_MEMBER), adl_file, limits)
+        expanding.pass_over()
     if found is None:
-        raise BundleInvalid(f"{TAR_MEMBER} has no ADL {_shown(adl_file)}", part=adl_file)
-    return *found, counted.digest.hexdigest()
+        raise BundleInvalid(f"{TAR_MEMBER} has no ADL {shown_path(adl_file)}", part=adl_file)
+    return *found, expanding.digest.hexdigest()
 
 
-def _find_adl(
-    stream: _CountedMember, adl_file: str, limits: BundleLimits
-) -> tuple[str, bytes] | None:
+def _find_adl(tar: TarStream, adl_file: str, limits: BundleLimits) -> tuple[str, bytes] | None:
     """The first regular file whose path ends in `/` + name. Looks at every member, keeps one."""
     found: tuple[str, bytes] | None = None
-    members = 0
-    with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as tar:
-        for member in tar:
-            members += 1
-            if members > limits.members_max:
-                raise BundleTooLarge(
-                    f"{TAR_MEMBER} has more than {limits.members_max} members", part=TAR_MEMBER
-                )
-            _check_path(member.name, archive="tar")
-            _check_kind(member)
-            setattr(tar, "members", [])  # noqa: B010 - else every header of a hostile tar is kept
-            if found is None and member.isreg() and f"/{member.name}".endswith(f"/{adl_file}"):
-                found = member.name, _tar_file(tar, member, limits)
+    for member in tar:
+        if found is not None and member.name == found[0]:
+            raise BundleInvalid(
+                f"{TAR_MEMBER} has {shown_path(member.name)} more than once", part=TAR_MEMBER
+            )
+        if found is None and member.isreg() and f"/{member.name}".endswith(f"/{adl_file}"):
+            _check_adl(member, limits)
+            found = member.name, tar.read(member)
     return found
 
 
-def _check_kind(member: tarfile.TarInfo) -> None:
-    """Links of real bundles stay inside and are skipped; others, and devices, are refused."""
-    if member.issym() or member.islnk():
-        base = posixpath.dirname(member.name) if member.issym() else ""
-        target = posixpath.normpath(posixpath.join(base, member.linkname))
-        if target.startswith(("/", "../")) or target == "..":
-            raise BundleInvalid(
-                f"the link {_shown(member.name)} in the tar points outside: "
-                f"{_shown(member.linkname)}",
-                part=_shown(member.name),
-            )
-    elif not (member.isreg() or member.isdir()):
-        raise BundleInvalid(
-            f"{_shown(member.name)} in the tar is no file, directory or link",
-            part=_shown(member.name),
-        )
-
-
-def _tar_file(tar: tarfile.TarFile, member: tarfile.TarInfo, limits: BundleLimits) -> bytes:
+def _check_adl(member: tarfile.TarInfo, limits: BundleLimits) -> None:
     if member.size > limits.adl_bytes_max:
         raise BundleTooLarge(
-            f"the ADL {_shown(member.name)} has {member.size} bytes; "
+            f"the ADL {shown_path(member.name)} has {member.size} bytes; "
             f"at most {limits.adl_bytes_max} are allowed",
             part=member.name,
         )
-    source = tar.extractfile(member)
-    if source is None:
-        raise BundleInvalid(f"{_shown(member.name)} in the tar cannot be read", part=member.name)
-    return source.read()
 
 
 def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: int = 0) -> bytes:
@@ -342,11 +314,11 @@ def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: 
     output = application.get("outputDirectory", "").strip("/") or name
     if not name or "/" in name:
         raise BundleInvalid("splApplication has no usable name", part="name")
-    _check_path(output, archive="tar")
+    check_path(output, BundleLimits(), archive="tar")
     members = {f"{output}/{path}": content for path, content in (files or {}).items()}
     members[f"{output}/{name}.adl"] = adl
     for path in members:
-        _check_path(path, archive="tar")
+        check_path(path, BundleLimits(), archive="tar")
     tar = _tar_of(members)
     build_id = hashlib.sha224(tar).hexdigest()
     info = _info_text(

@@ -145,7 +145,7 @@ def test_a_second_tar_of_the_same_name_is_refused() -> None:
         (BundleLimits(member_bytes_max=5_000), "more than 5000"),
         (BundleLimits(info_bytes_max=20), "more than 20"),
         (BundleLimits(adl_bytes_max=200), "at most 200"),
-        (BundleLimits(members_max=1), "at most 1"),
+        (BundleLimits(zip_members_max=1), "at most 1"),
     ],
 )
 def test_every_limit_holds_and_is_named(limits: BundleLimits, says: str) -> None:
