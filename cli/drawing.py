@@ -20,10 +20,10 @@ from services.fusion_backend.core.refusals import shown
 OPERATORS_NAMED_MAX = 8
 APART_NAMED_MAX = 3
 DRAWING_LIMIT_S = 120.0
-COLOURS = {"new": "palegreen", "changed": "lightgoldenrod", "": "white"}
+COLOURS = {"new": "palegreen", "restarts": "lightgoldenrod", "": "white"}
 
 Fates = Mapping[int, str]
-"""What a resize did to each PE: "new", "changed" (it restarts), "gone", or "" (untouched)."""
+"""What a resize did to each PE: "new", "restarts", "gone", or "" (untouched)."""
 
 
 def draw_tables(console: Console, drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> None:
@@ -42,7 +42,7 @@ def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
     new = {pe.id: pe.content_id for pe in after.pes}
     fates = dict.fromkeys(old.keys() - new.keys(), "gone")
     for pe, content_id in new.items():
-        fates[pe] = "new" if pe not in old else "" if old[pe] == content_id else "changed"
+        fates[pe] = "new" if pe not in old else "" if old[pe] == content_id else "restarts"
     return fates
 
 
@@ -79,7 +79,7 @@ def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
     told = [f"{changes[what]} {what}" for what in ("changed", "added", "removed")]
     pes = [
         f"{sum(fate == each for fate in fates.values())} {word}"
-        for each, word in (("changed", "restart"), ("new", "new"), ("gone", "gone"), ("", "stay"))
+        for each, word in (("restarts", "restart"), ("new", "new"), ("gone", "gone"), ("", "stay"))
     ]
     return Text(
         f"resized: {widths or 'nothing'}; operators: {', '.join(told)}; PEs: {', '.join(pes)}"

@@ -189,13 +189,19 @@ def told(planned: Planned) -> dict[str, object]:
 
 
 def write_texts(planned: Planned, folder: Path) -> None:
-    """One AADL a PE of the last generation; those of an earlier plan in the folder are removed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        if _OURS.fullmatch(old.name):
-            old.unlink()
-    for pe, text in planned.texts.items():
-        (folder / f"pe-{pe}.xml").write_text(text)
+    """One AADL a PE of the last generation; those of an earlier plan in the folder are removed.
+
+    Raises Failure where that cannot be done.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            if _OURS.fullmatch(old.name):
+                old.unlink()
+        for pe, text in planned.texts.items():
+            (folder / f"pe-{pe}.xml").write_text(text)
+    except OSError as problem:
+        raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
 
 
 @contextmanager
@@ -215,53 +221,63 @@ def _patience(words: str) -> Iterator[None]:
         status.stop()
 
 
+Source = Annotated[Path, typer.Argument(metavar="BUNDLE_OR_ADL", help="A .sab or .adl file.")]
+FusionWords = Annotated[
+    str,
+    typer.Option(
+        help="legacy (one PE for each operator, or group that constraints join), manual=N (at most "
+        "N PEs, unless constraints ask for more) or automatic."
+    ),
+]
+Widths = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN=W", help="The width of parallel regions; * is any text. Repeatable."
+    ),
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A submission-time value. Repeatable."),
+]
+Resizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="REGION=W",
+        help="Then give a region another width, and say what that changes. Repeatable: each is a "
+        "generation of its own, and the first plan is compared with the last.",
+    ),
+]
+Compat = Annotated[
+    bool,
+    typer.Option(
+        "--compat",
+        help="As the original: it numbers and fuses from scratch at a resize, writes positions "
+        "into AADLs, and takes constraints that contradict each other.",
+    ),
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Write the AADL of each PE: pe-N.xml.")
+]
+Form = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="table says what is in which PE and why; json has the numbers; dot is a graph for "
+        "Graphviz (with --out and Graphviz also plan.svg). Default: table on a terminal, else "
+        "json.",
+    ),
+]
+
+
 def plan_command(
-    source: Annotated[Path, typer.Argument(metavar="BUNDLE_OR_ADL", help="A .sab or .adl file.")],
-    fusion: Annotated[
-        str,
-        typer.Option(
-            help="legacy (one PE for each operator, or group that constraints join), manual=N "
-            "(at most N PEs, unless constraints ask for more) or automatic."
-        ),
-    ] = "automatic",
-    width: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN=W", help="The width of parallel regions; * is any text. Repeatable."
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A submission-time value. Repeatable."),
-    ] = None,
-    resize: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="REGION=W",
-            help="Then give a region another width, and say what that changes. Repeatable: each "
-            "is a generation of its own, and the first plan is compared with the last.",
-        ),
-    ] = None,
-    compat: Annotated[
-        bool,
-        typer.Option(
-            "--compat",
-            help="As the original: it numbers and fuses from scratch at a resize, writes "
-            "positions into AADLs, and takes constraints that contradict each other.",
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the AADL of each PE: pe-N.xml.")
-    ] = None,
-    form: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            help="table says what is in which PE and why; json has the numbers; dot is a graph "
-            "for Graphviz (with --out and Graphviz also plan.svg). Default: table on a "
-            "terminal, else json.",
-        ),
-    ] = None,
+    source: Source,
+    fusion: FusionWords = "automatic",
+    width: Widths = None,
+    param: Params = None,
+    resize: Resizes = None,
+    compat: Compat = False,
+    out: Out = None,
+    form: Form = None,
 ) -> None:
     """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
 
@@ -288,9 +304,6 @@ def plan_command(
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    except OSError as problem:
-        print(f"millrace: {out} cannot be written: {problem.strerror}", file=sys.stderr)
-        raise typer.Exit(Failure.exit_code) from None
 
 
 def _print(planned: Planned, form: Format, out: Path | None) -> None:

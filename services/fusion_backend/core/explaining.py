@@ -40,9 +40,15 @@ def explain(draft: Draft) -> dict[int, Explanation]:
         if draft.pe_of[edge.source] == draft.pe_of[edge.target]
     )
     return {
-        pe: Explanation(tuple(_together(draft, units[pe], inside[pe])), apart.get(pe, ()))
+        pe: Explanation(
+            tuple(_together(draft, units[pe], inside[pe])) or _alone(draft), apart.get(pe, ())
+        )
         for pe in draft.placed
     }
+
+
+def _alone(draft: Draft) -> tuple[str, ...]:
+    return ("legacy: no constraint joins it",) if draft.fusion.scheme == LEGACY else ()
 
 
 def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:

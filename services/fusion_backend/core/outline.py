@@ -1,7 +1,8 @@
 """A plan in numbers and names: what `millrace plan` prints, and what is compared with the original.
 
 `outline` says what a draft holds; `update` what became of one draft in another. Both are plain
-JSON. An operator is changed by a resize where it survives and
+JSON. An operator survives if it keeps its number, and it is changed by a resize where it survives
+and
 
 * is inside of a region that got another width, or
 * has another name, since names hold channels, or
@@ -61,7 +62,7 @@ def widths_of(draft: Draft) -> dict[str, int]:
 
 def update(before: Draft, after: Draft) -> Json:
     """What a resize did to the operators, and what is there after it."""
-    old, new = _by_key(before), _by_key(after)
+    old, new = _by_identity(before), _by_identity(after)
     beside = _beside(after, _resized(before, after))
     changed = [
         operator
@@ -85,8 +86,8 @@ def _indices(operators: Iterable[Operator]) -> dict[str, int]:
     return {operator.name: operator.index for operator in operators}
 
 
-def _by_key(draft: Draft) -> dict[OperatorKey, Operator]:
-    return {operator.key: operator for operator in draft.topology.operators.values()}
+def _by_identity(draft: Draft) -> dict[tuple[OperatorKey, int], Operator]:
+    return {(each.key, each.index): each for each in draft.topology.operators.values()}
 
 
 def _resized(before: Draft, after: Draft) -> frozenset[int]:

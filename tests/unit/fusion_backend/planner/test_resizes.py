@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.bundle_format import BundleLimits, open_bundle
-from services.fusion_backend.core.planning import Application, PlanResult, read_application
+from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.outline import update
+from services.fusion_backend.core.planning import (
+    Application,
+    PlanRequest,
+    PlanResult,
+    complete,
+    read_application,
+)
 from services.fusion_backend.core.records import Fusion, PlanRecord
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+from tests.unit.fusion_backend.planner.test_invariants import FAST, SCHEMES, applications
 
 LEGACY = Fusion.legacy()
 
@@ -213,3 +226,107 @@ def test_a_new_operator_never_joins_an_isolated_one() -> None:
     wide = plan_of(application, Fusion.manual(2), {"f": 5}, previous=first.record)
     assert [pe.operators for pe in wide.record.pes if "a" in pe.operators] == [("a",)]
     assert len(wide.record.pes) == 2
+
+
+# --------------------------------------------------------------------------- whole lives
+
+
+Generation = tuple[Draft, PlanRecord]
+
+
+def generations(
+    application: Application, fusion: Fusion, widths: Iterable[dict[str, int]]
+) -> Iterator[Generation]:
+    """The generations of one job: the submission, and a resize for each of these widths."""
+    request = PlanRequest(
+        application=application,
+        bundle_digest="digest",
+        job_name="job",
+        job_id=7,
+        fusion=fusion,
+        is_placed=False,
+    )
+    drafted = draft(request)
+    record = complete(drafted).record
+    yield drafted, record
+    for wanted in widths:
+        drafted = draft(
+            replace(
+                request,
+                generation=record.generation + 1,
+                widths={**record.widths, **wanted},
+                previous=record,
+            )
+        )
+        record = complete(drafted).record
+        yield drafted, record
+
+
+def identities(record: PlanRecord) -> Iterator[tuple[Hashable, Hashable]]:
+    """Every number of a generation: where it is unique, and what bears it."""
+    for operator in record.operators:
+        yield ("operator", operator.operator), operator.key
+    for port in record.ports:
+        yield ("port", port.pe, port.key.direction, port.id), port.key
+    for splitter in record.splitters:
+        yield ("splitter", splitter.key.operator, splitter.key.port, splitter.id), splitter.key
+    for pool in record.pools:
+        yield ("pool", pool.index), pool.name
+
+
+WIDTHS = st.lists(st.integers(1, 4), min_size=1, max_size=4)
+
+
+def by_region(application: Application, wanted: list[int]) -> dict[str, int]:
+    """Widths for the first regions that an application has."""
+    names = sorted(region.name for region in application.regions)
+    return dict(zip(names, wanted, strict=False))
+
+
+@FAST
+@given(adl=applications(), fusion=SCHEMES, wishes=st.lists(WIDTHS, min_size=2, max_size=4))
+def test_no_number_ever_means_something_else(
+    adl: Adl, fusion: Fusion, wishes: list[list[int]]
+) -> None:
+    """Over any number of resizes; and what went does not come back under its number."""
+    application = adl.application()
+    meant: dict[Hashable, Hashable] = {}
+    gone: set[Hashable] = set()
+    before: set[Hashable] = set()
+    wanted = [by_region(application, wish) for wish in wishes]
+    for _, record in generations(application, fusion, wanted):
+        now = dict(identities(record)) | {("pe", pe.id): "" for pe in record.pes}
+        for number, bearer in now.items():
+            assert meant.setdefault(number, bearer) == bearer
+        lasting = {number for number in now if number[0] in ("operator", "pe")}  # type: ignore[index]
+        gone |= before - lasting
+        before = lasting
+        assert not gone & lasting
+
+
+@FAST
+@given(
+    adl=applications(always_restartable=True),
+    fusion=SCHEMES,
+    there=WIDTHS,
+)
+def test_there_and_back_leaves_untouched_pes_alone(
+    adl: Adl, fusion: Fusion, there: list[int]
+) -> None:
+    """A PE none of whose operators a resize changes, adds or removes keeps its content id."""
+    application = adl.application()
+    submitted = plan_of(application, fusion).record.widths
+    wanted = [by_region(application, there), submitted]
+    for (before, old), (after, new) in pairwise(generations(application, fusion, wanted)):
+        changes = update(before, after)
+        touched = {
+            index
+            for kind in ("changed_ops", "added_ops", "removed_ops")
+            for index in changes[kind].values()
+        }
+        contents = {pe.id: pe.content_id for pe in new.pes}
+        for pe in old.pes:
+            if touched.isdisjoint(before.placed[pe.id]) and touched.isdisjoint(
+                after.placed.get(pe.id, ())
+            ):
+                assert contents[pe.id] == pe.content_id

@@ -1,0 +1,284 @@
+"""Compat: a resize is what the original made of it, with all that the default does better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+from contracts.bundle_format import BundleLimits, open_bundle
+from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.outline import outline, update
+from services.fusion_backend.core.planning import (
+    Application,
+    PlanLimits,
+    PlanRequest,
+    PlanResult,
+    complete,
+    read_application,
+)
+from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.refusals import PlanRefused
+from tests.places import corpus
+from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+from tests.unit.fusion_backend.planner.reading import read_pe
+
+LEGACY = Fusion.legacy()
+ISOLATED = '</partitions><partitions isolation="true">'
+
+
+@dataclass(frozen=True)
+class Plan:
+    draft: Draft
+    result: PlanResult
+
+    @property
+    def record(self) -> PlanRecord:
+        return self.result.record
+
+    @property
+    def operators(self) -> dict[str, int]:
+        return {each.name: each.index for each in self.draft.topology.operators.values()}
+
+
+def planned(
+    application: Application,
+    fusion: Fusion,
+    widths: dict[str, int] | None = None,
+    *,
+    before: Plan | None = None,
+) -> Plan:
+    asked = draft(
+        PlanRequest(
+            application=application,
+            bundle_digest="digest",
+            job_name="job",
+            job_id=7,
+            fusion=fusion,
+            widths={**(before.record.widths if before else {}), **(widths or {})},
+            previous=before.record if before else None,
+            limits=PlanLimits(aadl_bytes_max=1 << 30),
+            compat=True,
+            is_placed=False,
+        )
+    )
+    return Plan(asked, complete(asked))
+
+
+def texts(before: Plan, after: Plan) -> tuple[int, int, int, int]:
+    """AADLs that are equal, different, of new PEs, of PEs that are gone."""
+    old = {pe.id: pe.content_id for pe in before.record.pes}
+    new = {pe.id: pe.content_id for pe in after.record.pes}
+    both = old.keys() & new.keys()
+    same = sum(old[pe] == new[pe] for pe in both)
+    return same, len(both) - same, len(new.keys() - both), len(old.keys() - both)
+
+
+def changes(before: Plan, after: Plan) -> tuple[int, int, int]:
+    """Operators that are changed, added, removed."""
+    found = update(before.draft, after.draft)
+    return found["changed"], found["added"], found["removed"]
+
+
+@cache
+def parallel() -> Application:
+    data = corpus("apps.parallel.Parallel.sab").read_bytes()
+    return read_application(open_bundle(data, BundleLimits()))
+
+
+def region_widths(*numbers: int) -> dict[str, int]:
+    return {f"Result.Region{place}": width for place, width in enumerate(numbers, start=1)}
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("start", "fusion", "region", "width", "operators", "pes", "aadls"),
+    [
+        ((2, 2, 2), LEGACY, 2, 5, (6, 3, 0), 11, (2, 6, 3, 0)),
+        ((2, 2, 2), Fusion.manual(1), 2, 5, (6, 3, 0), 1, (0, 0, 1, 1)),
+        ((2, 2, 2), Fusion.manual(3), 2, 5, (6, 3, 0), 3, (0, 0, 3, 3)),
+        ((2, 2, 2), Fusion.manual(5), 2, 5, (6, 3, 0), 5, (0, 0, 5, 5)),
+        ((2, 5, 4), LEGACY, 1, 10, (8, 8, 0), 21, (5, 8, 8, 0)),
+        ((2, 5, 4), LEGACY, 3, 2, (8, 0, 2), 11, (3, 8, 0, 2)),
+        ((2, 5, 4), Fusion.manual(5), 3, 2, (8, 0, 2), 5, (0, 2, 3, 3)),
+        ((3, 3, 3), LEGACY, 2, 1, (7, 0, 2), 9, (2, 7, 0, 2)),
+        ((3, 3, 3), Fusion.manual(5), 2, 1, (7, 0, 2), 5, (0, 1, 4, 4)),
+        ((4, 4, 4), LEGACY, 2, 6, (12, 2, 0), 16, (2, 12, 2, 0)),
+    ],
+)
+def test_a_resize_of_parallel_is_the_originals(
+    start: tuple[int, ...],
+    fusion: Fusion,
+    region: int,
+    width: int,
+    operators: tuple[int, int, int],
+    pes: int,
+    aadls: tuple[int, int, int, int],
+) -> None:
+    """Every row of what was observed: operators, PEs, and which AADLs are as before."""
+    before = planned(parallel(), fusion, region_widths(*start))
+    after = planned(parallel(), fusion, {f"Result.Region{region}": width}, before=before)
+    assert changes(before, after) == operators
+    assert len(after.record.pes) == pes
+    assert texts(before, after) == aadls
+
+
+@pytest.mark.corpus
+def test_what_is_new_keeps_its_own_number_unless_it_is_taken() -> None:
+    """2/2/2 → R2=5: 7 is R3[1]'s, so R2[2] gets 11, one above both models; 10 stays unused."""
+    before = planned(parallel(), LEGACY, region_widths(2, 2, 2))
+    after = planned(parallel(), LEGACY, {"Result.Region2": 5}, before=before)
+    new = {name: after.operators[name] for name in after.operators if name not in before.operators}
+    assert new == {"Result.Region2[2]": 11, "Result.Region2[3]": 8, "Result.Region2[4]": 9}
+    assert {after.operators[name] for name in before.operators} == set(range(8))
+
+
+@pytest.mark.corpus
+def test_a_second_resize_renumbers_what_the_first_one_kept() -> None:
+    """2/2/2 → R2=3 keeps R3[1] at 7; the next one starts from a fresh 2/3/2, where it is 8."""
+    start = planned(parallel(), LEGACY, region_widths(2, 2, 2))
+    first = planned(parallel(), LEGACY, {"Result.Region2": 3}, before=start)
+    second = planned(parallel(), LEGACY, {"Result.Region1": 3}, before=first)
+    assert first.operators["Result.Region3[1]"] == 7
+    assert first.operators["Result.Region2[2]"] == 9
+    assert second.operators["Result.Region3[1]"] == 8
+    assert second.operators["Result.Region2[2]"] == 7
+
+
+def nested(*, is_isolated: bool = False) -> Application:
+    """Regions within regions: 2 x 4 x 3 channels, 37 operators, 59 connections."""
+    adl = Adl().operator("beat", 0, 1).operator("m").operator("z", 1, 0)
+    adl.operator("P.o").operator("P.H.f").operator("P.H.o")
+    for source, target in (
+        ("beat", "m"),
+        ("m", "P.H.f"),
+        ("P.H.f", "P.H.o"),
+        ("P.H.o", "P.o"),
+        ("P.o", "z"),
+    ):
+        adl.connect(source, target)
+    adl.region("P", 2).region("P.H", 4).region("P.H.f", 3)
+    if is_isolated:
+        adl.operators["beat"].partitions = ISOLATED
+        text = adl.text().replace("<partitions></partitions><partitions iso", "<partitions iso")
+        return read_application(replace(adl.bundle(), adl=text.encode()))
+    return adl.application()
+
+
+@pytest.mark.parametrize(
+    ("region", "width", "operators", "pes", "connections", "aadls"),
+    [
+        ("P.H.f", 4, (33, 8, 0), 45, 75, (4, 15, 26, 18)),
+        ("P.H.f", 2, (25, 0, 8), 29, 43, (3, 13, 13, 21)),
+        ("P.H", 5, (35, 8, 0), 45, 73, (2, 31, 12, 4)),
+        ("P.H", 3, (27, 0, 8), 29, 45, (2, 23, 4, 12)),
+        ("P", 3, (36, 17, 0), 54, 88, (1, 36, 17, 0)),
+        ("P", 1, (19, 0, 17), 20, 30, (1, 19, 0, 17)),
+    ],
+)
+def test_a_resize_of_nested_regions_is_the_originals(
+    region: str,
+    width: int,
+    operators: tuple[int, int, int],
+    pes: int,
+    connections: int,
+    aadls: tuple[int, int, int, int],
+) -> None:
+    """An inner width renames channels elsewhere, and a PE goes by the names of its operators."""
+    before = planned(nested(), LEGACY)
+    assert outline(before.draft)["operator_connections"] == 59
+    after = planned(nested(), LEGACY, {region: width}, before=before)
+    assert changes(before, after) == operators
+    assert len(after.record.pes) == pes
+    assert outline(after.draft)["operator_connections"] == connections
+    assert texts(before, after) == aadls
+
+
+@pytest.mark.parametrize("region", ["P.H.f", "P.H", "P"])
+def test_fusion_from_scratch_keeps_only_the_isolated_pe(region: str) -> None:
+    """Manual 6: one PE stays (and changes), five are new, five are gone."""
+    application = nested(is_isolated=True)
+    before = planned(application, Fusion.manual(6))
+    width = before.record.widths[region] + 1
+    after = planned(application, Fusion.manual(6), {region: width}, before=before)
+    _, _, new, gone = texts(before, after)
+    assert (new, gone) == (5, 5)
+
+
+def grown() -> Application:
+    return Adl().chain("a", "f", "z").region("f", 2).application()
+
+
+def test_an_id_that_went_may_come_back() -> None:
+    """New PEs are numbered above those that run, not above those that ever ran."""
+    wide = planned(grown(), LEGACY, {"f": 3})
+    narrow = planned(grown(), LEGACY, {"f": 2}, before=wide)
+    again = planned(grown(), LEGACY, {"f": 3}, before=narrow)
+    assert [pe.id for pe in wide.record.pes] == [pe.id for pe in again.record.pes]
+
+
+def test_an_aadl_says_the_position_of_its_pe() -> None:
+    """A PE whose place among all moved is restarted, although nothing else of it changed."""
+    before = planned(grown(), Fusion.manual(2))
+    after = planned(grown(), Fusion.manual(2), {"f": 3}, before=before)
+    for each in (before, after):
+        ordered = sorted(each.record.pes, key=lambda pe: each.draft.placed[pe.id][0])
+        positions = {pe.id: place for place, pe in enumerate(ordered)}
+        for pe, text in each.result.aadls.items():
+            assert read_pe(text).root.get("logicalIndex") == str(positions[pe])
+
+
+def test_an_aadl_lists_every_pool_of_the_job() -> None:
+    """The default lists those that the PE uses."""
+    adl = Adl().pool("gpu", inside='<tag name="gpu"/>').chain("a", "z")
+    adl.operators["a"].resources = '<poolLocation poolIndex="1"/>'
+    path = "d:hostpools/d:hostpool"
+    of_default = plan_of(adl, LEGACY).aadls.values()
+    of_compat = planned(adl.application(), LEGACY).result.aadls.values()
+    names = {"d": "http://www.ibm.com/xmlns/prod/streams/application"}
+    assert [len(read_pe(text).root.findall(path, names)) for text in of_default] == [1, 1]
+    assert [len(read_pe(text).root.findall(path, names)) for text in of_compat] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "others"),
+    [
+        ('<coLocation colocId="C"/><exLocation exlocId="X"/>',) * 2,
+        (f"{ISOLATED}<coLocation colocId='C'/>", '<coLocation colocId="C"/>'),
+    ],
+)
+def test_constraints_that_contradict_are_taken_without_a_word(partitions: str, others: str) -> None:
+    """What is co-located is fused, whatever else it asks for."""
+    adl = Adl().chain("a", "b", "c")
+    adl.operators["a"].partitions, adl.operators["b"].partitions = partitions, others
+    text = adl.text().replace("<partitions></partitions><partitions iso", "<partitions iso")
+    application = read_application(replace(adl.bundle(), adl=text.encode()))
+    assert [pe.operators for pe in planned(application, LEGACY).record.pes] == [("a", "b"), ("c",)]
+
+
+def imported(*, inside: bool) -> Application:
+    """An Import that feeds a region of width 2, or an operator inside of one."""
+    adl = Adl().operator("N.f").operator("z", 1, 0).connect("N.f", "z")
+    adl.region("N" if inside else "N.f", 2)
+    end = '<connection operIndex="{}" portIndex="0" portKind="{}"/>'
+    pseudo = (
+        '<primitiveImportOperInstance name="N.I" index="9" definitionIndex="0"><outputPorts>'
+        '<port index="0" name="o" streamName="I" encoding="LE" transport="TCP" tupleTypeIndex="0"'
+        f' isMutable="false"><connections>{end.format(0, "input")}</connections></port>'
+        '</outputPorts><propertyBasedImport subscription="k"/></primitiveImportOperInstance>'
+    )
+    text = adl.text().replace(
+        "</primitiveOperInstance></compositeOperInstance>",
+        f"</primitiveOperInstance>{pseudo}</compositeOperInstance>",
+        1,
+    )
+    return read_application(replace(adl.bundle(), adl=text.encode()))
+
+
+def test_an_import_beside_a_region_is_the_originals_internal_error() -> None:
+    """Inside of the composite that is replicated it is copied like any operator."""
+    with pytest.raises(PlanRefused) as refused:
+        planned(imported(inside=False), LEGACY)
+    assert refused.value.code == "CDISR1358E"
+    assert len(planned(imported(inside=True), LEGACY).record.pes) == 3
