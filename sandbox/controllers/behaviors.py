@@ -1,7 +1,8 @@
 """What a pod was told to do: by its annotations, or by a test through the kubelet's port.
 
 Pure. Annotations are `sandbox.millrace.dev/behavior` (run, complete, fail, hang, image-pull-error,
-never-ready), `…/after` (a duration such as 2s or 500ms since its start) and `…/exit-code`.
+never-ready), `…/after` (a duration such as 2s or 500ms since its start) and `…/exit-code`. A node
+knows one behavior: silent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 PREFIX = "sandbox.millrace.dev/"
 BEHAVIOR, AFTER, EXIT_CODE = f"{PREFIX}behavior", f"{PREFIX}after", f"{PREFIX}exit-code"
+SILENT = "silent"
 EXIT_CODE_MAX = 255
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)?$")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
@@ -61,6 +63,11 @@ def directive_of(pod: Mapping[str, Any]) -> Directive:
     if not code.isdecimal() or int(code) > EXIT_CODE_MAX:
         raise BadDirective(f"{EXIT_CODE}: {code!r} is not a number from 0 to {EXIT_CODE_MAX}")
     return Directive(behavior, _seconds(annotations.get(AFTER, "0s")), int(code))
+
+
+def is_told_silent(node: Mapping[str, Any]) -> bool:
+    """Whether the annotation of a node says that its kubelet is away."""
+    return (node["metadata"].get("annotations") or {}).get(BEHAVIOR) == SILENT
 
 
 def _seconds(text: str) -> float:

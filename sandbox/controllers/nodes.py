@@ -1,7 +1,8 @@
 """The nodes as their kubelets keep them: registration, status and heartbeats.
 
 A node is every Node object that exists, unless it was stopped: a stopped node says nothing and
-does nothing until it is started again. What the cluster makes of silence is the business of
+does nothing until it is started again; so does one whose annotation
+`sandbox.millrace.dev/behavior` is `silent`. What the cluster makes of silence is the business of
 node_life_cycle.py; what runs on a node that of kubelet.py.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from sandbox.controllers.behaviors import is_told_silent
 from sandbox.controllers.informers import Informers, Obj
 from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.node_statuses import (
@@ -82,8 +84,14 @@ class Nodes:
                 name = old["metadata"]["name"]
                 self._renewed_s.pop(name, None)
                 self._reported_s.pop(name, None)
+                if is_told_silent(old):
+                    self._stopped.discard(name)
             return
         name = new["metadata"]["name"]
+        if is_told_silent(new):
+            self.stop(name)
+        elif old is not None and is_told_silent(old):
+            self.start(name)
         self.work.add(name)
         if old is None:
             for listener in self._returns:

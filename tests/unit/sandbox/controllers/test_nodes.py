@@ -79,6 +79,41 @@ async def test_a_silent_node_is_unreachable_after_the_grace_and_its_pods_are_unr
         assert cluster.phase("p") == "Running"
 
 
+async def test_a_node_whose_annotation_says_so_is_silent_until_it_does_not(
+    cluster: LivingCluster,
+) -> None:
+    """What somebody else says of it stays, and its pods do not end, until it comes back."""
+    told = {"metadata": {"annotations": {"sandbox.millrace.dev/behavior": "silent"}}}
+    unknown = {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}
+    async with cluster.living():
+        cluster.create(POD, pod("p"))
+        await asyncio.sleep(1)
+        cluster.merge(NODE, "node-0", told)
+        cluster.merge(NODE, "node-0", unknown, "status")
+        cluster.delete(POD, "p")
+        await asyncio.sleep(60)
+        assert cluster.condition(NODE, "node-0", "Ready")["status"] == "Unknown"
+        assert cluster.taints("node-0") == LOST
+        assert cluster.find(POD, "p") is not None
+        cluster.merge(NODE, "node-0", {"metadata": {"annotations": None}})
+        await asyncio.sleep(1)
+        assert cluster.condition(NODE, "node-0", "Ready")["status"] == "True"
+        assert cluster.find(POD, "p") is None
+
+
+async def test_a_node_that_was_told_to_be_silent_is_heard_when_it_is_made_anew(
+    cluster: LivingCluster,
+) -> None:
+    async with cluster.living(nodes=0):
+        told = {"name": "n", "annotations": {"sandbox.millrace.dev/behavior": "silent"}}
+        cluster.create(NODE, {"metadata": told})
+        await asyncio.sleep(1)
+        cluster.delete(NODE, "n")
+        cluster.create(NODE, {"metadata": {"name": "n"}})
+        await asyncio.sleep(1)
+        assert cluster.condition(NODE, "n", "Ready")["status"] == "True"
+
+
 async def test_a_node_that_comes_back_in_time_keeps_its_pods(cluster: LivingCluster) -> None:
     async with cluster.living():
         cluster.create(POD, pod("p"))
