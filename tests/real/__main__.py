@@ -23,6 +23,7 @@ from cli.failing import Failure
 from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, Pair, PairOptions, running_pair
 from cli.real.progress import Progress
 from tests.places import ROOT
+from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
 
 STATE_SETTING = "MILLRACE_REAL_STATE"
 """Where the parts of the pair are known; the faults need it (conftest.py)."""
@@ -35,10 +36,12 @@ ROUNDS: tuple[tuple[str, ...], ...] = (
     (FAULTS, "-rPR"),
 )
 OPTIONS = (
-    # Time limits of brokers and servers are not ours: a test that fails is tried once more, and
-    # named (RERUN) in the summary.
+    # Time limits of brokers and servers are not ours: a test that fails is tried once more. What
+    # it failed with at first is told after the last round: most often it is a defect of ours.
     "--reruns=1",
     "-rR",
+    "-p",
+    "tests.real.rerunning",
     # asyncio leaves a TLS connection that is cancelled in its handshake to the collector; which
     # test the warning then hits is chance. Unit tests hold our own clients to closing.
     "-W",
@@ -56,12 +59,15 @@ class RoundEnd:
     folder: str
     code: int
     took_s: float
+    reruns: Sequence[Rerun] = ()
 
     @property
     def sentence(self) -> str:
         """What people read of it."""
         words = {0: "green", NOTHING_SELECTED: "nothing selected"}
         outcome = words.get(self.code, f"failed (exit code {self.code})")
+        if self.reruns:
+            outcome += f", {len(self.reruns)} tried twice"
         return f"{self.folder:<16} {self.took_s:6.0f} s  {outcome}"
 
 
@@ -81,14 +87,25 @@ async def run_rounds(words: Sequence[str]) -> int:
     ):
         options = PairOptions(Path(folder) / "pair")
         async with running_pair(options, progress) as pair:
-            ends = [await _run_round(pair, round_, words) for round_ in ROUNDS]
-    for end in ends:
-        sys.stderr.write(f"{end.sentence}\n")
+            ends = [
+                await _run_round(pair, round_, words, Path(folder) / f"reruns-{number}.jsonl")
+                for number, round_ in enumerate(ROUNDS)
+            ]
+    sys.stderr.write("".join(f"{line}\n" for line in told_of(ends)))
     return exit_code_of(ends, selecting=bool(words))
 
 
-async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) -> RoundEnd:
+def told_of(ends: Sequence[RoundEnd]) -> Sequence[str]:
+    """What people read last: every round, and every test that was green at its second try only."""
+    rounds = [end.sentence for end in ends]
+    return [*rounds, *(rerun.sentence for end in ends for rerun in end.reruns)]
+
+
+async def _run_round(
+    pair: Pair, round_: Sequence[str], words: Sequence[str], reruns: Path
+) -> RoundEnd:
     environment = dict(os.environ) | {
+        FILE_SETTING: str(reruns),
         KUBECONFIG_SETTING: str(pair.kubeconfig),
         BROKERS_SETTING: pair.bootstrap_servers,
     }
@@ -106,7 +123,7 @@ async def _run_round(pair: Pair, round_: Sequence[str], words: Sequence[str]) ->
         process.send_signal(signal.SIGINT)
         await process.wait()
         raise
-    return RoundEnd(round_[0], code, time.monotonic() - began_s)
+    return RoundEnd(round_[0], code, time.monotonic() - began_s, reruns_in(reruns))
 
 
 def _hear_interrupts() -> None:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from tests.real.__main__ import FAILED, NOTHING_SELECTED, RoundEnd, exit_code_of
+from tests.places import ROOT
+from tests.real.__main__ import (
+    FAILED,
+    NOTHING_SELECTED,
+    OPTIONS,
+    RoundEnd,
+    exit_code_of,
+    told_of,
+)
+from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
 
 
 @pytest.mark.parametrize(
@@ -32,3 +46,43 @@ def test_a_round_says_its_folder_its_time_and_its_outcome() -> None:
     assert "tests/e2e" in RoundEnd("tests/e2e", 0, 12.4).sentence
     assert RoundEnd("tests/e2e", 0, 12.4).sentence.endswith("12 s  green")
     assert RoundEnd("tests/e2e", 1, 2.0).sentence.endswith("failed (exit code 1)")
+
+
+def test_tests_that_were_tried_twice_are_told_last_and_counted_in_their_round() -> None:
+    """What is green at the second try only would be read as green."""
+    rerun = Rerun("tests/e2e/test_a.py::test_b", "KeyError: 'c'")
+    ends = [RoundEnd("tests/e2e", 0, 12.4, [rerun]), RoundEnd("tests/real/faults", 0, 1.0)]
+    first, second, last = told_of(ends)
+    assert first.endswith("green, 1 tried twice")
+    assert second.endswith("green")
+    assert last == "tried twice: tests/e2e/test_a.py::test_b\n  KeyError: 'c'"
+
+
+_FLAKY = """
+from pathlib import Path
+
+def test_green_at_the_second_try(request):
+    marker = Path(request.config.rootpath) / "tried"
+    tried = marker.exists()
+    marker.touch()
+    assert tried, "not yet"
+
+def test_green():
+    pass
+"""
+
+
+def test_what_a_test_failed_with_at_its_first_try_is_written_down(tmp_path: Path) -> None:
+    """By a pytest of its own, with the options of every round."""
+    (tmp_path / "test_flaky.py").write_text(_FLAKY)
+    file = tmp_path / "reruns.jsonl"
+    command = [sys.executable, "-m", "pytest", *OPTIONS, f"--rootdir={tmp_path}", str(tmp_path)]
+    environment = dict(os.environ) | {FILE_SETTING: str(file), "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout
+    (rerun,) = reruns_in(file)
+    assert rerun.test == "test_flaky.py::test_green_at_the_second_try"
+    assert "not yet" in rerun.why
+    assert reruns_in(tmp_path / "none.jsonl") == ()
