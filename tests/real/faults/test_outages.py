@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+import aiohttp
 import pytest
 
 from cli.real.pair import Pair, start_part, stop_part
-from tests.e2e.following import WIDER, WIDTH, ordeal
+from loadtest.api import CORE, Refused
+from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import pids_of
-from tests.e2e.watching import Cluster
+from tests.e2e.watching import Cluster, Obj
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")
+POLL_S = 0.1
 PAUSED_S = 20.0
 """Longer than a session of a group (10 s) and than a Lease (15 s)."""
 
@@ -42,7 +47,42 @@ async def test_an_api_server_that_stops_during_a_resize_and_starts_loses_nothing
         await stop_part(pair, "kube-apiserver")
         await start_part(pair, "kube-apiserver")
         job.mark_fault_over()
-        await job.converge("API server stopped and started", WIDER, pes + WIDER - WIDTH)
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_until_pods_come_and_go(job))
+            both.create_task(
+                job.converge("API server stopped and started", WIDER, pes + WIDER - WIDTH)
+            )
+
+
+async def _until_pods_come_and_go(job: Ordeal) -> None:
+    """Wait until a pod of nobody's is scheduled, runs, and goes when it is deleted.
+
+    Scheduler and kwok find an API server that was away after up to half a minute, by their own
+    back-off: of the time until a job converges so much is theirs.
+    """
+    api, path = job.cluster.api, f"{CORE}/pods"
+    container = {"name": "c", "image": "nobody/runs:this"}
+    pod = {"metadata": {"name": "canary"}, "spec": {"containers": [container]}}
+    await _in_the_end(lambda: api.call("POST", path, pod))
+    is_running, is_there = False, True
+    while not is_running:
+        await asyncio.sleep(POLL_S)
+        seen = await _in_the_end(lambda: api.call("GET", f"{path}/canary"))
+        is_running = seen["status"].get("phase") == "Running"
+    await _in_the_end(lambda: api.call("DELETE", f"{path}/canary"))
+    while is_there:
+        await asyncio.sleep(POLL_S)
+        listing = await _in_the_end(lambda: api.call("GET", path))
+        is_there = "canary" in {each["metadata"]["name"] for each in listing["items"]}
+    job.say("scheduler and kwok: a pod came and went")
+
+
+async def _in_the_end(ask: Callable[[], Awaitable[Obj]]) -> Obj:
+    """The answer, once the API server gives one: what has just started refuses much."""
+    while True:
+        with suppress(aiohttp.ClientError, Refused):
+            return await ask()
+        await asyncio.sleep(POLL_S)
 
 
 @pytest.mark.parametrize("service", SERVICES)
