@@ -6,6 +6,11 @@ co-location id, transitively, and the host co-location group of an operator with
 
 Rules on hosts look at each side extended by host co-location: operators that must be on the same
 host inherit each other's host constraints, wherever they are placed.
+
+The job spec's `fusion.type` adds a rule on the channels of parallel regions, in the words of the
+seed: `channelIsolation`: operators in parallel regions are fused together per channel, so they
+share a PE neither with another channel nor with what is in none; `channelExlocation`: operators of
+different channels are not fused together. What must share a PE and must not is contradicting.py's.
 """
 
 from __future__ import annotations
@@ -14,15 +19,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.model import Constraints
+from services.fusion_backend.core.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.topology import Operator, Topology
 
 Ids = frozenset[str]
+ChannelPath = tuple[tuple[int, int], ...]
+"""(region, global channel) of each enclosing region, innermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The constraints of a set of operators, aggregated. Host sets are those of the closure."""
+    """The constraints of a set of operators, aggregated. Host sets are those of the closure.
+
+    `isolated_channels` is filled by channelIsolation only, `apart_channels` by channelExlocation.
+    """
 
     jvm: frozenset[frozenset[str]]
     restartable: frozenset[bool]
@@ -38,6 +50,38 @@ class Profile:
     tags: frozenset[tuple[int, str]]
     slots: frozenset[tuple[int, int]]
     pools: frozenset[int]
+    isolated_channels: frozenset[ChannelPath] = frozenset()
+    apart_channels: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it may join all that has the same `fusion_class`, and closes it to nothing."""
+        is_one = all(
+            len(values) <= 1
+            for values in (self.restartable, self.relocatable, self.exclusive, self.consistent)
+        )
+        return is_one and not (
+            self.jvm
+            or self.isolated
+            or self.exlocations
+            or self.host_isolated
+            or self.host_colocated
+            or self.host_exlocations
+            or self.apart_channels
+            or len(self.isolated_channels) > 1
+        )
+
+    @property
+    def fusion_class(self) -> tuple[object, ...]:
+        """What must be equal in a PE; what else keeps operators apart, `is_plain` says."""
+        return (
+            self.restartable,
+            self.relocatable,
+            self.exclusive,
+            self.consistent,
+            self.host_spec,
+            self.isolated_channels,
+        )
 
     @property
     def host_spec(self) -> tuple[object, ...]:
@@ -46,6 +90,8 @@ class Profile:
 
     def joined(self, other: Profile) -> Profile:
         """The profile of both sides together."""
+        if self is other:
+            return self
         return Profile(
             jvm=self.jvm | other.jvm,
             restartable=self.restartable | other.restartable,
@@ -61,6 +107,8 @@ class Profile:
             tags=self.tags | other.tags,
             slots=self.slots | other.slots,
             pools=self.pools | other.pools,
+            isolated_channels=self.isolated_channels | other.isolated_channels,
+            apart_channels=self.apart_channels | other.apart_channels,
         )
 
 
@@ -77,28 +125,65 @@ class Unit:
     predecessors: dict[Unit, int]
 
 
-def group(topology: Topology, consistent: Mapping[int, int]) -> list[Unit]:
-    """The fusable units, by smallest operator. `consistent`: region by operator index."""
-    hosts = _Groups(topology.operators)
-    for operator in topology.operators.values():
-        for identifier in _host_colocations(operator):
-            hosts.join(operator.index, identifier)
-    together = _Groups(topology.operators)
+def group(
+    topology: Topology,
+    consistent: Mapping[int, int],
+    rule: FusionType = "noChannelInfluence",
+) -> list[Unit]:
+    """The fusable units, by smallest operator. `consistent`: region by operator index.
+
+    They do not know their neighbours yet: see `connect`.
+    """
+    hosts = host_groups(topology)
+    together = Groups(topology.operators)
     for operator in topology.operators.values():
         for identifier in operator.constraints.colocations:
             together.join(operator.index, identifier)
         if operator.constraints.host_isolation:
             for other in hosts.members(operator.index):
                 together.join(other, ("host isolation", hosts.root(operator.index)))
-    profiles = _profiles(topology, hosts, consistent)
+    profiles = _profiles(topology, hosts, consistent, rule)
     units = [_unit(topology, members, profiles, consistent) for members in together.all_members()]
     for unit in units:
         _check_jvm(topology, unit)
-    _connect(topology, units)
     return units
 
 
-class _Groups:
+def host_groups(topology: Topology) -> Groups:
+    """Operators that must be on the same host."""
+    hosts = Groups(topology.operators)
+    for operator in topology.operators.values():
+        for identifier in _host_colocations(operator):
+            hosts.join(operator.index, identifier)
+    return hosts
+
+
+def gathered(units: list[Unit]) -> list[Unit]:
+    """The units of channelIsolation: those of a channel are one, as far as constraints allow."""
+    found: list[Unit] = []
+    gathering: dict[ChannelPath, list[Unit]] = {}
+    for unit in units:
+        path, *more = unit.profile.isolated_channels or ((),)
+        pieces = gathering.setdefault(path, [])
+        fitting = (piece for piece in pieces if conflict(unit.profile, piece.profile) is None)
+        piece = next(fitting, None) if path and not more and not unit.stands_alone else None
+        if piece is not None:
+            _gather(piece, unit)
+            continue
+        found.append(unit)
+        if not unit.stands_alone:
+            pieces.append(unit)
+    return sorted(found, key=lambda unit: unit.operators[0])
+
+
+def _gather(piece: Unit, unit: Unit) -> None:
+    piece.operators = tuple(sorted((*piece.operators, *unit.operators)))
+    piece.profile = piece.profile.joined(unit.profile)
+    piece.has_source |= unit.has_source
+    piece.has_sink |= unit.has_sink
+
+
+class Groups:
     """Operators joined by shared ids, transitively (union-find)."""
 
     def __init__(self, operators: Iterable[int]) -> None:
@@ -142,12 +227,19 @@ def _host_colocations(operator: Operator) -> list[object]:
 
 
 def _profiles(
-    topology: Topology, hosts: _Groups, consistent: Mapping[int, int]
+    topology: Topology, hosts: Groups, consistent: Mapping[int, int], rule: FusionType
 ) -> dict[int, Profile]:
-    own = {
-        index: _own_profile(topology, operator, consistent.get(index))
-        for index, operator in topology.operators.items()
-    }
+    """The profile of each operator; operators that ask for the same share one."""
+    own: dict[int, Profile] = {}
+    shared: dict[tuple[Constraints, int | None], Profile] = {}
+    for index, operator in topology.operators.items():
+        asked = operator.constraints, consistent.get(index)
+        profile = shared.get(asked)
+        if profile is None:
+            profile = _own_profile(topology, operator, consistent.get(index))
+            if not profile.exlocations and not profile.host_exlocations:
+                shared[asked] = profile
+        own[index] = _in_channels(profile, operator, rule)
     profiles = dict(own)
     for members in hosts.all_members():
         if len(members) == 1:
@@ -163,6 +255,20 @@ def _profiles(
                 pools=closure.pools,
             )
     return profiles
+
+
+def _in_channels(profile: Profile, operator: Operator, rule: FusionType) -> Profile:
+    if rule == "noChannelInfluence":
+        return profile
+    path = channel_path(operator)
+    if rule == "channelIsolation":
+        return replace(profile, isolated_channels=frozenset({path}))
+    return replace(profile, apart_channels=frozenset(path)) if path else profile
+
+
+def channel_path(operator: Operator) -> ChannelPath:
+    """The channels that an operator is in, innermost first; () outside of every region."""
+    return tuple((level.region, level.channel) for level in operator.levels)
 
 
 def _own_profile(topology: Topology, operator: Operator, consistent: int | None) -> Profile:
@@ -235,7 +341,8 @@ def _check_jvm(topology: Topology, unit: Unit) -> None:
     )
 
 
-def _connect(topology: Topology, units: list[Unit]) -> None:
+def connect(topology: Topology, units: list[Unit]) -> None:
+    """Counts the connections between units, which packing asks for and legacy fusion does not."""
     owner = {index: unit for unit in units for index in unit.operators}
     for edge in topology.edges:
         source, target = owner[edge.source], owner[edge.target]
@@ -245,11 +352,16 @@ def _connect(topology: Topology, units: list[Unit]) -> None:
 
 
 def conflict(unit: Profile, others: Profile) -> str | None:
-    """Why the unit may not join the others in a PE, or None. Rules in the original's order."""
+    """Why the unit may not join the others in a PE, or None. Rules in the original's order.
+
+    Different host specifications include different declared hosts (rule 10 of the original).
+    """
+    if unit is others and unit.is_plain:
+        return None
     checks = (
         (len(unit.jvm | others.jvm) > 1, "JVM arguments differ (CDISR3206E)"),
-        (unit.restartable != others.restartable, "restartable differs (CDISR3201E)"),
-        (unit.relocatable != others.relocatable, "relocatable differs (CDISR3202E)"),
+        (len(unit.restartable | others.restartable) > 1, "restartable differs (CDISR3201E)"),
+        (len(unit.relocatable | others.relocatable) > 1, "relocatable differs (CDISR3202E)"),
         (unit.isolated or others.isolated, "a partition is isolated (CDISR3203E)"),
         (_apart(unit.exlocations, others.exlocations), "partitions are ex-located (CDISR3204E)"),
         (_host_isolation(unit, others), "a host is isolated (CDISR3231E)"),
@@ -260,7 +372,9 @@ def conflict(unit: Profile, others: Profile) -> str | None:
             "hosts are ex-located (CDISR3211E)",
         ),
         (unit.host_spec != others.host_spec, "host specifications differ (CDISR3209E)"),
-        (_slots_differ(unit, others), "slots of a host pool differ (CDISR3210E)"),
+        (_differ(unit.slots | others.slots), "slots of a host pool differ (CDISR3210E)"),
+        (len(unit.isolated_channels | others.isolated_channels) > 1, "channels are isolated"),
+        (_differ(unit.apart_channels | others.apart_channels), "channels are ex-located"),
     )
     return next((why for fails, why in checks if fails), None)
 
@@ -277,6 +391,6 @@ def _apart(unit: frozenset[tuple[str, int]], others: frozenset[tuple[str, int]])
     return len({identifier for identifier, _ in both}) < len(both)
 
 
-def _slots_differ(unit: Profile, others: Profile) -> bool:
-    both = unit.slots | others.slots
-    return len({pool for pool, _ in both}) < len(both)
+def _differ(both: frozenset[tuple[int, int]]) -> bool:
+    """Whether something (a pool, a region) has two values."""
+    return len({owner for owner, _ in both}) < len(both)

@@ -12,19 +12,21 @@ Where the request says `compat`, compat.py decides what the original decides oth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import compat
 from services.fusion_backend.core.consistent import ConsistentRegions, find_consistent_regions
-from services.fusion_backend.core.constraints import Unit, group
+from services.fusion_backend.core.constraints import Unit, connect, gathered, group
+from services.fusion_backend.core.contradicting import refuse_contradictions
 from services.fusion_backend.core.flattening import build_topology
 from services.fusion_backend.core.fusing import fuse_legacy, fuse_manual
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.placing import refuse_unsupported
 from services.fusion_backend.core.ports import exports_by_port, number_ports
+from services.fusion_backend.core.reckoning import reckoned
 from services.fusion_backend.core.records import Fusion, PortKey
-from services.fusion_backend.core.refitting import refit
+from services.fusion_backend.core.refitting import Placement, refit
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
 from services.fusion_backend.core.submission import (
@@ -33,6 +35,8 @@ from services.fusion_backend.core.submission import (
     resolve_values,
     resolve_widths,
 )
+from services.fusion_backend.core.threads import ThreadingChoice
+from services.fusion_backend.core.tiling import fuse_automatic, split
 from services.fusion_backend.core.topology import StreamExport, Topology
 
 
@@ -51,6 +55,7 @@ class Draft:
     identities: Identities
     consistent: ConsistentRegions
     units: list[Unit]
+    placements: list[Placement]
     placed: Mapping[int, list[int]]
     pe_of: Mapping[int, int]
     exported: Mapping[PortKey, StreamExport]
@@ -59,7 +64,6 @@ class Draft:
 def draft(request: PlanRequest) -> Draft:
     """Steps 1 to 4. Raises PlanRefused."""
     application = request.application
-    fusion = _fusion(request)
     values = resolve_values(application.submission_values, request.submission_time_values)
     widths = resolve_widths(
         application.regions, values, overrides=request.width_overrides, exact=request.widths
@@ -71,34 +75,45 @@ def draft(request: PlanRequest) -> Draft:
     if request.is_placed:
         refuse_unsupported(topology)
     consistent = find_consistent_regions(application, topology)
-    units = group(topology, consistent.member_of)
-    placed = _place(units, fusion, topology, identities, request)
-    pe_of = {index: pe for pe, operators in placed.items() for index in operators}
-    exported = exports_by_port(topology)
-    number_ports(topology, pe_of, exported, identities)
-    return Draft(
-        request=request,
-        fusion=fusion,
-        values=values,
-        widths=widths,
-        topology=topology,
-        identities=identities,
-        consistent=consistent,
-        units=units,
-        placed=placed,
-        pe_of=pe_of,
-        exported=exported,
+    fusion = _fusion(request, topology)
+    units = _units(request, fusion, topology, consistent)
+    return _finished(
+        Draft(
+            request=request,
+            fusion=fusion,
+            values=values,
+            widths=widths,
+            topology=topology,
+            identities=identities,
+            consistent=consistent,
+            units=units,
+            placements=_placements(units, fusion, topology, request),
+            placed={},
+            pe_of={},
+            exported=exports_by_port(topology),
+        )
     )
 
 
-def _fusion(request: PlanRequest) -> Fusion:
-    """The scheme of the plan. Automatic stays what it was resolved to at submission.
+def _finished(drafted: Draft) -> Draft:
+    """The draft with the ids of its PEs and their ports."""
+    topology, identities = drafted.topology, drafted.identities.before_pes()
+    placed = _numbered(drafted.placements, topology, identities, drafted.request)
+    pe_of = {index: pe for pe, operators in placed.items() for index in operators}
+    number_ports(topology, pe_of, drafted.exported, identities)
+    return replace(drafted, identities=identities, placed=placed, pe_of=pe_of)
+
+
+def _fusion(request: PlanRequest, topology: Topology) -> Fusion:
+    """The scheme of the plan. The number that automatic chose at submission is for life.
 
     Else a node that joins the cluster between two resizes would re-fuse a running job.
     """
     fusion, previous = request.fusion, request.previous
     if previous and fusion.requested == previous.fusion.requested == "automatic":
         return previous.fusion
+    if fusion.scheme == "automatic":
+        return reckoned(fusion, topology, threading_of(request))
     if fusion.scheme == "manual" and (fusion.pes_max is None or fusion.pes_max < 1):
         raise PlanRefused(
             Reason.FUSION_INVALID,
@@ -107,6 +122,16 @@ def _fusion(request: PlanRequest) -> Fusion:
             message=f"spec.fusion.manual is {fusion.pes_max}; at least 1 is needed",
         )
     return fusion
+
+
+def threading_of(request: PlanRequest) -> ThreadingChoice | None:
+    """The threading model that the request asks for."""
+    asked = request.threading
+    if asked is None:
+        return None
+    threads = None if asked.threads is None else str(asked.threads)
+    elastic = None if asked.elastic is None else str(asked.elastic).lower()
+    return ThreadingChoice(asked.model, threads, elastic)
 
 
 def _identities(request: PlanRequest, values: SubmissionValues, widths: RegionWidths) -> Identities:
@@ -131,30 +156,43 @@ def _topology(request: PlanRequest, widths: RegionWidths, identities: Identities
     )
 
 
-def _place(
-    units: list[Unit],
-    fusion: Fusion,
-    topology: Topology,
-    identities: Identities,
-    request: PlanRequest,
+def _units(
+    request: PlanRequest, fusion: Fusion, topology: Topology, consistent: ConsistentRegions
+) -> list[Unit]:
+    units = group(topology, consistent.member_of, fusion.type)
+    if not request.compat:
+        refuse_contradictions(topology, units, fusion.type)
+    if fusion.type == "channelIsolation" and fusion.scheme != "legacy":
+        units = gathered(units)
+    if fusion.scheme != "legacy":
+        connect(topology, units)
+    return units
+
+
+def _placements(
+    units: list[Unit], fusion: Fusion, topology: Topology, request: PlanRequest
+) -> list[Placement]:
+    """The units of each PE, with the id of those that run."""
+    previous = request.resized
+    if previous is None or request.compat:
+        return [(None, fused) for fused in _fresh(units, fusion, topology)]
+    pe_of = {record.operator: record.pe for record in previous.operators}
+    if _same_scheme(fusion, previous.fusion):
+        return refit(units, fusion, pe_of, topology, _share(request, fusion, topology))
+    by_operators = {frozenset(members): pe for pe, members in _members(pe_of).items()}
+    fresh = _fresh(units, fusion, topology)
+    return [(by_operators.get(frozenset(_operators(fused))), fused) for fused in fresh]
+
+
+def _numbered(
+    placements: list[Placement], topology: Topology, identities: Identities, request: PlanRequest
 ) -> dict[int, list[int]]:
     """The operators of each PE, by PE id."""
-    previous = request.resized
     if request.compat:
-        fresh = [sorted(_operators(fused)) for fused in _fresh(units, fusion)]
+        previous = request.resized
+        fresh = [sorted(_operators(fused)) for _, fused in placements]
         known = [(pe.id, pe.operators) for pe in previous.pes] if previous else []
         return compat.placed(fresh, topology, known, identities)
-    pe_of: dict[int, int] = {}
-    if previous is not None:
-        pe_of = {record.operator: record.pe for record in previous.operators}
-    if previous is not None and _same_scheme(fusion, previous.fusion):
-        placements = refit(units, fusion, pe_of, topology)
-    else:
-        placements = [(None, fused) for fused in _fresh(units, fusion)]
-        by_operators = {frozenset(members): pe for pe, members in _members(pe_of).items()}
-        placements = [
-            (by_operators.get(frozenset(_operators(fused))), fused) for _, fused in placements
-        ]
     return {
         identities.next_pe() if pe is None else pe: sorted(_operators(fused))
         for pe, fused in placements
@@ -162,13 +200,43 @@ def _place(
 
 
 def _same_scheme(one: Fusion, other: Fusion) -> bool:
-    return (one.scheme, one.pes_max) == (other.scheme, other.pes_max)
+    return (one.scheme, one.pes_max, one.type) == (other.scheme, other.pes_max, other.type)
 
 
-def _fresh(units: list[Unit], fusion: Fusion) -> list[list[Unit]]:
+def _share(request: PlanRequest, fusion: Fusion, topology: Topology) -> int:
+    """How many operators automatic fusion would give a PE of these widths."""
+    if fusion.scheme != "automatic":
+        return 0
+    pes = reckoned(fusion, topology, threading_of(request)).pes_max or 1
+    return -(-len(topology.operators) // pes)
+
+
+def _fresh(units: list[Unit], fusion: Fusion, topology: Topology) -> list[list[Unit]]:
     if fusion.scheme == "legacy":
         return fuse_legacy(units)
+    if fusion.scheme == "automatic":
+        return fuse_automatic(units, topology, fusion.pes_max or 1)
     return fuse_manual(units, fusion.pes_max or 1)
+
+
+def split_further(drafted: Draft, parts: Mapping[int, int]) -> Draft | None:
+    """The draft with some PEs in so many parts; None where one of them is a single unit.
+
+    `parts` by PE id. The first part keeps the id of a PE that runs.
+    """
+    placements: list[Placement] = []
+    for known, units in drafted.placements:
+        pe = drafted.pe_of[units[0].operators[0]]
+        if pe not in parts:
+            placements.append((known, units))
+            continue
+        pieces = split(units, drafted.topology, parts[pe])
+        if len(pieces) < 2:
+            return None
+        placements.append((known, pieces[0]))
+        placements += [(None, piece) for piece in pieces[1:]]
+    placements.sort(key=lambda each: (each[0] is None, each[0] or 0, min(_operators(each[1]))))
+    return _finished(replace(drafted, placements=placements))
 
 
 def _operators(fused: Iterable[Unit]) -> Iterable[int]:

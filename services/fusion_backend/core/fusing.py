@@ -13,14 +13,15 @@ included, because people compare the result with what they know:
 Each unit ends in exactly one container, and no constraint of constraints.py is violated by packing.
 
 The original sorts all that is left before every pick, which takes half a minute where 10,000 units
-share two PEs. The same picks come from less: see `_Chain`, and what `_Packing` counts along.
+share two PEs. The same picks come from less: a stable sort moves only what is connected to the
+container, so each unit has a place in the order, and who moves to the front gets a lower one.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from services.fusion_backend.core.constraints import Profile, Unit, conflict
 
@@ -28,10 +29,11 @@ from services.fusion_backend.core.constraints import Profile, Unit, conflict
 class Container:
     """A PE while it is being filled."""
 
-    __slots__ = ("counted", "fed_by", "feeds", "operators", "profile", "target", "units")
+    __slots__ = ("counted", "fed_by", "feeds", "number", "operators", "profile", "target", "units")
 
-    def __init__(self) -> None:
-        """An empty container."""
+    def __init__(self, number: int = 0) -> None:
+        """An empty container; of two that are filled alike the lower number comes first."""
+        self.number = number
         self.units: list[Unit] = []
         self.operators = 0
         self.counted: int | None = 0
@@ -60,6 +62,10 @@ class Container:
             self.fed_by[other] = self.fed_by.get(other, 0) + count
 
 
+Place = tuple[tuple[bool, bool, int], int]
+"""Where a unit stands in the order of HEAD; the second part differs for any two."""
+
+
 def fuse_legacy(units: list[Unit]) -> list[list[Unit]]:
     """One PE for each unit."""
     return [[unit] for unit in units]
@@ -70,7 +76,7 @@ def fuse_manual(units: list[Unit], pes_max: int) -> list[list[Unit]]:
     packing = _Packing(units, pes_max)
     while packing.remaining:
         packing.place_one()
-    filled = [container.units for container in packing.completed + packing.available]
+    filled = [container.units for container in (*packing.completed, *packing.available.values())]
     return sorted(filter(None, filled), key=lambda each: min(unit.operators[0] for unit in each))
 
 
@@ -79,20 +85,21 @@ class _Chain:
 
     The order is that of stable sorts by connections to the container, most first, before each pick.
     A unit only ever gains connections, so it moves from its group to the end of another: its place
-    is (-feeds, -fed by, number), and the numbers of those that move are given in their old order.
-    Units without a connection keep the order in which the chain found them.
+    is (-feeds, -fed by, whether it moved, and its old place or when it moved).
     """
 
-    def __init__(self, container: Container, remaining: dict[Unit, None]) -> None:
+    def __init__(
+        self, container: Container, remaining: set[Unit], heads: Mapping[Unit, Place]
+    ) -> None:
         self._container = container
         self._remaining = remaining
-        self._ranks = {unit: rank for rank, unit in enumerate(remaining)}
-        self._numbers = len(remaining)
-        self._places: dict[Unit, tuple[int, int, int]] = {}
-        self._heap: list[tuple[tuple[int, int, int], Unit]] = []
+        self._heads = heads
+        self._moves = 0
+        self._places: dict[Unit, tuple[int, int, bool, Any]] = {}
+        self._heap: list[tuple[tuple[int, int, bool, Any], Unit]] = []
         self._added: Unit | None = None
         for unit in _connected(container, remaining):
-            self._put(unit, self._ranks[unit])
+            self._put(unit, is_moved=False)
 
     def note_added(self, unit: Unit) -> None:
         """The container took a unit in; what this changes counts from the next pick on."""
@@ -101,26 +108,12 @@ class _Chain:
     def first_that_fits(self) -> Unit | None:
         """The next connected unit that the container accepts."""
         self._move_neighbours()
-        refused: list[tuple[tuple[int, int, int], Unit]] = []
-        found: Unit | None = None
-        while self._heap and found is None:
-            place, unit = heapq.heappop(self._heap)
-            if unit not in self._remaining or self._places[unit] != place:
-                continue
-            if self._container.accepts(unit):
-                found = unit
-            else:
-                refused.append((place, unit))
-        for entry in refused:
-            heapq.heappush(self._heap, entry)
-        return found
+        return _first(self._heap, self._places, self._remaining, self._container)
 
-    def order(self) -> list[Unit]:
-        """What is left, in the order of the last pick."""
-        connected = sorted(
-            (unit for unit in self._places if unit in self._remaining), key=self._places.__getitem__
-        )
-        return connected + [unit for unit in self._remaining if unit not in self._places]
+    def connected(self) -> list[Unit]:
+        """What is left and connected, in the order of the last pick."""
+        left = (unit for unit in self._places if unit in self._remaining)
+        return sorted(left, key=self._places.__getitem__)
 
     def _move_neighbours(self) -> None:
         unit, self._added = self._added, None
@@ -130,20 +123,45 @@ class _Chain:
             other for other in (*unit.successors, *unit.predecessors) if other in self._remaining
         }
         for other in sorted(moving, key=self._place):
-            self._put(other, self._numbers)
-            self._numbers += 1
+            self._put(other, is_moved=True)
 
-    def _place(self, unit: Unit) -> tuple[int, int, int]:
-        return self._places.get(unit) or (0, 0, self._ranks[unit])
+    def _place(self, unit: Unit) -> tuple[int, int, bool, Any]:
+        return self._places.get(unit) or (0, 0, False, self._heads[unit])
 
-    def _put(self, unit: Unit, number: int) -> None:
+    def _put(self, unit: Unit, *, is_moved: bool) -> None:
         feeds, fed_by = self._container.feeds, self._container.fed_by
-        place = (-feeds.get(unit, 0), -fed_by.get(unit, 0), number)
+        last: Place | int = self._heads[unit]
+        if is_moved:
+            self._moves += 1
+            last = self._moves
+        place = (-feeds.get(unit, 0), -fed_by.get(unit, 0), is_moved, last)
         self._places[unit] = place
         heapq.heappush(self._heap, (place, unit))
 
 
-def _connected(container: Container, remaining: dict[Unit, None]) -> Iterator[Unit]:
+def _first(
+    heap: list[tuple[Any, Unit]],
+    places: Mapping[Unit, object],
+    remaining: set[Unit],
+    container: Container,
+) -> Unit | None:
+    """The first unit of a heap that is left and that the container accepts; it is taken out."""
+    refused: list[tuple[Any, Unit]] = []
+    found: Unit | None = None
+    while heap and found is None:
+        place, unit = heapq.heappop(heap)
+        if unit not in remaining or places[unit] != place:
+            continue
+        if container.accepts(unit):
+            found = unit
+        else:
+            refused.append((place, unit))
+    for entry in refused:
+        heapq.heappush(heap, entry)
+    return found
+
+
+def _connected(container: Container, remaining: set[Unit]) -> Iterator[Unit]:
     """Units that are left and have a connection to the container, each once.
 
     The container forgets the placed ones: a hub's thousands must not be passed over every time.
@@ -163,23 +181,29 @@ class _Packing:
 
     def __init__(self, units: list[Unit], pes_max: int) -> None:
         self.completed: list[Container] = []
-        self.remaining: dict[Unit, None] = {}
-        for unit in initial_order(units):
-            if not unit.stands_alone:
-                self.remaining[unit] = None
-                continue
-            container = Container()
-            container.add(unit)
-            self.completed.append(container)
-        self._left = sum(len(unit.operators) for unit in self.remaining)
+        self.available: dict[int, Container] = {}
+        self._by_filling: list[tuple[int, int]] = []
+        ordered = initial_order(units)
+        for unit in ordered:
+            if unit.stands_alone:
+                self.completed.append(Container())
+                self.completed[-1].add(unit)
+        rest = [unit for unit in ordered if not unit.stands_alone]
+        self.remaining = set(rest)
+        self._places: dict[Unit, Place] = {
+            unit: (_head_key(unit), number) for number, unit in enumerate(rest)
+        }
+        self._heap = [(place, unit) for unit, place in self._places.items()]
+        heapq.heapify(self._heap)
+        self._front = 0
+        self._left = sum(len(unit.operators) for unit in rest)
+        self._open = self._empty = self._open_operators = 0
         wanted = min(pes_max, sum(len(unit.operators) for unit in units))
-        self.available = [Container() for _ in range(max(0, wanted - len(self.completed)))]
-        self._open = self._empty = len(self.available)
-        self._open_operators = 0
+        for _ in range(wanted - len(self.completed)):
+            self._add_container()
         self._current: Container | None = None
         self._in_chain = False
         self._chain: _Chain | None = None
-        self._is_in_head_order = False
 
     def place_one(self) -> None:
         """One round: place one unit, or close a container, or break a chain."""
@@ -189,7 +213,7 @@ class _Packing:
         if self._current is None:
             if not self.available:
                 self._add_container()
-            self._current = min(self.available, key=attrgetter("operators"))
+            self._current = self._least_filled()
         else:
             self._in_chain = True
         container = self._current
@@ -207,12 +231,22 @@ class _Packing:
     # ------------------------------------------------------------------ containers
 
     def _add_container(self) -> None:
-        self.available.append(Container())
+        container = Container(len(self.available) + len(self.completed))
+        self.available[container.number] = container
+        heapq.heappush(self._by_filling, (0, container.number))
         self._open += 1
         self._empty += 1
 
+    def _least_filled(self) -> Container:
+        while True:
+            operators, number = self._by_filling[0]
+            container = self.available.get(number)
+            if container is not None and container.operators == operators:
+                return container
+            heapq.heappop(self._by_filling)
+
     def _close(self, container: Container) -> None:
-        self.available.remove(container)
+        del self.available[container.number]
         self.completed.append(container)
         if container.counted is not None:
             self._open -= 1
@@ -222,9 +256,10 @@ class _Packing:
     def _add(self, container: Container, unit: Unit) -> None:
         self._empty -= not container.units
         container.add(unit)
+        heapq.heappush(self._by_filling, (container.operators, container.number))
         self._count(container)
         self._left -= len(unit.operators)
-        del self.remaining[unit]
+        self.remaining.remove(unit)
         if self._chain is not None:
             self._chain.note_added(unit)
 
@@ -245,34 +280,32 @@ class _Packing:
     def _first_ahead(self, container: Container) -> Unit | None:
         """The first unit that fits, sources first, then sinks, then what is large or connected."""
         if self._chain is not None:
-            self._order(self._chain.order())
+            self._move_to_front(self._chain.connected())
+            self._chain = None
         connections = {
             unit: container.feeds.get(unit, 0) + container.fed_by.get(unit, 0)
             for unit in _connected(container, self.remaining)
         }
-        if connections:
-            self._order(
-                sorted(
-                    self.remaining, key=lambda unit: (_head_key(unit), -connections.get(unit, 0))
-                )
-            )
-        elif not self._is_in_head_order:
-            self._order(sorted(self.remaining, key=_head_key))
-        self._is_in_head_order = True
-        return next((unit for unit in self.remaining if container.accepts(unit)), None)
+        self._move_to_front(
+            sorted(connections, key=lambda unit: (-connections[unit], self._places[unit]))
+        )
+        return _first(self._heap, self._places, self.remaining, container)
 
     def _next_in_chain(self, container: Container) -> Unit | None:
         """The first unit that fits, connected most first; none where nothing is connected."""
         if self._chain is None:
             if next(_connected(container, self.remaining), None) is None:
                 return None
-            self._chain = _Chain(container, self.remaining)
+            self._chain = _Chain(container, self.remaining, self._places)
         return self._chain.first_that_fits()
 
-    def _order(self, units: Iterable[Unit]) -> None:
-        self.remaining = dict.fromkeys(units)
-        self._chain = None
-        self._is_in_head_order = False
+    def _move_to_front(self, units: list[Unit]) -> None:
+        """Gives units, in their order, the first places among those of their kind."""
+        for unit in reversed(units):
+            self._front -= 1
+            place = self._places[unit][0], self._front
+            self._places[unit] = place
+            heapq.heappush(self._heap, (place, unit))
 
 
 def _head_key(unit: Unit) -> tuple[bool, bool, int]:

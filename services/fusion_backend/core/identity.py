@@ -12,6 +12,7 @@ marks are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 
 from services.fusion_backend.core.port_numbers import PortNumbers
 from services.fusion_backend.core.records import (
@@ -34,6 +35,7 @@ class Identities:
         """Starts from the previous record of the job, if there is one."""
         known = previous if previous and previous.bundle_digest == bundle_digest else None
         high = previous.high_water if previous else HighWater()
+        self._high_before = high
         self._known_operators = {r.key: r.operator for r in known.operators} if known else {}
         self._known_ports = PortNumbers(known.port_runs if known else ())
         self._known_splitters = {r.key: r.id for r in known.splitters} if known else {}
@@ -65,6 +67,15 @@ class Identities:
         found._operator_high = max(operators.values(), default=-1)
         found._pool_high = max(pools.values(), default=-1)
         found._pe_high = pe_high
+        found._high_before = HighWater(pe=pe_high)
+        return found
+
+    def before_pes(self) -> Identities:
+        """The same numbers, with none given to PEs and their ports yet."""
+        found = copy(self)
+        found._pe_high = self._high_before.pe
+        found._port_high = dict(self._high_before.ports)
+        found.ports = PortNumbers()
         return found
 
     def number_operators(self, keys: Iterable[OperatorKey]) -> None:

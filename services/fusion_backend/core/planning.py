@@ -21,7 +21,7 @@ from services.fusion_backend.core.aadl import render
 from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
 from services.fusion_backend.core.describing import Describer, JobFacts
-from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.drafting import Draft, draft, split_further, threading_of
 from services.fusion_backend.core.meaning import PeMeaning
 from services.fusion_backend.core.placing import PePlace, place_of
 from services.fusion_backend.core.ports import port_labels
@@ -30,7 +30,6 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import Application, PlanLimits, PlanRequest, Threading
 from services.fusion_backend.core.sizing import Sizes
 from services.fusion_backend.core.submission import SubmissionValues, repeated
-from services.fusion_backend.core.threads import ThreadingChoice
 
 __all__ = [
     "Application",
@@ -62,15 +61,48 @@ def plan(request: PlanRequest) -> PlanResult:
 
 
 def complete(drafted: Draft) -> PlanResult:
-    """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE)."""
+    """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE).
+
+    Automatic fusion makes more PEs where one is too large.
+    """
+    while True:
+        try:
+            return _completed(drafted)
+        except _TooLarge as found:
+            is_automatic = drafted.fusion.scheme == "automatic"
+            smaller = split_further(drafted, found.parts) if is_automatic else None
+            if smaller is None:
+                raise found.refusal from None
+            drafted = smaller
+
+
+class _TooLarge(Exception):
+    """PEs that do not fit: in how many parts they would, and the refusal of the first."""
+
+    def __init__(self, parts: Mapping[int, int], refusal: PlanRefused) -> None:
+        """`parts` by PE id, at least 2 each."""
+        super().__init__(str(refusal))
+        self.parts = parts
+        self.refusal = refusal
+
+
+def _completed(drafted: Draft) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
     sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told)
-    sizes.refuse_too_large(request.job_name, request.limits.aadl_bytes_max)
+    _check_sizes(sizes, request)
     pes, aadls = _contents(drafted, sizes)
     record = _record(drafted, pes)
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
     return PlanResult(record, aadls, labels, warnings)
+
+
+def _check_sizes(sizes: Sizes, request: PlanRequest) -> None:
+    """Says what is too large before it is described."""
+    bytes_max = request.limits.aadl_bytes_max
+    for pe in (parts := sizes.parts_needed(bytes_max)):
+        size = f"at least {sizes.bytes_min(pe)}"
+        raise _TooLarge(parts, sizes.too_large(request.job_name, pe, size, bytes_max))
 
 
 def _record(drafted: Draft, pes: tuple[PeRecord, ...]) -> PlanRecord:
@@ -108,13 +140,9 @@ def _job_facts(request: PlanRequest) -> JobFacts:
                 value=request.tracing,
                 message=f"tracing {request.tracing!r} is not one of {', '.join(TRACE_LEVELS)}",
             )
-    asked = request.threading
-    threading = None
-    if asked is not None:
-        threads = None if asked.threads is None else str(asked.threads)
-        elastic = None if asked.elastic is None else str(asked.elastic).lower()
-        threading = ThreadingChoice(asked.model, threads, elastic)
-    return JobFacts(request.job_id, request.job_name, threading, request.data_directory, tracing)
+    return JobFacts(
+        request.job_id, request.job_name, threading_of(request), request.data_directory, tracing
+    )
 
 
 def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], dict[int, str]]:
@@ -186,7 +214,9 @@ def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
     text, bytes_max = render(meaning), request.limits.aadl_bytes_max
     size = len(text.encode())
     if size > bytes_max:
-        raise sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)
+        parts = {meaning.id: 2, **sizes.parts_needed(bytes_max, size / sizes.bytes_min(meaning.id))}
+        refusal = sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)
+        raise _TooLarge(parts, refusal)
     return text
 
 

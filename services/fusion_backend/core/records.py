@@ -17,37 +17,71 @@ SCHEMA_VERSION = 2
 """2: a row of ports may have a length. A record of version 1 reads the same."""
 
 Direction = Literal["in", "out"]
+FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
 PathStep = tuple[int, int, int, int]
 """(region index, input port, ordinal among equals, channel of it that leads on or -1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """The resolved fusion scheme, and what it was resolved from.
+    """The fusion scheme of a job, and what the number of its PEs was chosen from.
 
-    `pes_max` is the N of manual. `requested` is what the job spec said; `automatic` is resolved to
-    manual by the caller, who records the number of nodes it saw in `nodes`.
+    `requested` is what the job spec said; `type` how channels of parallel regions fuse. `pes_max`
+    is the N of manual, and for automatic the number that was chosen at submission (reckoning.py)
+    from what follows: `nodes` and their CPU, that of a PE's pod, and the threads. CPU is in
+    thousandths; 0 says that it is not known, a limit of 0 that there is none.
+    `is_divided`: request and limit are those of the whole job, which its PEs share.
+
+    Records of older releases hold automatic as `manual`, with N = the number of nodes.
     """
 
-    scheme: Literal["legacy", "manual"]
+    scheme: Literal["legacy", "manual", "automatic"]
     pes_max: int | None = None
     requested: Literal["legacy", "manual", "automatic"] = "manual"
     nodes: int | None = None
+    type: FusionType = "noChannelInfluence"
+    allocatable_mcpu: int = 0
+    largest_node_mcpu: int = 0
+    request_mcpu: int = 0
+    limit_mcpu: int = 0
+    is_divided: bool = False
+    threads_min: int = 0
+    threads_max: int = 0
 
     @staticmethod
-    def legacy() -> Fusion:
+    def legacy(kind: FusionType = "noChannelInfluence") -> Fusion:
         """One PE for each fusable unit."""
-        return Fusion("legacy", None, "legacy")
+        return Fusion("legacy", None, "legacy", type=kind)
 
     @staticmethod
-    def manual(pes: int) -> Fusion:
+    def manual(pes: int, kind: FusionType = "noChannelInfluence") -> Fusion:
         """At most that many PEs, unless constraints ask for more."""
-        return Fusion("manual", pes, "manual")
+        return Fusion("manual", pes, "manual", type=kind)
 
     @staticmethod
-    def automatic(nodes: int) -> Fusion:
-        """As many PEs as there are schedulable nodes (at least one)."""
-        return Fusion("manual", max(1, nodes), "automatic", nodes)
+    def automatic(
+        nodes: int,
+        kind: FusionType = "noChannelInfluence",
+        *,
+        allocatable_mcpu: int = 0,
+        largest_node_mcpu: int = 0,
+        request_mcpu: int = 0,
+        limit_mcpu: int = 0,
+        is_divided: bool = False,
+    ) -> Fusion:
+        """As many PEs as application and cluster suggest: the planner chooses."""
+        return Fusion(
+            "automatic",
+            None,
+            "automatic",
+            nodes,
+            kind,
+            allocatable_mcpu,
+            largest_node_mcpu,
+            request_mcpu,
+            limit_mcpu,
+            is_divided,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ Legacy: a unit stays in the PE that its operators run in; a new unit gets a new 
 Manual N: surviving operators stay in their PE; a new unit opens a new PE while there are fewer than
 N, otherwise it joins the PE with the fewest operators among those of its parallel region, then
 among all, that no constraint closes to it; if every one is closed, it gets a new PE.
+Automatic: new units come as tiles (tiling.py). A tile joins a PE that holds nothing but tiles of
+its parallel region and has room for it, else a new PE: PEs come and go by whole tiles, and no
+others change than those that the width itself changes.
 
 A PE that lost its last operator goes away. Operators whose constraints changed with the width (an
 id that holds `getMaxChannels()`) may have to leave: a unit that its PE refuses is placed as if new.
@@ -17,6 +20,7 @@ from collections.abc import Mapping
 from services.fusion_backend.core.constraints import Unit
 from services.fusion_backend.core.fusing import Container
 from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.tiling import Tile, tiles_of
 from services.fusion_backend.core.topology import Topology
 
 Placement = tuple[int | None, list[Unit]]
@@ -24,9 +28,12 @@ Placement = tuple[int | None, list[Unit]]
 
 
 def refit(
-    units: list[Unit], fusion: Fusion, pe_of: Mapping[int, int], topology: Topology
+    units: list[Unit], fusion: Fusion, pe_of: Mapping[int, int], topology: Topology, share: int = 0
 ) -> list[Placement]:
-    """The PEs after a resize, new ones last and by smallest operator."""
+    """The PEs after a resize, new ones last and by smallest operator.
+
+    `share`: the operators that automatic fusion would give a PE today.
+    """
     containers: dict[int, Container] = {}
     new: list[Unit] = []
     for unit in units:
@@ -35,11 +42,14 @@ def refit(
             new.append(unit)
             continue
         container = containers.setdefault(home, Container())
-        if not container.units or (fusion.scheme == "manual" and _joinable(container, unit)):
+        if not container.units or (fusion.scheme != "legacy" and _joinable(container, unit)):
             container.add(unit)
         else:
             new.append(unit)
-    added = _place_new(new, fusion, containers, topology)
+    if fusion.scheme == "automatic":
+        added = _place_tiles(new, containers, topology, share)
+    else:
+        added = _place_new(new, fusion, containers, topology)
     kept: list[Placement] = [(pe, containers[pe].units) for pe in sorted(containers)]
     return kept + [(None, container.units) for container in added]
 
@@ -90,3 +100,46 @@ def _least_filled(unit: Unit, containers: list[Container], topology: Topology) -
 
 def _regions(unit: Unit, topology: Topology) -> set[int]:
     return {level.region for index in unit.operators for level in topology.operators[index].levels}
+
+
+# --------------------------------------------------------------------------- automatic
+
+
+def _place_tiles(
+    new: list[Unit], containers: Mapping[int, Container], topology: Topology, share: int
+) -> list[Container]:
+    """New PEs for the tiles that no PE of their region has room for."""
+    alone = [Tile([unit], unit.profile, len(unit.operators)) for unit in new if unit.stands_alone]
+    tiles = tiles_of((unit for unit in new if not unit.stands_alone), topology, share)
+    by_region: dict[int, list[Container]] = {}
+    for _, container in sorted(containers.items()):
+        for region in _common_regions(container.units, topology):
+            by_region.setdefault(region, []).append(container)
+    added: list[Container] = []
+    for tile in sorted((*alone, *tiles), key=lambda each: each.units[0].operators[0]):
+        regions = _common_regions(tile.units, topology)
+        peers = by_region.setdefault(regions[0], []) if regions else []
+        chosen = next((each for each in peers if _has_room(each, tile, share)), None)
+        if chosen is None:
+            chosen = Container()
+            added.append(chosen)
+            peers.append(chosen)
+        for unit in tile.units:
+            chosen.add(unit)
+    return added
+
+
+def _has_room(container: Container, tile: Tile, share: int) -> bool:
+    if container.operators + tile.operators > share:
+        return False
+    return all(_joinable(container, unit) for unit in tile.units)
+
+
+def _common_regions(units: list[Unit], topology: Topology) -> list[int]:
+    """The regions that all operators are in, innermost first."""
+    operators = [topology.operators[index] for unit in units for index in unit.operators]
+    regions = [level.region for level in operators[0].levels]
+    for operator in operators[1:]:
+        inside = {level.region for level in operator.levels}
+        regions = [region for region in regions if region in inside]
+    return regions

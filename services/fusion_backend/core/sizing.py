@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from math import ceil
 
 from contracts.labels import pe_name
 from contracts.reasons import Reason
@@ -52,11 +53,16 @@ class Sizes:
         """The least that the AADL of a PE has."""
         return self._bytes_min[pe]
 
-    def refuse_too_large(self, job: str, bytes_max: int) -> None:
-        """Refuse PE_TOO_LARGE where a PE cannot fit, whatever it says."""
-        for pe in sorted(self._operators):
-            if self._bytes_min[pe] > bytes_max:
-                raise self.too_large(job, pe, f"at least {self._bytes_min[pe]}", bytes_max)
+    def parts_needed(self, bytes_max: int, factor: float = 1.0) -> dict[int, int]:
+        """The PEs that cannot fit, whatever they say, and in how many parts they might.
+
+        `factor`: how much more a PE turned out to have than its least.
+        """
+        return {
+            pe: 1 + ceil(self._bytes_min[pe] * factor / bytes_max)
+            for pe in sorted(self._operators)
+            if self._bytes_min[pe] * factor > bytes_max
+        }
 
     def too_large(self, job: str, pe: int, size: str, bytes_max: int) -> PlanRefused:
         """The refusal of a PE whose AADL has `size` bytes."""

@@ -23,23 +23,35 @@ RESTRAINTS = (
     '<exLocation exlocId="X"/>',
     '<coLocation colocId="byChannel(B)"/>',
 )
-SCHEMES = st.sampled_from([Fusion.legacy(), *(Fusion.manual(n) for n in (1, 2, 3, 5, 9))])
+SCHEMES = st.sampled_from(
+    [
+        Fusion.legacy(),
+        *(Fusion.manual(n) for n in (1, 2, 3, 5, 9)),
+        Fusion.automatic(1),
+        Fusion.automatic(3, largest_node_mcpu=1000),
+    ]
+)
 FAST = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
 def applications(draw: st.DrawFn, *, always_restartable: bool = False) -> Adl:
-    """Operators in nested composites, connected forwards and now and then back, with regions."""
+    """Operators in nested composites, connected forwards and now and then back, with regions.
+
+    Their constraints never contradict each other.
+    """
     adl = Adl()
     paths: list[str] = []
     for number in range(draw(st.integers(2, 7))):
         path = draw(st.sampled_from(COMPOSITES)) + f"o{number}"
+        partitions = draw(st.sampled_from(RESTRAINTS))
+        is_restartable = always_restartable or draw(st.integers(0, 7)) > 0
         adl.operator(
             path,
             inputs=draw(st.integers(0, 2)),
             outputs=draw(st.integers(0, 2)),
-            partitions=draw(st.sampled_from(RESTRAINTS)),
-            restartable=always_restartable or draw(st.integers(0, 7)) > 0,
+            partitions=partitions,
+            restartable=is_restartable or "coLocation" in partitions,
         )
         paths.append(path)
     for source, target in product(paths, paths):

@@ -51,13 +51,13 @@ def test_the_least_size_of_a_pe_is_at_most_its_size_and_not_far_below(
     monkeypatch: pytest.MonkeyPatch, width: int, fusion: Fusion
 ) -> None:
     estimated: dict[int, int] = {}
-    refuse = Sizes.refuse_too_large
+    asked = Sizes.parts_needed
 
-    def noted(sizes: Sizes, job: str, bytes_max: int) -> None:
+    def noted(sizes: Sizes, bytes_max: int, factor: float = 1.0) -> dict[int, int]:
         estimated.update({pe: sizes.bytes_min(pe) for pe in sizes._operators})
-        refuse(sizes, job, bytes_max)
+        return asked(sizes, bytes_max, factor)
 
-    monkeypatch.setattr(Sizes, "refuse_too_large", noted)
+    monkeypatch.setattr(Sizes, "parts_needed", noted)
     aadls = plan(wordcount(width, fusion)).aadls
     for pe, text in aadls.items():
         assert estimated[pe] <= len(text.encode())
