@@ -77,6 +77,14 @@ async def _flooded(
     await _Flood(World(folder, seed=dice.randrange(2**32)), count, dice, only, report).run()
 
 
+def ways_to_do_harm() -> dict[str, str]:
+    """The names that `only` knows, and what each sends."""
+    sides = (Person(random.Random(), []), Scribe(random.Random(), ()))
+    return {
+        way.__name__: (way.__doc__ or "").partition("\n")[0] for side in sides for way in side.ways
+    }
+
+
 class _crashes_noted:  # noqa: N801  a context manager
     """Notes the services' log lines of crashes, and keeps all others off the screen."""
 
