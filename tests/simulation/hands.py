@@ -15,10 +15,15 @@ from tests.sandboxed import MERGE
 from tests.simulation.world import Obj, World
 
 TEN_MINUTES_S = 600.0
+SOON_S = 30.0
+"""What is to be said of something is said within this."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+JOB, PE = "j", "j-1"
+"""The job that `with_pes` submits, and the PE of it that tests do things to."""
+FLAGS = ("restartFailedPod", "restartCompletedPod", "restartDeletedPod")
 
 
-async def with_pes(world: World, job: str, **template: Any) -> None:
+async def with_pes(world: World, **template: Any) -> None:
     """Start every service; the example runs with these options of its PEs, and all is quiet."""
     world.start()
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
@@ -29,8 +34,8 @@ async def with_pes(world: World, job: str, **template: Any) -> None:
         "submissionTimeValues": {"width": "2"},
         "processingElement": template,
     }
-    world.submit(job, spec)
-    await world.until("running", lambda: world.is_running(job))
+    world.submit(JOB, spec)
+    await world.until("running", lambda: world.is_running(JOB))
     await world.settle()
 
 
@@ -161,10 +166,16 @@ def remove_node(world: World, node: str) -> None:
 async def quietly(world: World, still: Callable[[], bool] = lambda: True) -> None:
     """Nobody writes anything in ten minutes, and `still` holds at their end."""
     await world.settle()
+    await silence_of_services(world)
+    assert still()
+
+
+async def silence_of_services(world: World) -> None:
+    """Nobody writes anything in ten minutes, though a PE of the job may be stuck."""
+    await world.clock.sleep(SOON_S)
     before = len(world.requests)
     await world.clock.sleep(TEN_MINUTES_S)
     assert world.writes(before) == []
-    assert still()
 
 
 async def later(world: World, what: str, holds: Callable[[], bool]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from sandbox.http.in_process import Fault
 from tests.sandboxed import MERGE
 from tests.simulation.hands import (
+    PE,
     condition_of,
     cordon,
     delete_pod,
@@ -29,15 +30,13 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import World, simulate
 
-PE = "j-1"
-
 
 @pytest.mark.parametrize("code", [403, 422])
 def test_a_pe_whose_pod_is_refused_says_so_and_holds_up_no_other(tmp_path: Path, code: int) -> None:
     """Refused again and again it is tried ever more seldom; allowed, it starts."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         world.faults = lambda request: (
             Fault(status=code) if (request.method, request.path[-5:]) == ("POST", "/pods") else None
         )
@@ -72,7 +71,7 @@ def test_a_container_that_cannot_start_is_said_once_and_not_relaunched(
     """The kubelet changes its words at each attempt; the status does not."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         # Its kubelet is us, for less than the five minutes after which the pod would be evicted.
         world.cluster.controllers.nodes.stop(node_of(world, PE))
         for node in [each for each in _nodes(world) if each != node_of(world, PE)]:
@@ -116,7 +115,7 @@ def pull(world: World, pod: dict[str, Any], reason: str, message: str = "no such
 
 def test_a_pod_that_no_node_takes_is_said_with_the_scheduler_s_words(tmp_path: Path) -> None:
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         for node in _nodes(world):
             cordon(world, node)
         fail(world, PE)

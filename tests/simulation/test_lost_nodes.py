@@ -8,6 +8,7 @@ import pytest
 
 from tests.simulation.hands import (
     OUT_OF_SERVICE,
+    PE,
     condition_of,
     delete_pod,
     edit,
@@ -23,19 +24,19 @@ from tests.simulation.hands import (
     remove_node,
     runs_as,
     silence,
+    silence_of_services,
     status_of,
     taint,
     with_pes,
 )
 from tests.simulation.world import World, simulate
 
-PE = "j-1"
 STUCK = "StuckTerminating"
 
 
 async def with_a_stuck_pod(world: World, **template: object) -> str:
     """The PE's node falls silent and its pods are thrown out, but never end; the node's name."""
-    await with_pes(world, "j", **template)
+    await with_pes(world, **template)
     node = node_of(world, PE)
     await silence(world, node)
     await later(world, "unknown", lambda: status_of(world, PE)["reason"] == "PodUnknown")
@@ -55,10 +56,10 @@ def test_a_pod_on_a_silent_node_is_never_launched_past_and_the_status_says_what_
         for words in (node, name_of(newest_pod(world, PE)), OUT_OF_SERVICE, "spec.forceRelaunch"):
             assert words in told
         assert (phase_of(world, PE), launch_of(world, PE)) == ("Waiting", 2)
-        await _quiet_ten_minutes(world)
+        await silence_of_services(world)
         await world.kill("pod-state-machine")
         world.start("pod-state-machine")
-        await _quiet_ten_minutes(world)
+        await silence_of_services(world)
         assert sorted(pods_of(world, PE)) == [1]
         world.cluster.controllers.nodes.start(node)
         await later(world, "runs", lambda: runs_as(world, PE, 2))
@@ -66,13 +67,6 @@ def test_a_pod_on_a_silent_node_is_never_launched_past_and_the_status_says_what_
         await quietly(world)
 
     simulate(tmp_path, test)
-
-
-async def _quiet_ten_minutes(world: World) -> None:
-    await world.clock.sleep(30.0)
-    before = len(world.requests)
-    await world.clock.sleep(600.0)
-    assert world.writes(before) == []
 
 
 @pytest.mark.parametrize("way", ["node deleted", "node tainted"])
@@ -113,7 +107,7 @@ def test_force_relaunch_replaces_a_stuck_pod_after_the_time_out(
             edit(world, PE, forceRelaunch=True)
         await later(world, "runs", lambda: runs_as(world, PE, 2))
         assert world.clock.now() - since >= (200.0 if edited else 80.0)
-        await _quiet_ten_minutes(world)  # others may be stuck on that node
+        await silence_of_services(world)  # others may be stuck on that node
 
     simulate(tmp_path, test)
 
@@ -125,7 +119,7 @@ def test_a_pod_that_hangs_on_a_node_that_is_well_is_told_after_the_time_out(
     """Somebody wants the next launch; only `forceRelaunch` gives it."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j", forceRelaunch=force)
+        await with_pes(world, forceRelaunch=force)
         pod = newest_pod(world, PE)
         world.cluster.controllers.kubelet.hang("default", name_of(pod))
         edit(world, PE, launchCount=2)
@@ -136,7 +130,7 @@ def test_a_pod_that_hangs_on_a_node_that_is_well_is_told_after_the_time_out(
         else:
             await later(world, "stuck", lambda: holds(world, PE, STUCK))
             assert "is ready" in condition_of(world, PE, STUCK)["message"]
-            await _quiet_ten_minutes(world)
+            await silence_of_services(world)
             world.cluster.controllers.kubelet.release("default", name_of(pod))
             await later(world, "runs", lambda: runs_as(world, PE, 2))
         await quietly(world)
@@ -148,7 +142,7 @@ def test_a_stuck_pod_that_somebody_deleted_is_told_and_stops_its_pe(tmp_path: Pa
     """It was no failure: the node's end does not restart it."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         node = node_of(world, PE)
         await silence(world, node)
         delete_pod(world, newest_pod(world, PE))
@@ -167,7 +161,7 @@ def test_heartbeats_of_nodes_wake_nobody(tmp_path: Path) -> None:
     """Nodes report every five minutes; no fact says so, and nothing is asked or written."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         await world.settle()
         facts, before = await _facts_of_nodes(world), len(world.requests)
         await world.clock.sleep(900.0)

@@ -9,6 +9,8 @@ import pytest
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from tests.simulation.hands import (
+    FLAGS,
+    PE,
     annotate,
     edit,
     fail,
@@ -22,13 +24,10 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import Request, World, simulate
 
-PE = "j-1"
-FLAGS = ("restartFailedPod", "restartCompletedPod", "restartDeletedPod")
-
 
 def test_a_raised_launch_count_is_the_next_launch_and_makes_one_pod(tmp_path: Path) -> None:
     async def test(world: World) -> None:
-        await with_pes(world, "j", **dict.fromkeys(FLAGS, True))
+        await with_pes(world, **dict.fromkeys(FLAGS, True))
         edit(world, PE, launchCount=7)
         await world.until("runs", lambda: runs_as(world, PE, 7))
         await quietly(world)
@@ -43,7 +42,7 @@ def test_the_annotation_restarts_once_for_each_new_value(tmp_path: Path) -> None
     """Also over a restart of the services and a log that is read again."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         annotate(world, PE, "monday")
         await world.until("restarted", lambda: runs_as(world, PE, 2))
         for service in ("pod-state-machine", "watch-ingest"):
@@ -73,7 +72,7 @@ def test_the_annotation_is_not_lost_between_a_pod_and_the_first_status(tmp_path:
             return None
 
         world.faults = when_the_first_status_is_written
-        await with_pes(world, "j")
+        await with_pes(world)
         await world.until("restarted", lambda: runs_as(world, PE, 2))
         await quietly(world)
         assert done
@@ -83,7 +82,7 @@ def test_the_annotation_is_not_lost_between_a_pod_and_the_first_status(tmp_path:
 
 def test_a_pe_deleted_by_hand_goes_on_counting_and_runs_once(tmp_path: Path) -> None:
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         edit(world, PE, launchCount=4)
         await world.until("runs", lambda: runs_as(world, PE, 4))
         uid = world.objects("streamspes")[PE]["metadata"]["uid"]
@@ -105,7 +104,7 @@ def test_a_pod_that_fails_without_its_config_map_waits_for_it(tmp_path: Path, wh
     """Nothing is launched before everything that it mounts is there again, and then once."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         (name,) = [each for each in world.objects("configmaps", "j") if _is_mounted(each, which)]
         await world.stop("fusion-backend")
         world.store.delete(world.kind("configmaps"), "default", name, DeleteOptions())

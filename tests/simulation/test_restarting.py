@@ -12,6 +12,8 @@ from contracts import labels
 from sandbox.http.in_process import Fault, When
 from tests.simulation.applications import OUTSIDE
 from tests.simulation.hands import (
+    FLAGS,
+    PE,
     annotate,
     complete,
     condition_of,
@@ -36,7 +38,6 @@ from tests.simulation.hands import (
 )
 from tests.simulation.world import Request, World, simulate
 
-PE = "j-1"
 End = Callable[[World], None]
 
 
@@ -77,7 +78,6 @@ ENDS: tuple[tuple[End, str, str], ...] = (
     (evicted_by_kubelet, "restartFailedPod", "Failed"),
     (tainted, "restartFailedPod", "Failed"),
 )
-FLAGS = ("restartFailedPod", "restartCompletedPod", "restartDeletedPod")
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -89,7 +89,7 @@ def test_each_end_of_a_pod_is_restarted_by_its_own_flag_and_no_other(
 
     async def test(world: World) -> None:
         flags = {each: wanted is (each == flag) for each in FLAGS}
-        await with_pes(world, "j", **flags)
+        await with_pes(world, **flags)
         end(world)
         if wanted:
             await world.until("restarted", lambda: runs_as(world, PE, 2))
@@ -106,7 +106,7 @@ def test_a_drain_restarts_a_job_with_default_flags_and_says_why(tmp_path: Path, 
     """Also where a replay and a restart of the service come after it."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         cordon(world, node_of(world, PE))
         end(world)
         await world.until("restarted", lambda: runs_as(world, PE, 2))
@@ -131,7 +131,7 @@ def test_an_end_in_an_outage_is_told_from_a_deletion(
     """
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         pod = newest_pod(world, PE)
         await world.kill(service)
         cordon(world, node_of(world, PE))
@@ -152,7 +152,7 @@ def test_a_deletion_in_an_outage_stays_one(tmp_path: Path, service: str) -> None
     """The node is well, so somebody wished it."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         await world.kill(service)
         deleted(world)
         await world.until("gone", lambda: not pods_of(world, PE))
@@ -168,7 +168,7 @@ def test_a_failed_pod_that_is_then_deleted_restarts_once(tmp_path: Path) -> None
     """With every flag set: the failure and the deletion are of one launch."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j", **dict.fromkeys(FLAGS, True))
+        await with_pes(world, **dict.fromkeys(FLAGS, True))
         pod = newest_pod(world, PE)
         fail(world, PE)
         await world.until("failed", lambda: _phase_now(world, pod) in ("Failed", ""))
@@ -190,7 +190,7 @@ def test_a_pod_deleted_while_a_resize_replaces_it_is_launched_once(tmp_path: Pat
     """Its launch was superseded before the deletion."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j", **dict.fromkeys(FLAGS, True))
+        await with_pes(world, **dict.fromkeys(FLAGS, True))
         before = {pe: launch_of(world, pe) for pe in world.objects("streamspes", "j")}
         world.resize("j", "Counted", 4)
         await world.until(
@@ -214,7 +214,7 @@ def test_a_crash_loop_backs_off_and_its_conditions_say_when_and_how_often(tmp_pa
     """Once it runs well, the condition says what the last restart was for."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         for launch in (1, 2, 3):
             fail(world, PE)
             await world.until("next", lambda n=launch: launch_of(world, PE) == n + 1)  # type: ignore[misc]
@@ -243,7 +243,7 @@ def test_a_cap_on_restarts_leaves_the_pe_failed_and_says_how_to_go_on(
     tmp_path: Path, way_on: str
 ) -> None:
     async def test(world: World) -> None:
-        await with_pes(world, "j", maxRestartsInARow=2)
+        await with_pes(world, maxRestartsInARow=2)
         for launch in (1, 2, 3):
             await world.until("runs", lambda n=launch: runs_as(world, PE, n))  # type: ignore[misc]
             fail(world, PE)
@@ -274,7 +274,6 @@ def test_failed_pods_are_kept_aside_up_to_a_number_and_a_time(tmp_path: Path) ->
         kept_s = 7200
         await with_pes(
             world,
-            "j",
             deleteFailedPod=False,
             failedPodHistoryLimit=2,
             failedPodTimeToLiveInSeconds=kept_s,
@@ -304,7 +303,7 @@ def test_a_pod_that_dies_while_its_service_is_away_is_launched_when_it_is_back(
     """Scenario 27: the original never launched it again."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         for service in ("fusion-backend", "pod-state-machine", "watch-ingest"):
             await world.kill(service)
             fail(world, PE)
@@ -329,7 +328,7 @@ def test_the_intent_of_a_restart_may_lose_its_answer(tmp_path: Path) -> None:
         folder.mkdir()
 
         async def test(world: World, when: When = when) -> None:
-            await with_pes(world, "j")
+            await with_pes(world)
             lost: list[str] = []
 
             def fault(request: Request) -> Fault | None:
@@ -351,7 +350,7 @@ def test_a_node_that_vanishes_with_its_pods_restarts_them_elsewhere(tmp_path: Pa
     """Pod garbage collection calls them failed and disrupted, whichever fact is seen."""
 
     async def test(world: World) -> None:
-        await with_pes(world, "j")
+        await with_pes(world)
         gone = node_of(world, PE)
         world.cluster.controllers.nodes.stop(gone)
         there = [pe for pe in world.objects("streamspes", "j") if node_of(world, pe) == gone]

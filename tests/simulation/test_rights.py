@@ -103,7 +103,7 @@ async def _life_with_an_orphan(world: World) -> None:
 async def _life_with_lost_pods(world: World) -> None:
     """A failed pod is kept, and one hangs on a node that somebody then deletes."""
     world.faults = first_attempts_fail()
-    await with_pes(world, "j", deleteFailedPod=False)
+    await with_pes(world, deleteFailedPod=False)
     fail(world, "j-1")
     await world.until("kept aside", lambda: _is_set_aside(pods_of(world, "j-1")[1]))
     node = node_of(world, "j-2")
