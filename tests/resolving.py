@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from services.chassis.errors import Transient
 
 LOCALHOST: Mapping[str, str] = {"127.0.0.1": "localhost"}
+OTHER: Mapping[str, str] = {"10.0.0.7": "other-0"}
 
 
 @dataclass
@@ -15,7 +16,10 @@ class KnownHosts:
     """A resolver; `asked` are the names that it was asked for."""
 
     hosts: Mapping[str, Mapping[str, str]] = field(
-        default_factory=lambda: {"localhost.default.svc.cluster.local": LOCALHOST}
+        default_factory=lambda: {
+            "localhost.default.svc.cluster.local": LOCALHOST,
+            "other.default.svc.cluster.local": OTHER,
+        }
     )
     silent: bool = False
     asked: list[str] = field(default_factory=list)

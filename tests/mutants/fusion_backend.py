@@ -10,6 +10,9 @@ _LIFE = "tests/unit/fusion_backend/lifecycle"
 _A_JOB = f"{_LIFE}/test_life_of_a_job.py"
 _CARRY_OUT = f"{_LIFE}/test_carry_out.py"
 _RESIZING = "tests/simulation/test_resizing.py"
+_CERTIFICATES = f"{_SHELL}/certificates.py"
+_PROVISIONS = f"{_LIFE}/test_provisions.py"
+_SHARED = "tests/simulation/test_provisions.py"
 _PLANNED_RESIZES = "tests/unit/fusion_backend/planner/test_resizes.py"
 
 MUTANTS = (
@@ -156,5 +159,76 @@ MUTANTS = (
         "    if job_uid in snapshot.with_pods and",
         "    if False and",
         (_A_JOB,),
+    ),
+    Mutant(
+        "a certificate is renewed on every resize",
+        _CERTIFICATES,
+        "validity is None or validity.renewed_from <= self._clock.now():",
+        'validity is None or int(secret["metadata"]["labels"][labels.GENERATION]) < generation:',
+        (_SHARED, "-k", "that_a_resize_keeps"),
+    ),
+    Mutant(
+        "a certificate is made anew at each look",
+        _CERTIFICATES,
+        "        elif validity is None or validity.renewed_from <= self._clock.now():\n",
+        "        else:\n",
+        (_SHARED, "-k", "that_a_resize_keeps"),
+    ),
+    Mutant(
+        "a certificate is never renewed",
+        _CERTIFICATES,
+        "validity is None or validity.renewed_from <= self._clock.now():",
+        "validity is None:",
+        (_PROVISIONS, "-k", "renewed_from"),
+    ),
+    Mutant(
+        "a renewal overwrites what somebody changed meanwhile",
+        _CERTIFICATES,
+        '                resource_version=int(meta["resourceVersion"]),\n',
+        "",
+        (_PROVISIONS, "-k", "changes_while"),
+    ),
+    Mutant(
+        "a Secret of somebody else's is taken for the certificate",
+        _CERTIFICATES,
+        '        if not any(owner["uid"] == job.uid for owner in owners):\n',
+        "        if False:\n",
+        (_SHARED, "-k", "somebody_else"),
+    ),
+    Mutant(
+        "a certificate is believed beside the key of another one",
+        f"{_SHELL}/certifying.py",
+        "    if key.public_key() != certificate.public_key():\n",
+        "    if False:\n",
+        (f"{_LIFE}/test_certifying.py",),
+    ),
+    Mutant(
+        "the certificate of a job stays when the job goes",
+        f"{_CORE}/clearing.py",
+        "    if _may_have_certificate(snapshot, staying, job_uid):\n",
+        "    if False:\n",
+        (_SHARED, "-k", "goes_with_its_job"),
+    ),
+    Mutant(
+        "redis servers that were found for one job are given to another",
+        f"{_SHELL}/provisioner.py",
+        "            config = redis_config(asked, hosts, name=name, shuffled=self._shuffled)\n",
+        '            config = self.__dict__.setdefault("_found", redis_config('
+        "asked, hosts, name=name, shuffled=self._shuffled))\n",
+        (_SHARED, "-k", "servers_of_its_own"),
+    ),
+    Mutant(
+        "redis servers that are known are looked up again",
+        f"{_CORE}/provisioning.py",
+        ' or job.status.get("redisConfig") or',
+        " or",
+        (_SHARED, "-k", "servers_that_were_found"),
+    ),
+    Mutant(
+        "an answer of the DNS is written although the Job asks for another redis by now",
+        f"{_SHELL}/provisioner.py",
+        "        if JobSeen.of(entry) != snapshot.job:\n",
+        "        if False:\n",
+        (_PROVISIONS, "-k", "after_an_edit"),
     ),
 )

@@ -6,6 +6,8 @@ from tests.mutants.planting import Mutant
 
 _UNIT = "tests/unit/pod_state_machine"
 _CORE = "services/pod_state_machine/core"
+_HANGING = f"{_UNIT}/test_hanging.py"
+_SHARED = "tests/simulation/test_provisions.py"
 _LAUNCHING = f"{_UNIT}/test_launching.py"
 _RESTARTING = f"{_UNIT}/test_restarting.py"
 _STRANGERS = "tests/simulation/test_strangers.py"
@@ -23,7 +25,7 @@ MUTANTS = (
         f"{_CORE}/observing.py",
         "    if pod.is_deleting:\n        hangs =",
         "    if False:\n        hangs =",
-        (f"{_UNIT}/test_hanging.py", f"{_UNIT}/test_ending.py"),
+        (_HANGING, f"{_UNIT}/test_ending.py"),
     ),
     Mutant(
         "a pod that was there before any status spoke of it counts as still to come",
@@ -100,7 +102,7 @@ MUTANTS = (
         f"{_CORE}/hanging.py",
         "    return pe.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)\n",
         "    return True\n",
-        (f"{_UNIT}/test_hanging.py", f"{_UNIT}/test_ending.py"),
+        (_HANGING, f"{_UNIT}/test_ending.py"),
     ),
     Mutant(
         "a status is written over a newer one",
@@ -129,5 +131,62 @@ MUTANTS = (
         'f"{pe_uid}/{launch}".encode()',
         'f"{launch}".encode()',
         (_LAUNCHING,),
+    ),
+    Mutant(
+        "a pod is gone with its lost node before the time-out",
+        f"{_CORE}/hanging.py",
+        "    if not pod.is_deleting or now < _gone_at(pe, pod):\n",
+        "    if not pod.is_deleting or (now < _gone_at(pe, pod) and pe.policies.force_relaunch):\n",
+        (_HANGING,),
+    ),
+    Mutant(
+        "forceRelaunch does not wait for the time-out",
+        f"{_CORE}/hanging.py",
+        "    if not pod.is_deleting or now < _gone_at(pe, pod):\n",
+        "    if not pod.is_deleting or (\n"
+        "        now < _gone_at(pe, pod) and not pe.policies.force_relaunch\n    ):\n",
+        (_HANGING,),
+    ),
+    Mutant(
+        "any taint of a node says that it is out of service",
+        "services/pod_state_machine/adapters/reading.py",
+        'any(each.get("key") == labels.OUT_OF_SERVICE_TAINT for each in taints)',
+        "bool(taints)",
+        (_HANGING,),
+    ),
+    Mutant(
+        "a pod that counts as gone is launched past before it is deleted",
+        f"{_CORE}/hanging.py",
+        "    return not (counts_as_gone(snapshot, pe, pod, now) and pod.is_forced)\n",
+        "    return not counts_as_gone(snapshot, pe, pod, now)\n",
+        (_HANGING,),
+    ),
+    Mutant(
+        "a pod that vanished with its node was somebody's wish",
+        f"{_CORE}/ending.py",
+        "    return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)\n",
+        "    return False\n",
+        (f"{_UNIT}/test_ending.py",),
+    ),
+    Mutant(
+        "a node is believed to be lost without a look",
+        "services/pod_state_machine/adapters/carry_out.py",
+        "        if effect.lost_node:\n",
+        "        if False:\n",
+        (f"{_UNIT}/test_carry_out.py",),
+    ),
+    Mutant(
+        "the pod of a PE that talks over TLS waits for no certificate",
+        f"{_CORE}/awaiting.py",
+        "    return (is_encrypted(pe.spec) and not job.certificate_secret) or (\n",
+        "    return (\n",
+        (_SHARED, "-k", "before_its_certificate"),
+    ),
+    Mutant(
+        "the pod of a PE that keeps checkpoints in redis waits for no servers",
+        f"{_CORE}/awaiting.py",
+        "        _has_redis(pe.spec) and not job.redis_config\n",
+        "        False\n",
+        (_SHARED, "-k", "told_of_a_redis"),
     ),
 )

@@ -22,6 +22,7 @@ Obj = dict[str, Any]
 SECRET = "j.transport"
 ENCRYPTED: Obj = {"processingElement": {"transportSecurityType": "TLSv1.2"}}
 IN_REDIS: Obj = {"processingElement": {"checkpointRepository": {"redis": REDIS}}}
+CONFIGURATION = "STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"
 STEADY_S = 600.0
 
 
@@ -237,12 +238,47 @@ def test_a_job_with_redis_is_launched_with_the_servers_that_were_found(tmp_path:
         await world.until("wider", lambda: world.is_running("j") and len(launches(world)) == 7)
         await world.settle()
         assert status(world)["redisConfig"] == config
-        for pod in world.live_pods("j").values():
-            variables = {
-                each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]
-            }
-            assert variables["STREAMS_CHECKPOINT_REPOSITORY"] == "redis"
-            assert variables["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"] == config
+        pods = world.live_pods("j").values()
+        assert {told(pod, "STREAMS_CHECKPOINT_REPOSITORY") for pod in pods} == {"redis"}
+        assert {told(pod, CONFIGURATION) for pod in pods} == {config}
+
+    simulate(tmp_path, test)
+
+
+def test_each_job_has_the_servers_of_its_own_redis(tmp_path: Path) -> None:
+    """Also where they are submitted at once, from one bundle."""
+
+    async def test(world: World) -> None:
+        world.start()
+        for job, service in (("j", "localhost"), ("k", "other")):
+            redis = {"checkpointRepository": {"redis": REDIS | {"service": service}}}
+            submit_example(world, job, width=1, more={"processingElement": redis})
+        await world.until("running", lambda: all(map(world.is_running, ("j", "k"))))
+        for job, server in (("j", "localhost"), ("k", "other-0")):
+            config = world.objects("streamsjobs")[job]["status"]["redisConfig"]
+            assert json.loads(config)["replicaGroups"][0]["servers"] == [f"{server}:6379:password"]
+            pods = world.live_pods(job).values()
+            assert {told(pod, CONFIGURATION) for pod in pods} == {config}
+
+    simulate(tmp_path, test)
+
+
+def told(pod: Obj, variable: str) -> str:
+    """A variable of a pod's environment."""
+    variables = {each["name"]: each["value"] for each in pod["spec"]["containers"][0]["env"]}
+    found: str = variables[variable]
+    return found
+
+
+def test_a_pe_that_is_told_of_a_redis_is_launched_with_its_servers(tmp_path: Path) -> None:
+    """Edited by hand: the next launch waits until they are found."""
+
+    async def test(world: World) -> None:
+        await running(world)
+        edit = {"spec": IN_REDIS["processingElement"] | {"launchCount": 2}}
+        world.store.patch(world.kind("streamspes"), "default", "j-0", edit, MERGE)
+        await world.until("launched", lambda: launches(world)["j-0"] == 2 and world.is_running("j"))
+        assert told(world.live_pods("j")["j-0"], CONFIGURATION) == status(world)["redisConfig"]
 
     simulate(tmp_path, test)
 

@@ -15,6 +15,9 @@ DUE = NOW - 60.0
 """When the pods of this page should have been gone."""
 SILENT = a_node(NODE, ready="Unknown")
 OUT_OF_SERVICE = SILENT.with_spec(taints=[{"key": labels.OUT_OF_SERVICE_TAINT}])
+TAINTED_BY_OTHERS = SILENT.with_spec(
+    taints=[{"key": "example.com/out-of-service", "effect": "NoExecute"}]
+)
 
 
 def leaving() -> PodBuilder:
@@ -69,11 +72,20 @@ def test_a_pod_that_somebody_deleted_is_said_to_hang_as_well(phase: str) -> None
         ((), {}, True),
         ((OUT_OF_SERVICE,), {}, True),
         ((SILENT,), {}, False),
+        ((TAINTED_BY_OTHERS,), {}, False),
         ((a_node(NODE),), {}, False),
         ((SILENT,), {"forceRelaunch": True}, True),
         ((a_node(NODE),), {"forceRelaunch": True}, True),
     ],
-    ids=["gone", "out of service", "silent", "well", "silent, forced", "well, forced"],
+    ids=[
+        "gone",
+        "out of service",
+        "silent",
+        "tainted by others",
+        "well",
+        "silent, forced",
+        "well, forced",
+    ],
 )
 def test_after_the_time_out_a_pod_is_gone_with_its_node_or_by_force(
     nodes: tuple[Builder, ...], spec: dict[str, object], is_gone: bool

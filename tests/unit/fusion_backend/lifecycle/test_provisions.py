@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from services.chassis.clock import LoopClock
 from services.chassis.errors import Superseded, Transient
+from services.fusion_backend.adapters.certifying import Certificate, made_certificate
 from services.fusion_backend.adapters.finding_servers import SystemResolver
 from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
@@ -27,6 +30,7 @@ from services.fusion_backend.core.refusals import PlanRefused
 from tests.sandboxed import MERGE
 from tests.unit.fusion_backend.lifecycle.api import GROUP, KEY, Api
 
+MAKING = "services.fusion_backend.adapters.certificates"
 ASKED = RedisAsked("spec.redis", "redis", replicas=3, shards=2, restricted_property="pw")
 HOSTS = {f"10.0.0.{n}": f"redis-{n}.redis.default.svc" for n in (5, 3, 1, 2, 4, 6)}
 
@@ -207,3 +211,32 @@ async def test_a_crash_after_the_secret_finds_it_and_makes_no_other(api: Api) ->
     api.writer.observe("Job", {**job, "status": {**job["status"], "transportCertificate": None}})
     await api.until(lambda: (api.decide().detail or {})["observation"] != "PLAN_UNREAD")
     assert secret(api) == before
+
+
+async def test_a_certificate_that_changes_while_it_is_renewed_is_not_overwritten(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody put another one in; it is looked at anew, and is as it should be."""
+    now_of = LoopClock.now
+    ahead_s = unix_s_of(certificate_said(api)["renewedFrom"]) - now_of(LoopClock())
+    monkeypatch.setattr(LoopClock, "now", lambda clock: now_of(clock) + ahead_s + 1)
+    theirs: list[Certificate] = []
+
+    def made_too_late(names: Sequence[str], *, days: int, now: float) -> Certificate:
+        if not theirs:
+            theirs.append(made_certificate(names, days=days, now=now))
+            data = {"transport.cert": theirs[0].certificate, "transport.key": theirs[0].key}
+            put(api, {name: base64.b64encode(each).decode() for name, each in data.items()})
+        return made_certificate(names, days=days, now=now)
+
+    monkeypatch.setattr(f"{MAKING}.made_certificate", made_too_late)
+    with pytest.raises(Superseded):
+        await api.step()
+    await api.until(lambda: not kept(api))
+    assert base64.b64decode(secret(api)["data"]["transport.key"]) == theirs[0].key
+
+
+def put(api: Api, data: dict[str, str]) -> None:
+    """Somebody writes into the Secret."""
+    name = labels.certificate_name(KEY.name)
+    api.store.patch(api.kind("secrets"), KEY.namespace, name, {"data": data}, MERGE)
