@@ -1,4 +1,8 @@
-"""The command line of the simulation: which plans, on how many processes, and how they are told."""
+"""The command line of the simulation: which plans, on how many processes, and how they are told.
+
+The exit code: 0 where every plan that was asked for was played and ends as it should, 1 where one
+does not, 2 where there was nothing to play.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from itertools import chain, groupby
 
 from tests.simulation.effects import MEANING, Effect
 from tests.simulation.forking import run_forked
-from tests.simulation.plans import Plan, every_plan, parsed, random_plan, shared
+from tests.simulation.plans import Plan, every_plan, misses, parsed, random_plan, shared
 from tests.simulation.runs import Run, judge, run_scenario
 from tests.simulation.scenarios import SCENARIOS
 
@@ -22,20 +26,24 @@ PROGRESS_S = 10.0
 AROUND = 12
 CHUNK = 40
 SHOWN_PROBLEMS_MAX = 12
+NOTHING_PLAYED = 2
 
 Verdict = tuple[Plan, list[str]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code: 1 where a plan failed."""
+    """What was asked for; the exit code."""
     options = _read(arguments)
     if options.list:
         _tell_what_there_is()
         return 0
     names = options.scenario or list(SCENARIOS)
     if options.plan:
-        return _play_again(Plan(names[0], parsed(options.plan), options.seed))
+        return _play_again(Plan(names[0], options.plan, options.seed))
     plans, broken = _all_plans(names, options)
+    if not plans and not broken:
+        tell("nothing was played: no plan of these scenarios is of the classes that were asked for")
+        return NOTHING_PLAYED
     return _count(plans, broken, options.jobs)
 
 
@@ -50,7 +58,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     add("--scenario", action="append", choices=SCENARIOS, metavar="NAME", help="only this one")
     kinds = [str(mishap) for mishap in MEANING]
     add("--kind", action="append", choices=kinds, metavar="MISHAP", help="only this class")
-    add("--plan", default="", help="play one plan and show its trace, e.g. crash-before:17")
+    add("--plan", type=parsed, help="play one plan and show its trace, e.g. crash-before:17")
     add("--seed", type=int, default=0, help="of latencies, uids and back-offs (0: no latencies)")
     add("--seeds", type=int, default=0, help="so many random runs in addition")
     add("--only-seeds", action="store_true", help="the random runs alone")
@@ -60,6 +68,8 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.plan and len(options.scenario or ()) != 1:
         parser.error("--plan needs the one --scenario that it is of")
+    if options.only_seeds and not options.seeds:
+        parser.error("--only-seeds needs --seeds N: how many")
     return options
 
 
@@ -185,6 +195,10 @@ def _tell_counts(done: Counter[tuple[str, str]], failed: Counter[tuple[str, str]
 def _play_again(plan: Plan) -> int:
     scenario = SCENARIOS[plan.scenario]
     reference = undisturbed(plan.scenario, plan.reference_seed)
+    if impossible := list(misses(plan, reference.trace)):
+        for each in impossible:
+            tell(each)
+        return NOTHING_PLAYED
     run = run_scenario(scenario, dict(plan.mishaps), seed=plan.seed, talks=True)
     problems = judge(scenario, reference, run)
     for number, mishap in plan.mishaps:

@@ -68,6 +68,11 @@ class Effect:
         return self.whose.partition("#")[0]
 
     @property
+    def is_renewal(self) -> bool:
+        """Whether somebody says that it still has its Lease."""
+        return self.kind is Kind.WRITE and "/leases/" in self.text
+
+    @property
     def subject(self) -> str:
         """The resource that an event is of."""
         return self.text.partition(" ")[2].partition("/")[0]

@@ -159,11 +159,11 @@ class FaultedWorld(World):
         if task.get_name() not in self.dead:
             super()._note_failure(task)
 
-    def was_said(self, text: bytes) -> bool:
-        """Whether a record says this; not one of a sleeper that leads no more when it wakes."""
+    def told_of(self, text: bytes, within_s: float) -> set[bytes]:
+        """Keys of the records that say this; not of a sleeper that leads no more when it wakes."""
         held = (record for kept in self.log._kept.values() for record in kept.records)
-        end = self._opened_s + SLEEP_S / 2
-        return any(text in record.value and record.timestamp_s < end for record in held)
+        end = self._opened_s + within_s
+        return {each.key for each in held if text in each.value and each.timestamp_s < end}
 
     def defects(self) -> list[str]:
         """Exceptions that services met and survived: each is a defect."""

@@ -13,7 +13,10 @@ from services.fusion_backend.core.records import PlanRecord
 from tests.sandboxed import kind_of
 
 OVER = ("Succeeded", "Failed")
-CHILDREN = ("pods", "configmaps", "services", "streamspes", "streamsprs", "streamshostpools")
+CHILDREN = (
+    *("pods", "configmaps", "secrets", "services"),
+    *("streamspes", "streamsprs", "streamshostpools"),
+)
 Obj = dict[str, Any]
 
 
@@ -142,7 +145,10 @@ def _is_owned(store: Store, item: Obj) -> bool:
 
 
 def podless(store: Store) -> list[str]:
-    """PEs of Submitted jobs that are meant to run and have not exactly one live pod."""
+    """PEs of Submitted jobs that are meant to run and have not exactly one live pod.
+
+    One that says that a pod of it does not end has none until somebody acts.
+    """
     pods: dict[str, int] = defaultdict(int)
     for pod in store.list(POD, None).items:
         owners = pod["metadata"].get("ownerReferences") or ()
@@ -159,8 +165,16 @@ def podless(store: Store) -> list[str]:
         for pe in store.list(kind_of(store, "streamspes"), None).items
         if (pe["metadata"].get("labels") or {}).get(labels.JOB_UID) in submitted
         and (pe.get("status") or {}).get("phase") in ("Waiting", "Starting", "Running")
+        and not _is_stuck(pe)
         and pods[pe["metadata"]["uid"]] != 1
     ]
+
+
+def _is_stuck(pe: Obj) -> bool:
+    conditions = (pe.get("status") or {}).get("conditions") or ()
+    return any(
+        (each["type"], each["status"]) == ("StuckTerminating", "True") for each in conditions
+    )
 
 
 class LaunchesWatch:

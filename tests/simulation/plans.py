@@ -5,6 +5,7 @@ Plans that cannot be told apart are played once (`_is_another_s_twin`).
 
 from __future__ import annotations
 
+import argparse
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,12 +70,25 @@ class Plan:
 
 
 def parsed(text: str) -> tuple[tuple[int, Mishap], ...]:
-    """Mishaps as `Plan.name` writes them; ValueError where they are not."""
+    """Mishaps as `Plan.name` writes them; ArgumentTypeError where they are not."""
     found = []
     for part in text.split(","):
         mishap, _, number = part.rpartition(":")
+        if mishap not in set(Mishap) or not number.isdecimal():
+            raise argparse.ArgumentTypeError(f"{part!r} is not MISHAP:NUMBER; see --list")
         found.append((int(number), Mishap(mishap)))
     return tuple(found)
+
+
+def misses(plan: Plan, trace: Sequence[Effect]) -> Iterator[str]:
+    """Mishaps of a plan that no effect of the undisturbed run can meet, a sentence each."""
+    for number, mishap in plan.mishaps:
+        if number >= len(trace):
+            yield f"{mishap}:{number} cannot be met: the run has only {len(trace)} effects"
+        elif mishap not in MISHAPS[trace[number].kind]:
+            kind = trace[number].kind
+            known = ", ".join(MISHAPS[kind])
+            yield f"{mishap}:{number} cannot be met: effect {number} is a {kind} (it has {known})"
 
 
 def every_plan(scenario: str, trace: Sequence[Effect], seed: int) -> Iterator[Plan]:
@@ -89,9 +103,12 @@ def _is_another_s_twin(mishap: Mishap, trace: Sequence[Effect], number: int) -> 
     """Whether another plan cannot be told apart from this one.
 
     What a service has heard and not yet acted on dies with it. So between two things that it does
-    there is one moment to die or to fall asleep, and one list of a kind that comes anew.
+    there is one moment to die or to fall asleep, and one list of a kind that comes anew. Where a
+    Lease is renewed and nothing else happens, the first and the last renewal say all.
     """
     effect = trace[number]
+    if all(each.is_renewal for each in trace[max(0, number - 1) : number + 2]):
+        return 0 < number < len(trace) - 1
     if effect.kind not in HEARD:
         return DECISIONS_TOPIC in effect.text and mishap not in CRASHES
     if mishap is Mishap.CRASH_AFTER:

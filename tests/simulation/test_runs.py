@@ -110,6 +110,16 @@ def test_every_effect_has_every_mishap_of_its_kind_and_none_twice() -> None:
     assert all(parsed(plan.name) == plan.mishaps for plan in plans)
 
 
+def test_of_renewals_in_a_row_the_first_and_the_last_are_met() -> None:
+    """In minutes in which nothing else happens there are dozens, and all are alike."""
+    renewal = Effect(Kind.WRITE, "watch-ingest#1", "PATCH /apis/c/leases/watch-ingest", 0.0)
+    other = Effect(Kind.EVENT, "watch-ingest#1", "ADDED pods/a", 0.0)
+    trace = [renewal, *[renewal] * 3, other, renewal, other]
+    plans = every_plan("submit", trace, 0)
+    met = {number for plan in plans for number, _ in plan.mishaps}
+    assert met == {0, 3, 4, 5, 6}
+
+
 def test_a_share_has_every_class() -> None:
     """However small it is."""
     run = run_scenario(SCENARIOS["start"], {})

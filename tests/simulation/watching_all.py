@@ -13,7 +13,7 @@ from tests.simulation.mains import MAINS
 
 PLURALS = (
     *("streamsjobs", "streamspes", "streamsprs", "streamshostpools"),
-    *("pods", "configmaps", "services", "events"),
+    *("pods", "configmaps", "secrets", "services", "events"),
 )
 Obj = Mapping[str, Any]
 

@@ -1,9 +1,23 @@
 """The scenarios by name; each is undisturbed first, and its effects are what faults meet."""
 
-from tests.simulation.scenarios import ending, losing, resizing, submitting
+from tests.simulation.scenarios import (
+    ending,
+    losing,
+    lost_nodes,
+    provisioning,
+    resizing,
+    submitting,
+)
 from tests.simulation.scenarios.scenario import Scenario
 
-_ALL = (*submitting.SCENARIOS, *resizing.SCENARIOS, *losing.SCENARIOS, *ending.SCENARIOS)
+_ALL = (
+    *submitting.SCENARIOS,
+    *resizing.SCENARIOS,
+    *losing.SCENARIOS,
+    *lost_nodes.SCENARIOS,
+    *provisioning.SCENARIOS,
+    *ending.SCENARIOS,
+)
 SCENARIOS: dict[str, Scenario] = {each.name: each for each in _ALL}
 
 __all__ = ["SCENARIOS", "Scenario"]

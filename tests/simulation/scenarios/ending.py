@@ -6,6 +6,7 @@ from contracts import labels
 from sandbox.store.deleting import DeleteOptions
 from tests.sandboxed import MERGE
 from tests.simulation.faulted_world import FaultedWorld
+from tests.simulation.invariants import CHILDREN
 from tests.simulation.scenarios.applications import (
     ONE_PE,
     one_region,
@@ -17,8 +18,6 @@ from tests.simulation.scenarios.resizing import running
 from tests.simulation.scenarios.scenario import Scenario
 from tests.simulation.scenarios.submitting import j_runs, services_running
 
-CHILDREN = ("pods", "configmaps", "services", "streamspes", "streamsprs", "streamshostpools")
-
 
 def _delete(world: FaultedWorld) -> None:
     world.store.delete(world.kind("streamsjobs"), "default", "j", DeleteOptions())
@@ -28,7 +27,7 @@ async def _deleted(world: FaultedWorld) -> None:
     _delete(world)
 
 
-async def _deleted_and_held(world: FaultedWorld) -> None:
+async def deleted_and_held(world: FaultedWorld) -> None:
     """A finalizer keeps the garbage collector out: the services alone must leave nothing."""
     hold = {"metadata": {"finalizers": ["example.com/hold"]}}
     world.store.patch(world.kind("streamsjobs"), "default", "j", hold, MERGE)
@@ -56,12 +55,13 @@ async def _without_bundle_at_first(world: FaultedWorld) -> None:
     world.store.patch(world.kind("streamsjobs"), "default", "j", patch, MERGE)
 
 
-def _nothing_is_left(world: FaultedWorld) -> bool:
+def nothing_is_left(world: FaultedWorld) -> bool:
+    """No child of the job exists."""
     return not any(world.objects(plural, "j") for plural in CHILDREN)
 
 
 def _job_and_all_are_gone(world: FaultedWorld) -> bool:
-    return "j" not in world.objects("streamsjobs") and _nothing_is_left(world)
+    return "j" not in world.objects("streamsjobs") and nothing_is_left(world)
 
 
 SCENARIOS = (
@@ -75,8 +75,8 @@ SCENARIOS = (
     Scenario(
         "delete-held",
         "a job is deleted while the garbage collector may not help",
-        _deleted_and_held,
-        _nothing_is_left,
+        deleted_and_held,
+        nothing_is_left,
         prepare=one_pe_running(),
     ),
     Scenario(
