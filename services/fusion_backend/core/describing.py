@@ -246,7 +246,10 @@ class Describer:
             encoding=port.encoding,
             transport=port.transport,
             tuple_type=port.tuple_type,
-            imports=describe_imports(self._topology.imports.get(place, [])),
+            imports=describe_imports(
+                self._topology.imports.get(place, []),
+                self._application.tuple_types[port.tuple_type],
+            ),
             static=connections.static_into(place),
             operator=key.operator,
             port=key.port,

@@ -254,8 +254,6 @@ class _Expansion:
         self, root: Vertex, parent: Vertex, port: Socket, source: Socket
     ) -> Vertex:
         assert root.region is not None
-        if source.vertex.kind == "import":
-            _refuse_neighbour(source.vertex, root)
         splitter = Vertex("splitter", root.region, parent)
         splitter.spec = next(
             (spec for spec in root.region.splitters if spec.port == port.index),
@@ -271,8 +269,6 @@ class _Expansion:
         return splitter
 
     def _insert_merger(self, root: Vertex, parent: Vertex, port: Socket, target: Socket) -> Vertex:
-        if target.vertex.kind == "export":
-            _refuse_neighbour(target.vertex, root)
         merger = Vertex("merger", root.region, parent)
         merger.inputs = [Socket(merger, "input", i) for i in range(root.width)]
         merger.outputs = [Socket(merger, "output", 0)]
@@ -316,17 +312,3 @@ class _Expansion:
 def _join(source: Socket, target: Socket) -> None:
     source.outgoing.append(target)
     target.incoming.append(source)
-
-
-def _refuse_neighbour(pseudo: Vertex, root: Vertex) -> NoReturn:
-    assert root.region is not None
-    raise PlanRefused(
-        Reason.NOT_SUPPORTED_YET,
-        field=f"ADL {pseudo.kind} operator",
-        value=path_of(pseudo),
-        message=(
-            f"the {pseudo.kind} operator {shown(path_of(pseudo))!r} is connected directly to the "
-            f"parallel region {shown(root.region.name)!r}, which is not supported (CDISR1358E); "
-            "put an operator between them or move it into the region"
-        ),
-    )

@@ -129,15 +129,27 @@ class Inlet:
         return len(self.sources) + sum(len(fan.sources) for fan, _ in self.fans)
 
 
+class Share(NamedTuple):
+    """What a channel takes of a stream that is split among so many; keys only of a hash."""
+
+    keys: tuple[str, ...]
+    channel: int
+    channels: int
+
+
 @dataclass(frozen=True, slots=True)
 class StreamImport:
-    """An Import that reaches an input port; texts are substituted."""
+    """An Import that reaches an input port; texts are substituted.
+
+    `shares`: of each splitter between the two, outermost first.
+    """
 
     operator: str
     item: model.Import
     application: str
     stream: str
     subscription: str
+    shares: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

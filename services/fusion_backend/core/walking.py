@@ -31,6 +31,7 @@ from services.fusion_backend.core.topology import (
     Leg,
     Outlet,
     Port,
+    Share,
     Splitter,
     StreamExport,
     StreamImport,
@@ -87,19 +88,22 @@ class Walk:
         """Records an Import at each operator port that it reaches."""
         found = self._import(vertex)
         for socket in vertex.outputs:
-            for port in self._reached(socket):
+            for port, shares in self._reached(socket):
+                arriving = replace(found, shares=shares)
                 known = self.imports.setdefault(port, [])
-                if found not in known:
-                    known.append(found)
+                if arriving not in known:
+                    known.append(arriving)
 
-    def _reached(self, socket: Socket) -> Iterator[Port]:
+    def _reached(self, socket: Socket) -> Iterator[tuple[Port, tuple[Share, ...]]]:
         for end in self._ends(socket):
             kind = end.vertex.kind
             if kind == "primitive":
-                yield self._port(end)
+                yield self._port(end), ()
             elif kind != "export":  # an Import that feeds an Export moves nothing in this job
-                for leg in self._fan(end).legs:
-                    yield from leg.targets
+                fan = self._fan(end)
+                for leg in fan.legs:
+                    shares = _shares(fan, leg)
+                    yield from ((target, shares) for target in leg.targets)
 
     # ------------------------------------------------------------------ one port
 
@@ -281,6 +285,20 @@ class Walk:
                 for each in item.properties
             ),
         )
+
+
+def _shares(fan: Fan, leg: Leg) -> tuple[Share, ...]:
+    """What a leg takes of the stream at the root of its fan."""
+    if leg.position < 0:
+        return ()
+    by_path = {splitter.path: splitter for splitter in fan.splitters}
+    *outer, (region, at, ordinal, _) = fan.splitters[leg.position].path
+    way = (*outer, (region, at, ordinal, leg.channel))
+    found: list[Share] = []
+    for depth, (region, at, ordinal, channel) in enumerate(way):
+        splitter = by_path[(*way[:depth], (region, at, ordinal, -1))]
+        found.append(Share(splitter.spec.attributes, channel, len(splitter.channels)))
+    return tuple(found)
 
 
 def _onward(socket: Socket) -> list[Socket]:

@@ -281,4 +281,6 @@ def test_an_import_beside_a_region_is_the_originals_internal_error() -> None:
     with pytest.raises(PlanRefused) as refused:
         planned(imported(inside=False), LEGACY)
     assert refused.value.code == "CDISR1358E"
+    assert "operator 'I'" in refused.value.message
+    assert "region 'N.f'" in refused.value.message
     assert len(planned(imported(inside=True), LEGACY).record.pes) == 3

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from contracts.reasons import Reason
 from services.fusion_backend.core.intrinsics import membership, substituted
 from services.fusion_backend.core.planning import (
     PlanRequest,
@@ -16,7 +13,6 @@ from services.fusion_backend.core.planning import (
     read_application,
 )
 from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.xml_text import escape
 from tests.unit.fusion_backend.planner.adl_writing import PORT, Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
@@ -181,16 +177,6 @@ def test_every_export_of_a_stream_has_a_pe_port() -> None:
         ("out", None),
         (None, "dropConnection"),
     ]
-
-
-def test_an_import_directly_before_a_region_is_refused_by_both_names() -> None:
-    adl = Adl().operator("z", 1, 0)
-    adl.pseudo = [import_of("I", 5, 0, '<nameBasedImport applicationName="A" streamName="s"/>')]
-    with pytest.raises(PlanRefused) as caught:
-        plan_of(adl.region("z", 2), ONE)
-    assert caught.value.reason is Reason.NOT_SUPPORTED_YET
-    assert "'I'" in caught.value.message
-    assert "'z'" in caught.value.message
 
 
 def test_text_is_escaped_and_stays_on_one_line() -> None:
