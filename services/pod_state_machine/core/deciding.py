@@ -86,9 +86,13 @@ def _of_row(at: Situation, row: Transition | Ignored | Forbidden) -> Decision[Ef
 
 
 def _leapt_over(at: Situation) -> str:
-    """The pod of a launch that waits, if a later one is intended before anybody saw it."""
+    """The pod of a launch that waits, if a later one is intended before anybody saw it.
+
+    Before the first status that is launch 1: its pod may be there, and its fact on its way.
+    """
     pe, seen = at.pe, at.seen
-    name = labels.pod_name(pe.job, pe.id, pe.uid, seen.launch)
+    waiting = max(seen.launch, _FIRST_LAUNCH_NUMBER)
+    name = labels.pod_name(pe.job, pe.id, pe.uid, waiting)
     is_known = at.snapshot.last is not None or any(pod.name == name for pod in at.snapshot.pods)
     return "" if is_known or pe.status.phase is not PePhase.WAITING else name
 
@@ -96,7 +100,7 @@ def _leapt_over(at: Situation) -> str:
 def _create_pod(at: Situation) -> CreatePod:
     """The pod of the intended launch; creating the PE was the intent of the first one."""
     snapshot, pe, seen = at.snapshot, at.pe, at.seen
-    launch = seen.launch or max(_FIRST_LAUNCH_NUMBER, pe.launch_floor)
+    launch = max(seen.launch, _FIRST_LAUNCH_NUMBER)
     shown = {pod.name for pod in snapshot.pods}
     believed_gone = predecessors(pe) - shown - snapshot.ended
     return CreatePod(

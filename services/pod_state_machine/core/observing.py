@@ -72,16 +72,12 @@ def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
 def predecessors(pe: Pe) -> frozenset[str]:
     """Names of the pods that the next launch must not run beside.
 
-    Before the first status that is the pod of launch 1, where somebody has raised the floor since:
-    it may have been created, and its fact be on its way.
+    An intent that names no pod was written when none was there, and says so of all before it.
     """
-    launch = pe.status.launch_count
-    if launch == 0 and pe.launch_floor > 1:
-        return frozenset({labels.pod_name(pe.job, pe.id, pe.uid, 1)})
-    if launch < 2:
+    launch, pod = pe.status.launch_count, pe.status.pod
+    if launch < 2 or not pod:
         return frozenset()
-    names = (pe.status.pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1))
-    return frozenset(name for name in names if name)
+    return frozenset((pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1)))
 
 
 def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:
@@ -181,7 +177,7 @@ def _launch_wanted(
     snapshot: PeSnapshot, pe: Pe, pod: Pod | None, launch: int
 ) -> Observation | None:
     wanted: Observation | None = None
-    if launch > 0 and pe.launch_floor > launch:
+    if pe.launch_floor > max(launch, 1):  # creating the PE is the intent of launch 1 only
         wanted = Observation.LAUNCH_REQUESTED
     elif _restart_asked(pe, pod, launch):
         wanted = Observation.RESTART_REQUESTED

@@ -45,9 +45,11 @@ def test_the_first_status_says_which_launch_it_is() -> None:
 
 def test_a_re_created_pe_begins_with_the_launch_its_spec_asks_for() -> None:
     """A PE that was deleted goes on counting where the old one stopped."""
-    (effect,) = decided(a_pe().with_spec(launchCount=4)).effects
+    assert intent_of(a_pe().with_spec(launchCount=4)).launch_count == 4
+    intended = a_pe().with_spec(launchCount=4).launched(4, phase="Waiting").with_status(pod="")
+    (effect,) = decided(intended).effects
     assert isinstance(effect, CreatePod)
-    assert effect.launch == 4
+    assert (effect.launch, effect.believed_gone) == (4, ())
 
 
 @pytest.mark.parametrize(
@@ -206,10 +208,20 @@ def test_a_launch_that_is_leapt_over_unseen_is_confirmed_not_to_have_happened() 
 
 
 def test_a_floor_raised_before_the_first_status_asks_for_the_first_pod() -> None:
-    """Nothing records yet whether launch 1 has happened."""
-    (created,) = decided(a_pe().with_spec(launchCount=7)).effects
-    assert isinstance(created, CreatePod)
-    assert (created.launch, created.believed_gone) == (7, (pod_name(1),))
+    """Nothing records yet whether launch 1 has happened; what follows is intended first."""
+    (intended,) = decided(a_pe().with_spec(launchCount=7)).effects
+    assert isinstance(intended, PatchPeStatus)
+    assert (intended.status.launch_count, intended.status.pod) == (7, "")
+    assert intended.believed_gone == pod_name(1)
+
+
+def test_a_floor_that_is_raised_twice_before_the_first_pod_leaps_over_no_launch_unseen() -> None:
+    """The pod of the floor before may have been created a moment ago, and run beside the next."""
+    pe = a_pe().with_spec(launchCount=9).launched(7, phase="Waiting").with_status(pod="")
+    (intended,) = decided(pe).effects
+    assert isinstance(intended, PatchPeStatus)
+    assert intended.status.launch_count == 9
+    assert intended.believed_gone == pod_name(7)
 
 
 def test_launch_counts_never_fall_when_the_spec_asks_for_less() -> None:
@@ -225,9 +237,12 @@ def test_launch_counts_never_fall_when_the_spec_asks_for_less() -> None:
 def test_a_pod_of_another_pe_of_that_name_counts_as_a_running_launch() -> None:
     """A PE was deleted and re-created: the pod of the old one must go first."""
     stranger = a_pod(owner="uid-old").in_phase("Running")
-    (effect,) = decided(a_pe().with_spec(launchCount=2), stranger).effects
-    assert isinstance(effect, DeletePod)
-    assert effect.believed_gone_owner == "uid-old"
+    intended, removed = decided(a_pe().with_spec(launchCount=2), stranger).effects
+    assert isinstance(intended, PatchPeStatus)
+    assert isinstance(removed, DeletePod)
+    assert removed.believed_gone_owner == "uid-old"
+    waiting = a_pe().with_spec(launchCount=2).launched(2, phase="Waiting").with_status(pod="")
+    assert seen(waiting, stranger).observation is Observation.PREDECESSOR_ALIVE
     assert seen(a_pe(), stranger.deleting()).observation is Observation.PREDECESSOR_ALIVE
 
 
