@@ -62,6 +62,7 @@ class Reason(StrEnum):
         "WriteFailed",
         "An object of the job cannot be written for now; it is tried again.",
     )
+    CRASHING = "Crashing", "The code that works on the object crashes; it is tried again."
     PLAN_DAMAGED = "PlanDamaged", "A plan record of the job cannot be read."
 
     # Progress of a job

@@ -7,7 +7,13 @@ Models describe and read objects; writing them is each service's own affair. The
 from __future__ import annotations
 
 from .accepting import IgnoredField, UnsupportedField, ignored_fields, not_supported_yet
-from .conditions import Condition, ConditionStatus, condition_holds, with_condition
+from .conditions import (
+    Condition,
+    ConditionStatus,
+    condition_holds,
+    with_condition,
+    with_stalled,
+)
 from .custom_resource import CustomResource
 from .fields import API_VERSION, GROUP, VERSION
 from .host_pool import HOST_POOL, HostPoolSpec, HostPoolStatus, MembershipMode
@@ -57,4 +63,5 @@ __all__ = [
     "ignored_fields",
     "not_supported_yet",
     "with_condition",
+    "with_stalled",
 ]

@@ -15,6 +15,8 @@ from pydantic import Field, WithJsonSchema
 from .fields import MESSAGE_CHARS_MAX, Fields
 
 CONDITIONS_MAX: Final = 16
+STALLED: Final = "Stalled"
+"""That our own code crashes on the object, again and again; there only while it does."""
 
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 """A moment in UTC, RFC 3339, such as 2026-11-20T09:30:00Z."""
@@ -92,6 +94,31 @@ def with_condition(
         "lastTransitionTime": before["lastTransitionTime"] if before and unchanged else now,
     }
     return sorted([*others, stated], key=lambda each: str(each["type"]))
+
+
+def with_stalled(
+    conditions: Iterable[Mapping[str, Any]],
+    *,
+    reason: str,
+    why: str,
+    observed_generation: int,
+    now: str,
+) -> list[dict[str, Any]] | None:
+    """The conditions with Stalled, or without it where `why` is empty; None where they stand so."""
+    before = [dict(each) for each in conditions]
+    after = [each for each in before if each.get("type") != STALLED]
+    if why:
+        after = with_condition(
+            before,
+            type_=STALLED,
+            status=ConditionStatus.TRUE,
+            reason=reason,
+            message=why,
+            observed_generation=observed_generation,
+            now=now,
+        )
+    said = {each.get("type"): each.get("message") for each in before}.get(STALLED, "")
+    return None if said == why else after
 
 
 def condition_holds(conditions: Iterable[Mapping[str, Any]], type_: str) -> bool:

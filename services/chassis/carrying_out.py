@@ -29,6 +29,7 @@ from services.chassis.table import Table
 from services.chassis.wiring import Runtime
 
 EFFECTS_OF_KEY_MAX = 20_000
+CRASHED = "crashed"
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class CarriedOut:
     """What became of a decision's effects; those that wait for their back-off are not tried."""
 
     outcomes: list[tuple[Any, str]] = field(default_factory=list)
+    crashes: list[tuple[Any, Exception]] = field(default_factory=list)
     retry_at: float | None = None
     decide_again: bool = False
 
@@ -154,11 +156,12 @@ class CarryingOut:
             result.wait_until(mark(who, clock.now()))
             self._tell("error", key, effect, problem)
             return "rejected"
-        except Exception:  # noqa: BLE001 - a defect in one effect delays only that effect
+        except Exception as defect:  # noqa: BLE001 - it delays only this effect
+            result.crashes.append((effect, defect))
             result.wait_until(self._backoffs.mark_failed(who, clock.now()))
             self._runtime.metrics.count("millrace_crashes_total", where="effect")
             self._log.exception("effect_crashed", key=str(key), effect=type(effect).__name__)
-            return "crashed"
+            return CRASHED
         self._backoffs.mark_succeeded(who)
         return str(outcome)
 

@@ -27,6 +27,7 @@ from services.chassis.backing_off import Backoffs
 from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
 from services.chassis.confirming import confirm_unsaid
+from services.chassis.crashes import Crashes
 from services.chassis.decision_log import DecisionLog
 from services.chassis.errors import Superseded
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
@@ -95,6 +96,7 @@ class StageRunner:
             effects_in_flight_max=effects_in_flight_max,
         )
         self._decisions = DecisionLog(runtime)
+        self._crashes = Crashes(self.stage, self.stage.name)
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
         self._log = log_of(self.stage.name)
@@ -283,9 +285,10 @@ class StageRunner:
         with caused_by(cause):
             try:
                 carried_out = await self._decide_and_carry_out(key)
-            except Exception:  # noqa: BLE001 - a bad object delays only its own key
+            except Exception as defect:  # noqa: BLE001 - a bad object delays only its own key
                 self._runtime.metrics.count("millrace_crashes_total", where="key")
                 self._log.exception("key_crashed", key=str(key))
+                await self._crashes.note_crashed(key, defect)
                 return self._failing.mark_failed(key, self._runtime.clock.now())
         self._failing.mark_succeeded(key)
         self._show_state()
@@ -302,6 +305,7 @@ class StageRunner:
         if carried_out.decide_again:
             self._work.mark(key)
         self._record(key, decision, carried_out)
+        await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:
             await self._rest(decided_s - began_s)
         wishes = [each for each in (decision.recheck_at, carried_out.retry_at) if each is not None]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal
 
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources import with_stalled
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.bundle_store import BundleStore
-from services.fusion_backend.adapters.carry_out import CarryOut
+from services.fusion_backend.adapters.carry_out import JOB, CarryOut
 from services.fusion_backend.adapters.finding_servers import Resolver, SystemResolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
@@ -42,6 +45,7 @@ class FusionBackend:
         settings: FusionBackendSettings,
         in_threads: bool,
     ) -> None:
+        self._wiring = wiring
         self._width_max = settings.width_max
         self._answers = Answers()
         self._uid_of: dict[JobKey, str] = {}
@@ -86,6 +90,22 @@ class FusionBackend:
     async def carry_out(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
+
+    async def say_stalled(self, key: JobKey, why: str) -> None:
+        """In the Job's condition Stalled, which is there only while something crashes."""
+        entry = self._wiring.table.get(JOB, key.namespace, key.name)
+        if entry is None:
+            return
+        conditions = with_stalled(
+            entry.data["status"].get("conditions") or (),
+            reason=Reason.CRASHING,
+            why=why,
+            observed_generation=int(entry.data["metadata"]["generation"]),
+            now=moment_of(self._wiring.runtime.clock.now()),
+        )
+        if conditions is not None:
+            patch = {"status": {"conditions": conditions}}
+            await self._wiring.writer.patch(entry, patch, subresource="status")
 
     def subject(self, key: JobKey) -> tuple[str, str]:
         """(namespace, job) of a key."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources import with_stalled
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
@@ -12,7 +15,7 @@ from services.pod_state_machine.adapters.carry_out import CarryOut
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
-from services.pod_state_machine.core.snapshot import Key, Snapshot, Timing
+from services.pod_state_machine.core.snapshot import JobKey, Key, Snapshot, Timing
 from services.pod_state_machine.settings import PodStateMachineSettings
 
 SERVICE = "pod-state-machine"
@@ -27,6 +30,8 @@ class PodStateMachine:
 
     def __init__(self, wiring: Wiring, settings: PodStateMachineSettings) -> None:
         self._table = wiring.table
+        self._writer = wiring.writer
+        self._now = wiring.runtime.clock.now
         self._launches = Launches()
         self._carry_out = CarryOut(
             wiring.table,
@@ -60,6 +65,25 @@ class PodStateMachine:
     async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
+
+    async def say_stalled(self, key: Key, why: str) -> None:
+        """In the PE's condition Stalled, which is there only while something crashes.
+
+        The Job's status is another's to write: the clean-up of pods of a Job says it in the log.
+        """
+        entry = self._table.get(intake.PE, key.namespace, key.name)
+        if entry is None or isinstance(key, JobKey):
+            return
+        conditions = with_stalled(
+            entry.data["status"].get("conditions") or (),
+            reason=Reason.CRASHING,
+            why=why,
+            observed_generation=int(entry.data["metadata"]["generation"]),
+            now=moment_of(self._now()),
+        )
+        if conditions is not None:
+            patch = {"status": {"conditions": conditions}}
+            await self._writer.patch(entry, patch, subresource="status")
 
     def subject(self, key: Key) -> tuple[str, str]:
         """(namespace, job) of a key."""

@@ -55,6 +55,7 @@ class SmallStage:
     on_carry_out: CarryOut
     decided: list[str] = field(default_factory=list)
     carried_out: list[Do] = field(default_factory=list)
+    stalled: dict[str, str] = field(default_factory=dict)
     name: str = "small"
     kinds: frozenset[str] = frozenset({"Service"})
     indexes: Mapping[str, Index] = field(default_factory=dict)
@@ -83,6 +84,10 @@ class SmallStage:
         outcome = await self.on_carry_out(key, effect)
         self.carried_out.append(effect)
         return outcome
+
+    async def say_stalled(self, key: str, why: str) -> None:
+        if self.stalled.get(key, "") != why:
+            self.stalled[key] = why
 
     def subject(self, key: str) -> tuple[str, str]:
         return "ns", "job"
