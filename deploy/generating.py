@@ -1,9 +1,11 @@
-"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, two pages of `docs/`.
+"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, two pages of `docs/`, and
+the fields of a PodSpec.
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
 when a file is not what the code says. What a definition contains is decided in
 `contracts/resources/crds.py`, what a service is allowed in `roles.py`, what the page of life
-cycles contains in `life_cycles.py`, and what the page of fields contains in `fields.py`.
+cycles contains in `life_cycles.py`, what the page of fields contains in `fields.py`, and what there
+is in a PodSpec in `pod_schema.py`.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import fields, life_cycles, roles
+from deploy import fields, life_cycles, pod_schema, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
 RBAC_FOLDER = Path("deploy/rbac")
 LIFE_CYCLES = Path("docs/life-cycles.md")
 FIELDS = Path("docs/fields.md")
+POD_SCHEMA = Path("contracts/resources/pod_schema.py")
 CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 RBAC_HEADER = (
     "# Generated from services/*/adapters/permissions.py by `make generate`; edit those instead.\n"
@@ -41,7 +44,11 @@ def generated_files() -> Mapping[Path, str]:
         + "---\n".join(map(rendered, roles.documents(service)))
         for service in roles.PERMISSIONS
     }
-    pages = {LIFE_CYCLES: life_cycles.page(), FIELDS: fields.page()}
+    pages = {
+        LIFE_CYCLES: life_cycles.page(),
+        FIELDS: fields.page(),
+        POD_SCHEMA: pod_schema.module(),
+    }
     return {**definitions, **accounts, **pages}
 
 

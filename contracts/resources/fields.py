@@ -22,6 +22,8 @@ MESSAGE_CHARS_MAX: Final = 32_768
 PROPERTIES_MAX: Final = 1024
 WIDTH_MAX: Final = 2**31 - 1
 """What a scale subresource can carry; the limit on a width that is planned is fusion-backend's."""
+INT32_MAX: Final = 2**31 - 1
+"""The most that a number may be which goes into a pod, or counts launches."""
 
 QUANTITY_PATTERN: Final = r"^[0-9]+(\.[0-9]+)?([numkMGTPE]|[KMGTPE]i|[eE][0-9]+)?$"
 

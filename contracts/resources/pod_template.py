@@ -17,6 +17,7 @@ from pydantic import Field, WithJsonSchema
 from contracts import labels
 
 from .fields import PROPERTIES_MAX, Fields
+from .pod_shapes import misshapen
 
 Json = Mapping[str, Any]
 
@@ -126,6 +127,8 @@ def contradictions(template: Json | None, place: str) -> Iterator[Contradiction]
     for at, container in _objects(spec, "containers"):
         if container.get("name") == PE_CONTAINER:
             yield from _container(container, f"{place}.spec.containers[{at}]")
+    for each in misshapen(spec, f"{place}.spec"):
+        yield Contradiction(*each)
 
 
 def _marks(metadata: Json, place: str) -> Iterator[Contradiction]:

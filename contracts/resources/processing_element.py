@@ -25,6 +25,7 @@ from .custom_resource import (
     never_falls,
 )
 from .fields import (
+    INT32_MAX,
     NOT_NULLABLE,
     Fields,
     ObjectName,
@@ -159,10 +160,14 @@ class ProcessingElementTemplate(Fields):
     failed_pod_time_to_live_in_seconds: int = Field(
         default=86_400,
         ge=0,
+        le=INT32_MAX,
         description="Seconds for which a failed pod that is kept stays after its end.",
     )
     failed_pod_history_limit: int = Field(
-        default=3, ge=0, description="How many failed pods of a PE are kept; the newest ones stay."
+        default=3,
+        ge=0,
+        le=INT32_MAX,
+        description="How many failed pods of a PE are kept; the newest ones stay.",
     )
     restart_completed_pod: bool = Field(
         default=False, description="Whether a pod that ended with exit code 0 is restarted."
@@ -177,11 +182,13 @@ class ProcessingElementTemplate(Fields):
     max_restarts_in_a_row: int | None = Field(
         default=None,
         ge=1,
+        le=INT32_MAX,
         description="Restarts in a row after which a failed PE stays Failed; absent: no limit.",
     )
     node_loss_time_out_in_seconds: int = Field(
         default=300,
         ge=0,
+        le=INT32_MAX,
         description="Seconds after which a pod that does not end counts as gone with its node.",
     )
     force_relaunch: bool = Field(
@@ -191,13 +198,19 @@ class ProcessingElementTemplate(Fields):
 
     # Liveness probe
     initial_probe_delay_in_seconds: int = Field(
-        default=30, ge=0, description="Seconds from the start to the first liveness probe."
+        default=30,
+        ge=0,
+        le=INT32_MAX,
+        description="Seconds from the start to the first liveness probe.",
     )
     probe_interval_in_seconds: int = Field(
-        default=10, ge=1, description="Seconds between two liveness probes."
+        default=10, ge=1, le=INT32_MAX, description="Seconds between two liveness probes."
     )
     probe_failure_threshold: int = Field(
-        default=1, ge=1, description="Failed probes in a row after which the PE is killed."
+        default=1,
+        ge=1,
+        le=INT32_MAX,
+        description="Failed probes in a row after which the PE is killed.",
     )
 
     # Resources, storage and secrets
@@ -246,6 +259,7 @@ class ProcessingElementTemplate(Fields):
     launch_count: int | None = Field(
         default=None,
         ge=0,
+        le=INT32_MAX,
         description="Floor of status.launchCount: raise it to launch the PE anew.",
     )
     placement: PlacementRequest | None = Field(
@@ -291,6 +305,7 @@ class ProcessingElementSpec(ProcessingElementTemplate):
     launch_count: int = Field(
         default=0,
         ge=0,
+        le=INT32_MAX,
         description="Floor of status.launchCount: raise it to launch the PE anew.",
     )
 

@@ -6,13 +6,14 @@ planner can find out is refused there, by the same exception.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from services.fusion_backend.core.provisions import TEMPLATE, redis_asked, refusal_of_redis
 from services.fusion_backend.core.refusals import PlanRefused, shown
@@ -62,8 +63,22 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
             value=value,
             message=f"{each.field}: {each.why} (it is {value})",
         )
+    for name in _unknown(template):
+        if name.meant:
+            return PlanRefused(
+                Reason.SPEC_INVALID,
+                field=name.field,
+                value=shown(name.value),
+                message=f"{name.field}: a PodSpec has no such field; write {name.meant} if that is"
+                f" meant, else leave it out (it is {shown(name.value)})",
+            )
     asked = redis_asked(template, TEMPLATE)
     return refusal_of_redis(asked) if asked is not None else None
+
+
+def _unknown(template: Mapping[str, Any]) -> Iterator[Unknown]:
+    pod = template.get("podTemplate") or {}
+    return unknown(pod.get("spec"), f"{TEMPLATE}.podTemplate.spec")
 
 
 def not_yet(field: str, value: object) -> PlanRefused:
@@ -78,7 +93,13 @@ def not_yet(field: str, value: object) -> PlanRefused:
 
 def ignored(spec: Mapping[str, Any]) -> str:
     """A sentence that names the fields that are accepted and not acted upon, or nothing."""
-    return "; ".join(f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec))
+    told = [f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec)]
+    told += [
+        f"{each.field} is no field of a PodSpec that this release knows: an API server that does"
+        " not know it either ignores it"
+        for each in _unknown(spec.get("processingElement") or {})
+    ]
+    return "; ".join(told)
 
 
 def sentence(refusal: PlanRefused) -> str:
