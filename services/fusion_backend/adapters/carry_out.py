@@ -22,7 +22,7 @@ from services.fusion_backend.adapters.job_ids import JobIds
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Provisioner
 from services.fusion_backend.core import children
-from services.fusion_backend.core.clearing import is_owned
+from services.fusion_backend.core.clearing import is_member, is_owned
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.effects import (
     AdoptChild,
@@ -42,8 +42,9 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
-from services.fusion_backend.core.rendering import body_of, patch_of
-from services.fusion_backend.core.situation import CERTIFICATE, JOB_ID, REDIS_SERVERS
+from services.fusion_backend.core.provisions import CERTIFICATE, REDIS_SERVERS
+from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
+from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.transitions import Phase
 
@@ -70,7 +71,8 @@ class CarryOut:
         What fails is remembered for as long as it does, so that the Job can say it.
         """
         subject = _subject_of(effect)
-        if subject is None or snapshot.job is None:
+        is_of_other = isinstance(effect, DeleteCertificate) and effect.job_uid != _uid(snapshot)
+        if subject is None or snapshot.job is None or is_of_other:
             return await self._carried_out(key, snapshot, effect)
         known = self._answers.of(snapshot.job.uid)
         try:
@@ -216,8 +218,7 @@ class CarryOut:
         job = _job(snapshot)
         entry = self._seen(snapshot, effect.kind, effect.name)
         await self._confirm_job(key, job.uid)
-        patch = {"metadata": {"ownerReferences": [children.owner_of(job)]}}
-        return await self._writer.patch(entry, patch)
+        return await self._writer.patch(entry, adoption_of(snapshot, entry))
 
     async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
         """The Job as the API server has it; the table learns it."""
@@ -292,9 +293,15 @@ def _subject_of(effect: Effect) -> str | None:
         return f"{effect.kind} {effect.name}"
     if isinstance(effect, RecordPlan | ReadPlan):
         return f"plan record {effect.generation}"
-    if isinstance(effect, FindServers | KeepCertificate):
-        return REDIS_SERVERS if isinstance(effect, FindServers) else CERTIFICATE
+    if isinstance(effect, FindServers):
+        return REDIS_SERVERS
+    if isinstance(effect, KeepCertificate | DeleteCertificate):
+        return CERTIFICATE
     return JOB_ID if isinstance(effect, TakeJobId) else None
+
+
+def _uid(snapshot: Snapshot) -> str:
+    return snapshot.job.uid if snapshot.job is not None else ""
 
 
 def _job(snapshot: Snapshot) -> JobSeen:
@@ -311,7 +318,7 @@ def _members(snapshot: Snapshot, effect: DeleteChildren) -> list[Entry]:
         entry
         for entry in seen
         if entry.kind == effect.kind
-        and entry.data["metadata"]["labels"].get(labels.JOB_UID) == effect.job_uid
+        and is_member(snapshot, entry, effect.job_uid)
         and not is_deleting(entry)
     ]
     if not members:

@@ -1,7 +1,8 @@
 """From the table to snapshots: which facts wake which job, and what belongs to it.
 
-Children are found by one index under (kind, namespace, job). Plan records, texts and answers of the
-planner come from `answers.py`; what follows from a snapshot is the core's business.
+A child belongs to the Job that controls it; labels, which people can take off, count where nobody
+does. Children are found by one index under (kind, namespace, job). Plan records, texts and answers
+of the planner come from `answers.py`; what follows from a snapshot is the core's business.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,
     Snapshot,
+    controlling_job,
+    job_uid_of,
     plan_number,
 )
 
@@ -37,9 +40,17 @@ def _label(entry: Entry, key: str) -> str:
     return str((metadata.get("labels") or {}).get(key, ""))
 
 
+def _jobs_named(entry: Entry) -> frozenset[str]:
+    """The jobs that an object names, as its controller and in its label; mostly one."""
+    owner = controlling_job(entry)
+    named = (_label(entry, labels.JOB), owner[0] if owner else "")
+    return frozenset(filter(None, named))
+
+
 def _by_job(entry: Entry) -> Iterator[Hashable]:
     if entry.kind not in ("Job", "Node"):
-        yield entry.kind, entry.namespace, _label(entry, labels.JOB)
+        for job in _jobs_named(entry):
+            yield entry.kind, entry.namespace, job
 
 
 INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job}
@@ -49,8 +60,9 @@ def keys_of(entry: Entry) -> Iterator[JobKey]:
     """The jobs that a change of this entry concerns; nodes concern none before they are asked."""
     if entry.kind == "Job":
         yield JobKey(entry.namespace, entry.name)
-    elif entry.kind != "Node" and (job := _label(entry, labels.JOB)):
-        yield JobKey(entry.namespace, job)
+    elif entry.kind != "Node":
+        for job in sorted(_jobs_named(entry)):
+            yield JobKey(entry.namespace, job)
 
 
 def all_keys(table: TableReading) -> Iterator[JobKey]:
@@ -131,13 +143,16 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
 def _children(
     table: TableReading, key: JobKey, job_uid: str
 ) -> tuple[dict[str, dict[str, Entry]], tuple[Entry, ...]]:
-    """Children by kind and name, and what carries the job's name but another uid."""
+    """Children by kind and name, and what is of another Job of that name."""
     children: dict[str, dict[str, Entry]] = {}
     strangers: list[Entry] = []
     for kind in CHILD_KINDS:
         ours = children[kind] = {}
         for entry in table.by(_OF_JOB, (kind, key.namespace, key.name)):
-            if entry.data["metadata"]["labels"].get(labels.JOB_UID) == job_uid:
+            owner = controlling_job(entry)
+            if owner is not None and owner[0] != key.name:
+                continue  # its label lies: the job that controls it puts that right
+            if job_uid_of(entry) == job_uid:
                 ours[entry.name] = entry
             else:
                 strangers.append(entry)

@@ -65,7 +65,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_list(_JOB)  # the ids that were given before it
     | to_patch(_CONFIG_MAP),
     WriteJobStatus: _SAY_STATUS,
-    Plan: frozenset(),
+    Plan: to_get(SECRET) | to_get(_CONFIG_MAP),  # what fetching a bundle needs
     ReadPlan: to_get(_CONFIG_MAP),
     RecordPlan: _created("ConfigMap") | _OWN,
     CreateChild: frozenset().union(*map(_created, CHILD_KINDS)) | _OWN,
@@ -82,6 +82,8 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_get(_JOB)
     | to_patch(_JOB, subresource="status")
     | _OWN,
-    DeleteCertificate: to_delete_collection(SECRET) | to_get(_JOB),
+    DeleteCertificate: to_delete_collection(SECRET)
+    | to_get(_JOB)
+    | to_patch(_JOB, subresource="status"),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

@@ -124,8 +124,17 @@ class Provisioner:
         return outcome
 
     async def delete_certificate(self, key: JobKey, job_uid: str) -> str:
-        """Delete the Secret of a Job that goes, or of an attempt that failed."""
-        return await self._certificates.delete(key.namespace, job_uid)
+        """Delete the Secret of a Job that goes, or of an attempt that failed.
+
+        The status says that it is there until it is not: whoever comes after a crash goes on.
+        """
+        outcome = await self._certificates.delete(key.namespace, job_uid)
+        entry = self._wiring.table.get(JOB, key.namespace, key.name)
+        is_there = entry is not None and entry.uid == job_uid
+        if entry is not None and is_there and entry.data["status"].get("transportCertificate"):
+            gone = {"status": {"transportCertificate": None}}
+            await self._wiring.writer.patch(entry, gone, subresource="status")
+        return outcome
 
     def _job(self, key: JobKey, job_uid: str) -> Entry:
         entry = self._wiring.table.get(JOB, key.namespace, key.name)

@@ -48,20 +48,31 @@ def owner_of(job: JobSeen) -> Body:
 
 def metadata(job: JobSeen, name: str, generation: int, *, pe: int | None = None) -> Body:
     """Name, labels and owner of a child; `generation` is the one that writes it."""
-    marks = {
-        labels.APP: labels.APP_VALUE,
-        labels.JOB: job.name,
-        labels.JOB_UID: job.uid,
-        labels.GENERATION: str(generation),
-    }
+    marks = {**marks_of_job(job), labels.GENERATION: str(generation)}
     if pe is not None:
-        marks |= {labels.SERVICE_ROLE: labels.ROLE_PE, labels.PE: str(pe)}
+        marks |= marks_of_pe(pe)
     return {
         "name": name,
         "namespace": job.namespace,
         "labels": marks,
         "ownerReferences": [owner_of(job)],
     }
+
+
+def marks_of_job(job: JobSeen) -> dict[str, str]:
+    """The labels by which everything that is written for a Job is found."""
+    return {labels.APP: labels.APP_VALUE, labels.JOB: job.name, labels.JOB_UID: job.uid}
+
+
+def marks_of_pe(pe: int) -> dict[str, str]:
+    """The labels of what is written for one PE."""
+    return {labels.SERVICE_ROLE: labels.ROLE_PE, labels.PE: str(pe)}
+
+
+def marks_of_regions(pe: PeRecord) -> dict[str, str]:
+    """The labels that a PE has beside, and hands on to its pods."""
+    regions = {labels.region_label(index): "true" for index in pe.regions}
+    return {labels.CONSISTENT_REGION: "false", **regions}
 
 
 def _described(record: PlanRecord, meta: Body) -> Body:
@@ -220,8 +231,7 @@ def processing_element(
 ) -> Body:
     """A PE: the Job's template with what the plan says of this PE."""
     meta = _described(record, metadata(job, pe.name, record.generation, pe=pe.id))
-    meta["labels"][labels.CONSISTENT_REGION] = "false"
-    meta["labels"] |= {labels.region_label(index): "true" for index in pe.regions}
+    meta["labels"] |= marks_of_regions(pe)
     return {
         "apiVersion": API_VERSION,
         "kind": "ProcessingElement",

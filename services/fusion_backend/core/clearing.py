@@ -1,7 +1,8 @@
 """What has to go with a Job: its children by collection, and never those that nobody owns.
 
 A child that no longer names its Job as owner was orphaned on purpose and is left alone. A
-collection is deleted only if all its members that we see name the owner; else one by one.
+collection is deleted only if all its members that we see name the owner; else one by one, and so is
+what lost the labels of its collection.
 
 Pods go first: as long as a Job that goes has a pod that nobody deletes yet, its children stay. They
 are what the pod runs on, and their removal is what the API server would do instead. Whatever keeps
@@ -14,15 +15,15 @@ from collections.abc import Iterable
 
 from contracts import labels
 from contracts.resources.processing_element import is_encrypted
-from services.chassis.table import Entry, is_deleting
+from services.chassis.table import Entry, is_deleting, label
 from services.fusion_backend.core.effects import (
     DeleteCertificate,
     DeleteChild,
     DeleteChildren,
     Effect,
 )
-from services.fusion_backend.core.provisions import encrypted_pes
-from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot
+from services.fusion_backend.core.provisions import CERTIFICATE, encrypted_pes
+from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, job_uid_of
 
 PE = "ProcessingElement"
 
@@ -36,13 +37,13 @@ def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
 
 def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
     """Effects that delete children of Jobs of this name that are gone."""
-    uids = sorted({_job_uid(entry) for entry in snapshot.strangers})
+    uids = sorted({job_uid_of(entry) for entry in snapshot.strangers})
     return tuple(
         effect
         for uid in uids
         if uid
         for effect in _deleted(
-            snapshot, [entry for entry in snapshot.strangers if _job_uid(entry) == uid], uid
+            snapshot, [entry for entry in snapshot.strangers if job_uid_of(entry) == uid], uid
         )
     )
 
@@ -55,14 +56,15 @@ def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tupl
     if _may_have_certificate(snapshot, staying, job_uid):
         effects.append(DeleteCertificate(job_uid))
     for kind in CHILD_KINDS:
-        members = [entry for entry in staying if entry.kind == kind]
-        owned = [entry for entry in members if is_owned(entry, job_uid)]
-        if owned and len(owned) == len(members):
+        of_kind = [entry for entry in staying if entry.kind == kind]
+        members = [entry for entry in of_kind if is_member(snapshot, entry, job_uid)]
+        one_by_one = [entry for entry in of_kind if is_owned(entry, job_uid)]
+        if members and all(is_owned(entry, job_uid) for entry in members):
             effects.append(DeleteChildren(kind, job_uid))
-            continue
+            one_by_one = [entry for entry in one_by_one if entry not in members]
         effects += [
             DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
-            for entry in owned
+            for entry in one_by_one
         ]
     return tuple(effects)
 
@@ -74,15 +76,27 @@ def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid:
     """
     owned = [entry for entry in staying if is_owned(entry, job_uid)]
     job = snapshot.job
-    if owned and job is not None and job.uid == job_uid:
+    if job is not None and job.uid == job_uid:
         template = job.spec.get("processingElement") or {}
-        if job.status.get("transportCertificate") or is_encrypted(template):
+        if certificate_remains(snapshot) or (owned and is_encrypted(template)):
             return True
     return encrypted_pes(entry.data["spec"] for entry in owned if entry.kind == PE)
 
 
-def _job_uid(entry: Entry) -> str:
-    return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))
+def certificate_remains(snapshot: Snapshot) -> bool:
+    """Whether the Job's certificate is still to be deleted, children or none.
+
+    Its status says so until the deletion came to pass; where it was never said, that this failed.
+    """
+    job = snapshot.job
+    is_said = job is not None and job.status.get("transportCertificate")
+    return bool(is_said) or CERTIFICATE in snapshot.troubles
+
+
+def is_member(snapshot: Snapshot, entry: Entry, job_uid: str) -> bool:
+    """Whether a deletion by collection reaches an object: it goes by labels."""
+    is_named = label(entry, labels.JOB) == snapshot.name
+    return is_named and label(entry, labels.JOB_UID) == job_uid
 
 
 def is_owned(entry: Entry, job_uid: str) -> bool:

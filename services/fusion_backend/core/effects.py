@@ -145,7 +145,7 @@ class PatchChild:
 
 @dataclass(frozen=True, slots=True)
 class AdoptChild:
-    """Write the owner reference again that somebody took off a child, under the version seen."""
+    """Write again what somebody took off a child, owner or labels, under the version seen."""
 
     kind: str
     name: str

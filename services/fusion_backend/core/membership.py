@@ -8,13 +8,13 @@ look-ups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
-from services.fusion_backend.core.children import input_ports
+from services.fusion_backend.core.children import input_ports, marks_of_job, marks_of_regions
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import (
     AdoptChild,
@@ -23,9 +23,16 @@ from services.fusion_backend.core.effects import (
     PatchChild,
 )
 from services.fusion_backend.core.records import PeRecord, PlanRecord
-from services.fusion_backend.core.snapshot import CHILD_KINDS, KnownPlan, Snapshot, stamp_of
+from services.fusion_backend.core.snapshot import (
+    CHILD_KINDS,
+    KnownPlan,
+    Snapshot,
+    plan_recorded_in,
+    stamp_of,
+)
 
 PLANS_KEPT = 2
+_OF_WHOLE_JOB = frozenset({"ParallelRegion", "HostPool"})
 _ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
@@ -34,7 +41,8 @@ class Difference:
     """What has to be written; `textless` are PEs whose AADL must be rendered first.
 
     `leaving` counts planned objects that are being deleted: their names are free only later.
-    `orphans` are children that name no owner any more, though nobody orphaned them.
+    `orphans` are children that name no owner any more, though nobody orphaned them, and those that
+    lack labels by which they are found.
     """
 
     creates: tuple[CreateChild, ...] = ()
@@ -67,23 +75,45 @@ def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Diffe
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
         search.compare_presence("HostPool", labels.pe_name(snapshot.name, pool.index))
-    return replace(search.found(), orphans=_orphans(snapshot, plan.record))
+    found = search.found()
+    return replace(found, orphans=(*found.orphans, *_orphans(snapshot, plan.record)))
 
 
 def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
-    """Planned children without any owner: a deletion of the Job would leave them behind."""
-    ownerless = [
+    """Planned children without any owner, or without our labels.
+
+    A deletion of the Job would leave the former behind, and nobody finds the latter.
+    """
+    assert snapshot.job is not None, "children belong to a Job"
+    marks = marks_of_job(snapshot.job).items()
+    robbed = [
         entry
         for kind in CHILD_KINDS
         for entry in snapshot.of(kind).values()
-        if not entry.data["metadata"]["owners"] and not is_deleting(entry)
+        if not (entry.data["metadata"]["owners"] and _is_marked(snapshot, entry, marks))
+        and not is_deleting(entry)
     ]
-    named = _names(snapshot, record) if ownerless else {}
+    named = _names(snapshot, record) if robbed else {}
     return tuple(
         AdoptChild(entry.kind, entry.name, entry.resource_version)
-        for entry in ownerless
-        if entry.name in named[entry.kind] or labels.PLAN in entry.data["metadata"]["labels"]
+        for entry in robbed
+        if entry.name in named[entry.kind]
+        or (entry.kind == "ConfigMap" and plan_recorded_in(entry.name, snapshot.name) is not None)
     )
+
+
+def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> bool:
+    """Whether a child bears our labels; asked of thousands, so told by names and look-ups."""
+    seen: Mapping[str, str] = entry.data["metadata"]["labels"]
+    if not seen.get(labels.GENERATION, "").isdecimal() or not marks <= seen.items():
+        return False
+    if entry.kind in _OF_WHOLE_JOB or entry.name == snapshot.name:
+        return True
+    if labels.PLAN in seen and entry.kind == "ConfigMap":
+        return True
+    of_pe = f"{snapshot.name}-{seen.get(labels.PE)}"
+    is_named_so = entry.name == of_pe or entry.name.startswith(f"{of_pe}-")
+    return is_named_so and seen.get(labels.SERVICE_ROLE) == labels.ROLE_PE
 
 
 class _Search:
@@ -99,6 +129,7 @@ class _Search:
         self._textless: list[int] = []
         self._port_labels_textless = False
         self._leaving = 0
+        self._adopts: list[AdoptChild] = []
 
     def found(self) -> Difference:
         """What was collected."""
@@ -108,6 +139,7 @@ class _Search:
             tuple(self._textless),
             self._port_labels_textless,
             self._leaving,
+            tuple(self._adopts),
         )
 
     def compare_job_config_map(self) -> None:
@@ -135,6 +167,8 @@ class _Search:
             self._leaving += 1
         elif entry.data["spec"].get("contentId") != pe.content_id:
             self._patch(entry, pe.id)
+        elif not marks_of_regions(pe).items() <= entry.data["metadata"]["labels"].items():
+            self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
 
     def compare_presence(self, kind: str, name: str) -> None:
         """A child that is written once."""

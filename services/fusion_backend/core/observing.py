@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from services.fusion_backend.core import wording
+from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.membership import all_completed
 from services.fusion_backend.core.provisioning import servers_awaited
@@ -55,7 +56,7 @@ def _about_existence(situation: Situation) -> Observation | None:
 
 def _about_failure(situation: Situation) -> Observation | None:
     snapshot, job = situation.snapshot, situation.job
-    if any(snapshot.children.values()) or snapshot.pods:
+    if any(snapshot.children.values()) or snapshot.pods or certificate_remains(snapshot):
         return Observation.REMAINS
     is_same = (
         job.status.get("observedGeneration") == job.generation

@@ -23,6 +23,10 @@ NAMED_PES_MAX: Final = 100
 TEMPLATE: Final = "spec.processingElement"
 _STORES: Final = ("checkpointRepository", "checkpointDataStore")
 
+REDIS_SERVERS: Final = "redis servers"
+CERTIFICATE: Final = "certificate"
+"""The subjects of trouble with what a job's PEs share."""
+
 Json = Mapping[str, Any]
 
 

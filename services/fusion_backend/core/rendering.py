@@ -16,7 +16,13 @@ from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.inputs import spec_in_force
 from services.fusion_backend.core.records import PeRecord
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+from services.fusion_backend.core.snapshot import (
+    JobSeen,
+    KnownPlan,
+    Snapshot,
+    plan_recorded_in,
+    stamp_of,
+)
 
 PATCHED_KINDS = ("ConfigMap", "Service", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
@@ -71,6 +77,44 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             planned = _as_planned(job, plan)
             return children.processing_element_patch(planned, plan.record, pe, entry.data)
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
+
+
+def adoption_of(snapshot: Snapshot, entry: Entry) -> Body:
+    """The merge patch that gives a child its owner and its labels back, where it lacks them."""
+    assert snapshot.job is not None, "a child belongs to a Job"
+    plan, seen = snapshot.newest, entry.data["metadata"]
+    assert plan is not None, "only what a plan names is compared"
+    wanted = marks_wanted(snapshot, plan, entry)
+    if stamp_of(entry) < 0:
+        wanted |= {labels.GENERATION: str(plan.record.generation)}
+    lacking = {key: each for key, each in wanted.items() if seen["labels"].get(key) != each}
+    patch: Body = {"labels": lacking} if lacking else {}
+    if not seen["owners"]:
+        patch["ownerReferences"] = [children.owner_of(snapshot.job)]
+    return {"metadata": patch}
+
+
+def marks_wanted(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> dict[str, str]:
+    """The labels that a planned child has at least, but for its generation."""
+    assert snapshot.job is not None, "a child belongs to a Job"
+    marks = children.marks_of_job(snapshot.job)
+    recorded = plan_recorded_in(entry.name, snapshot.name)
+    if recorded is not None:
+        return marks | {labels.PLAN: str(recorded)}
+    pe = _pe_named(snapshot, plan, entry)
+    if pe is None:
+        return marks
+    marks |= children.marks_of_pe(pe.id)
+    return marks | children.marks_of_regions(pe) if entry.kind == "ProcessingElement" else marks
+
+
+def _pe_named(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> PeRecord | None:
+    """The PE that a child is written for, by the names of children."""
+    if entry.kind not in PATCHED_KINDS:
+        return None
+    number = entry.name.removeprefix(f"{snapshot.name}-").partition("-")[0]
+    is_of_pe = entry.name != snapshot.name and number.isdecimal()
+    return snapshot.pe_records(plan).get(int(number)) if is_of_pe else None
 
 
 def _as_planned(job: JobSeen, plan: KnownPlan) -> JobSeen:

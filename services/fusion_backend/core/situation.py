@@ -26,6 +26,7 @@ from services.fusion_backend.core.membership import (
     pes_not_running,
     pes_without_pod,
 )
+from services.fusion_backend.core.provisions import CERTIFICATE, REDIS_SERVERS
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
 from services.fusion_backend.core.transitions import Phase
@@ -35,8 +36,6 @@ SUBMISSION_TIME_OUT_S = 300
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
-REDIS_SERVERS, CERTIFICATE = "redis servers", "certificate"
-"""The subjects of trouble with what a job's PEs share."""
 TROUBLE_SETTLES_S = 1.0
 """How long something must go wrong until a condition says so: most trouble passes sooner."""
 HEALTH_SETTLES_S = 5.0

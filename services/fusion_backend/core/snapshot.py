@@ -109,8 +109,8 @@ class Damage:
 class Snapshot:
     """One job, its children, its plans and what the planner answered.
 
-    `children` holds, by kind and name, what carries the Job's uid; `strangers` what carries the
-    job's name and another uid. `heads` are the plan records seen, `plans` those that were read.
+    `children` holds, by kind and name, what is of the Job; `strangers` what is of another Job of
+    that name. `heads` are the plan records seen, `plans` those that were read.
     `with_pods` are the uids of Jobs of this name that go, or are gone, and have pods that nobody
     deletes yet. `outcomes` are the planner's answers by inputs digest, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
@@ -172,6 +172,20 @@ class Snapshot:
         return self.plans.get(self.newest_generation)
 
 
+def controlling_job(entry: Entry) -> tuple[str, str] | None:
+    """(name, uid) of the Job that controls an object."""
+    for owner in (entry.data.get("metadata") or {}).get("owners") or ():
+        if owner["controller"] and owner["kind"] == "Job":
+            return str(owner["name"]), str(owner["uid"])
+    return None
+
+
+def job_uid_of(entry: Entry) -> str:
+    """The uid of the Job that an object is of: its controller's, else that of its label."""
+    owner = controlling_job(entry)
+    return owner[1] if owner is not None else label(entry, labels.JOB_UID)
+
+
 def stamp_of(entry: Entry) -> int:
     """The generation that last wrote an object; -1 where its label says nothing."""
     text = label(entry, labels.GENERATION)
@@ -183,3 +197,9 @@ def plan_number(name: str, job: str) -> int | None:
     prefix = labels.plan_name(job, 0)[:-1]
     rest = name.removeprefix(prefix)
     return int(rest) if rest != name and rest.isdecimal() else None
+
+
+def plan_recorded_in(name: str, job: str) -> int | None:
+    """The generation whose plan record, or a part of it, has this name; None for others."""
+    whole = plan_number(name, job)
+    return plan_number(name.rpartition(".")[0], job) if whole is None else whole

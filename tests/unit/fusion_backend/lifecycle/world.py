@@ -19,12 +19,13 @@ from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.children import owner_of, region_selector
+from services.fusion_backend.core.children import region_selector
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
     AdoptChild,
     CreateChild,
+    DeleteCertificate,
     DeleteChild,
     DeleteChildren,
     Effect,
@@ -41,7 +42,7 @@ from services.fusion_backend.core.inputs import request
 from services.fusion_backend.core.planning import Application, PlanResult, plan, read_application
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.rendering import body_of, patch_of
+from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.snapshot import Snapshot
 from tests.places import ROOT
 
@@ -212,15 +213,16 @@ class World:
                 entry = snapshot.of(effect.kind)[effect.name]
                 self._write("PATCH", effect.kind, effect.name, patch_of(snapshot, effect, entry))
             case AdoptChild():
-                assert snapshot.job is not None
-                patch = {"metadata": {"ownerReferences": [owner_of(snapshot.job)]}}
-                self._write("PATCH", effect.kind, effect.name, patch)
+                entry = snapshot.of(effect.kind)[effect.name]
+                self._write("PATCH", effect.kind, effect.name, adoption_of(snapshot, entry))
             case DeleteChild():
                 self._delete(effect.kind, effect.name)
             case DeleteChildren():
                 for kind, name in list(self.objects):
                     if kind == effect.kind and self._job_uid(kind, name) == effect.job_uid:
                         self._delete(kind, name)
+            case DeleteCertificate():
+                self._patch("Job", JOB, {"status": {"transportCertificate": None}})
             case SayWidth():
                 self._say_width(snapshot, effect)
 
