@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 INFO_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoModel"
+APPLICATIONS = ("splApplication", "application")  # of an ADL v4200, v4000
 INFO_MEMBER = "bundleInfo.xml"
 TAR_MEMBER = "tar/bundle.tar"
 MANIFEST_MEMBER = "META-INF/MANIFEST.MF"
@@ -337,7 +338,7 @@ def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: 
 def _splapplication(adl: bytes) -> etree._Element:
     root = parse_untrusted_xml(adl, part="ADL")
     for child in root:
-        if isinstance(child.tag, str) and etree.QName(child).localname == "splApplication":
+        if isinstance(child.tag, str) and etree.QName(child).localname in APPLICATIONS:
             return child
     raise BundleInvalid("the ADL has no splApplication", part="splApplication")
 

@@ -1,4 +1,4 @@
-"""From the text of an ADL (v4200) to the logical model.
+"""From the text of an ADL (v4200; v4000 by adl_v4000.py) to the logical model.
 
 1. parse as untrusted XML (no document type, no entities, no network);
 2. take the first splApplication and its catalogues (pools, tuple types, definitions, …);
@@ -20,11 +20,11 @@ from contracts.reasons import Reason
 from services.fusion_backend.core import model
 from services.fusion_backend.core.adl_nodes import NAMESPACE, Node
 from services.fusion_backend.core.adl_operators import read_composite
+from services.fusion_backend.core.adl_v4000 import OLD_NAMESPACE, foreign, upgraded
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.xml_text import escape
 
 ASSETS_ROOT = "/tmp/assets"  # noqa: S108 - a path inside the PE's pod, not on this machine
-OLD_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/application"
 TUPLE_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/tupleType"
 RUNTIMES = ("SPL_CPlusPlus", "SPL_Java", "Java")
 
@@ -78,16 +78,10 @@ def _application_node(adl: bytes) -> Node:
         root = parse_untrusted_xml(adl, part="the ADL")
     except BundleInvalid as error:
         raise PlanRefused(Reason.ADL_INVALID, field="ADL", value="", message=str(error)) from error
-    name = etree.QName(root)
-    if name.namespace == OLD_NAMESPACE:
-        raise PlanRefused(
-            Reason.NOT_SUPPORTED_YET,
-            field="ADL applicationSet",
-            value=OLD_NAMESPACE,
-            message="the ADL is of version 4000; only version 4200 is supported yet",
-        )
-    if name.namespace != NAMESPACE or name.localname != "applicationSet":
-        _refuse("root", f"the root of the ADL is {shown(name.text)!r}, not an applicationSet")
+    if root.tag == f"{{{OLD_NAMESPACE}}}applicationSet":
+        root = upgraded(root)
+    if root.tag != f"{{{NAMESPACE}}}applicationSet":
+        raise foreign(root)
     application = Node(root).child("splApplication")
     if application is None:
         _refuse("applicationSet", "the applicationSet of the ADL has no splApplication")

@@ -67,11 +67,6 @@ def test_an_adl_that_is_not_valid_is_refused_by_element_and_value(
     assert says in error.message
 
 
-def test_an_older_adl_is_not_supported_yet() -> None:
-    text = Adl().chain("a", "b").text().replace("application/v4200", "application")
-    assert read(text).reason is Reason.NOT_SUPPORTED_YET
-
-
 def test_composites_that_feed_each_other_in_a_circle_are_refused() -> None:
     """Connections without an operator in them must not be followed for ever."""
     adl = Adl().chain("a", "P.f", "Q.g", "z")
