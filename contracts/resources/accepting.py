@@ -58,7 +58,6 @@ UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
     (("bundle", "http"), (None,)),
     (("bundle", "github"), (None,)),
     (("bundle", "url"), (None,)),
-    (("fusion", "type"), (None,)),
     (("threadingModel", "automatic"), (None, False)),
     (("threadingModel", "dedicated"), (None, False)),
     (("threadingModel", "dynamic"), (None,)),

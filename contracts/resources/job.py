@@ -66,11 +66,12 @@ class Fusion(Fields):
     )
 
     type: FusionType | None = Field(
-        default=None, description="How channels of parallel regions fuse; not supported yet."
+        default=None,
+        description="Channels fuse like all else, each by itself alone, or not with each other.",
     )
     automatic: bool | None = Field(
         default=None,
-        description="As many PEs as there are schedulable nodes.",
+        description="The number of PEs follows from threads and CPU; channels stay whole.",
         json_schema_extra=NOT_NULLABLE,
     )
     legacy: bool | None = Field(

@@ -108,12 +108,16 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "bundle.url": FieldNote(_O.ORIGINAL),
     "bundle.secret": FieldNote(_O.ORIGINAL),
     "fusion": _PLANNED,
-    "fusion.type": _UNREAD,
+    "fusion.type": FieldNote(
+        _O.BOTH,
+        (_M.FIRST_PLAN,),
+        "In the original it had no effect. With legacy only what must share a PE is looked at.",
+    ),
     "fusion.automatic": FieldNote(
         _O.BOTH,
         (_M.FIRST_PLAN,),
-        "It is what is done without legacy and manual; false alone is refused (FusionInvalid). The"
-        " number of nodes is kept beside the plan record.",
+        "It is what is done without legacy and manual; false alone is refused (FusionInvalid). What"
+        " the number of PEs was chosen from is kept in the plan record.",
     ),
     "parallelRegions": FieldNote(
         _O.ORIGINAL,
@@ -131,7 +135,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     ),
     "resources": FieldNote(
         _O.BOTH,
-        (_M.PE_MADE,),
+        (_M.FIRST_PLAN, _M.PE_MADE),
         "Limits and requests are divided, as in the seed; the original gave the requests to each PE"
         " whole. They win over processingElement.resources. The PEs of the plan that makes a PE, or"
         " changes it, are counted: a resize leaves the shares of the others as they are. At most"

@@ -36,6 +36,7 @@ from deploy.fields import (
 )
 from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.children import processing_element
+from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.effects import KeepCertificate
 from services.fusion_backend.core.inputs import (
     PlanInputs,
@@ -139,7 +140,7 @@ def seen(spec: Json) -> JobSeen:
 
 def planned_from(spec: Json) -> PlanInputs:
     return first_inputs(
-        JobSpec.model_validate(spec), job_name="shop", job_id=0, generation=0, nodes=7
+        JobSpec.model_validate(spec), job_name="shop", job_id=0, generation=0, cluster=Cluster(7)
     )
 
 

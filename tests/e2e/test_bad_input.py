@@ -137,15 +137,14 @@ async def test_unknown_regions_and_bad_widths_fail_the_job(cluster: Cluster) -> 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("fusion.type", {"fusion": {"manual": 2, "type": "channelIsolation"}}),
-        ("bundle.http", {"bundle": {"name": "x.sab", "http": {"url": "http://example.com/x"}}}),
+        ("threadingModel.dedicated", {"threadingModel": {"dedicated": True}}),
     ],
 )
 async def test_values_that_come_later_are_refused_by_name(
     cluster: Cluster, field: str, value: Obj
 ) -> None:
     """NotSupportedYet names the field."""
-    name = "later-" + field.replace(".", "-")
+    name = "later-" + field.replace(".", "-").lower()
     status = await refused(cluster, name, {"bundle": {"name": "good.sab"}, **value})
     assert status["reason"] == "NotSupportedYet"
     assert f"spec.{field}" in status["message"]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from contracts import labels
 from services.chassis.table import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
+from services.fusion_backend.core.cluster import Cluster
+from services.fusion_backend.core.dividing import mcpu_of
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     JobSeen,
@@ -135,7 +137,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         name_taken=known.name_taken,
         launches=dict(known.launches),
         provisions=known.provisions,
-        nodes=schedulable_nodes(table) if not heads else 0,
+        cluster=cluster_of(table) if not heads else Cluster(),
         width_max=width_max,
     )
 
@@ -207,9 +209,14 @@ def _plans(heads: Mapping[int, Entry], known: JobAnswers) -> dict[int, KnownPlan
     return plans
 
 
-def schedulable_nodes(table: TableReading) -> int:
-    """Nodes that take pods which tolerate nothing."""
-    return sum(_is_schedulable(entry) for entry in table.of_kind("Node"))
+def cluster_of(table: TableReading) -> Cluster:
+    """The nodes that take pods which tolerate nothing, and their CPU."""
+    cpus = [
+        mcpu_of(entry.data["allocatable"].get("cpu", 0))
+        for entry in table.of_kind("Node")
+        if _is_schedulable(entry)
+    ]
+    return Cluster(len(cpus), sum(cpus), max(cpus, default=0))
 
 
 def _is_schedulable(node: Entry) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import ROUND_DOWN, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal, localcontext
 from typing import Any, Final
 
 _QUANTITY: Final = re.compile(
@@ -49,6 +49,16 @@ def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
         return str(quantity)
     with localcontext(_EXACT):
         return _share_of(found, parts, resource)
+
+
+def mcpu_of(quantity: object) -> int:
+    """Thousandths of a CPU, rounded up; 0 for what is no quantity."""
+    found = _QUANTITY.fullmatch(str(quantity))
+    if found is None:
+        return 0
+    with localcontext(_EXACT):
+        number = Decimal(found["number"]).scaleb(int(found["exponent"] or 0))
+        return int((number * _factor(found["suffix"] or "") * 1000).to_integral(ROUND_CEILING))
 
 
 def _share_of(found: re.Match[str], parts: int, resource: str) -> str:

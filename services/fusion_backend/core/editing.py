@@ -21,6 +21,7 @@ import orjson
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
 from services.fusion_backend.core.accepting import refusal_of_spec, sentence
+from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.inputs import (
     PlanInputs,
     bundle_source,
@@ -84,7 +85,7 @@ def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, objec
         yield "spec.bundle.name", bundle.name, inputs.bundle.name
     if bundle.path != inputs.bundle.path:
         yield "spec.bundle.file.path", bundle.path or "not given", inputs.bundle.path or "none"
-    fusion = fusion_of(spec, inputs.fusion.nodes or 0)
+    fusion = fusion_of(spec, Cluster())
     if _fusion(fusion) != _fusion(inputs.fusion):
         yield "spec.fusion", _fusion(fusion), _fusion(inputs.fusion)
     yield from _of_pairs(
@@ -96,7 +97,8 @@ def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, objec
 
 
 def _fusion(fusion: Fusion) -> str:
-    return f"manual {fusion.pes_max}" if fusion.requested == "manual" else fusion.requested
+    scheme = f"manual {fusion.pes_max}" if fusion.requested == "manual" else fusion.requested
+    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, type {fusion.type}"
 
 
 def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str, object, object]]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import orjson
 
 from contracts.resources import JobSpec
+from services.fusion_backend.core.cluster import Cluster, automatic_fusion, fusion_type
 from services.fusion_backend.core.planning import Application, PlanRequest
 from services.fusion_backend.core.records import Fusion, PlanRecord
 
@@ -127,11 +128,11 @@ def first_inputs(
     job_name: str,
     job_id: int,
     generation: int,
-    nodes: int,
+    cluster: Cluster,
     template: str = "",
     widths: Mapping[str, int] | None = None,
 ) -> PlanInputs:
-    """The inputs of a submission; `nodes` is the number of schedulable nodes.
+    """The inputs of a submission; `cluster` is what automatic fusion chooses from.
 
     `widths` are those in force of a running job whose plan records are all lost.
     """
@@ -140,7 +141,7 @@ def first_inputs(
         job_id=job_id,
         generation=generation,
         bundle=bundle_source(spec),
-        fusion=fusion_of(spec, nodes),
+        fusion=fusion_of(spec, cluster),
         width_overrides=overrides_of(spec),
         widths=tuple(sorted((widths or {}).items())),
         submission_time_values=values_of(spec),
@@ -158,13 +159,14 @@ def values_of(spec: JobSpec) -> Pairs:
     return tuple(sorted((spec.submission_time_values or {}).items()))
 
 
-def fusion_of(spec: JobSpec, nodes: int) -> Fusion:
-    """The fusion that a spec asks for; automatic is as many PEs as there are schedulable nodes."""
+def fusion_of(spec: JobSpec, cluster: Cluster) -> Fusion:
+    """The fusion that a spec asks for."""
+    kind = fusion_type(spec)
     if spec.fusion.legacy:
-        return Fusion.legacy()
+        return Fusion.legacy(kind)
     if spec.fusion.manual is not None:
-        return Fusion.manual(spec.fusion.manual)
-    return Fusion.automatic(nodes)
+        return Fusion.manual(spec.fusion.manual, kind)
+    return automatic_fusion(spec, cluster)
 
 
 def resized(

@@ -86,7 +86,7 @@ class Situation:
             job_name=self.job.name,
             job_id=self.job.id,
             generation=self.job.plan_generation + 1,
-            nodes=self.snapshot.nodes,
+            cluster=self.snapshot.cluster,
             template=template_of(self.job.spec),
             widths=self.job.status.get("widths") if runs else None,
         )

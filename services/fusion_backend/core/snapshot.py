@@ -15,6 +15,7 @@ from typing import Any
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry, label
+from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.provisions import Provisions
@@ -135,7 +136,7 @@ class Snapshot:
     name_taken: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
-    nodes: int = 0
+    cluster: Cluster = field(default_factory=Cluster)
     width_max: int = 20_000
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:

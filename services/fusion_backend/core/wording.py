@@ -320,9 +320,15 @@ def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
 
 def _fusion(situation: Situation) -> str:
     fusion = situation.plan.record.fusion
+    if fusion.scheme == "automatic":
+        pes = len(situation.plan.record.pes)
+        cpu = f" with {fusion.allocatable_mcpu / 1000:g} CPUs" if fusion.allocatable_mcpu else ""
+        threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
+        return f"automatic: {pes} PEs for {threads} on {fusion.nodes} nodes{cpu}"
     if fusion.requested == "automatic":
         return f"automatic: {fusion.pes_max} PEs for {fusion.nodes} nodes"
-    return "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"
+    scheme = "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"
+    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
 
 
 def _widths(situation: Situation) -> str:

@@ -65,7 +65,6 @@ def test_every_ignored_field_says_why() -> None:
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        ({"fusion": {"legacy": True, "type": "channelIsolation"}}, "spec.fusion.type"),
         ({"bundle": {"name": "x", "http": {"url": "https://h/x"}}}, "spec.bundle.http"),
         ({"bundle": {"name": "x", "github": {"url": "https://h/x"}}}, "spec.bundle.github"),
         ({"bundle": {"name": "x", "url": "https://h/x"}}, "spec.bundle.url"),

@@ -116,7 +116,8 @@ REFUSED: list[tuple[str, dict[str, object]]] = [
     ("spec.submissionTimeValues.more", {"submissionTimeValues": {"more": "5"}}),
     ("spec.parallelRegions[*].width", {"parallelRegions": [{"alias": "*", "width": 5}]}),
     ("spec.bundle.file.path", {"bundle": {"file": {"path": "another.sab"}}}),
-    ("spec.fusion.type", {"fusion": {"type": "channelIsolation"}}),
+    ("spec.fusion", {"fusion": {"type": "channelIsolation"}}),
+    ("spec.threadingModel.manual", {"threadingModel": {"manual": True}}),
 ]
 
 

@@ -293,13 +293,13 @@ def test_a_repair_confirms_the_job_first() -> None:
 
 
 def test_a_refused_spec_leaves_nothing_but_the_job() -> None:
-    world = World(fusion={"type": "channelIsolation", "legacy": True})
+    world = World(threadingModel={"dedicated": True})
     world.converge()
     assert {kind for kind, _ in world.objects} == {"Job", "Node"}
     status = world.status()
     assert (status["phase"], status["reason"]) == ("Failed", "NotSupportedYet")
-    assert "spec.fusion.type" in status["message"]
-    assert "channelIsolation" in status["message"]
+    assert "spec.threadingModel.dedicated" in status["message"]
+    assert "True" in status["message"]
     assert world.events == [("NotSupportedYet", status["message"])]
     assert world.condition("Accepted")["status"] == "False"
 
@@ -453,14 +453,25 @@ def test_ignored_fields_are_named_in_an_event_and_a_condition() -> None:
     assert world.events[0][0] == "FieldsIgnored"
 
 
+def operators_of(world: World) -> dict[str, list[str]]:
+    """The operators of each PE."""
+    names = world.named("ProcessingElement")
+    return {name: world.objects["ProcessingElement", name]["spec"]["operators"] for name in names}
+
+
 def test_automatic_fusion_records_the_nodes_it_was_resolved_from() -> None:
-    world = submitted(fusion={"automatic": True}, nodes=2)
-    assert len(world.named("ProcessingElement")) == 2
-    assert "2 nodes" in world.condition("Fused")["message"]
-    world.add_node("another")
+    """Four threads needed and nine of use, two CPUs a PE: between two and five PEs."""
+    template = {"resources": {"requests": {"cpu": "100m"}, "limits": {"cpu": "2"}}}
+    world = submitted(fusion={"automatic": True}, nodes=2, processingElement=template)
+    message = world.condition("Fused")["message"]
+    assert "automatic: 3 PEs for 4 to 9 threads on 2 nodes" in message
+    before = operators_of(world)
+    for number in range(20):
+        world.add_node(f"another-{number}")
     world.resize(0, 3)
     world.converge()
-    assert len(world.named("ProcessingElement")) == 2
+    assert before.items() <= operators_of(world).items()
+    assert world.condition("Fused")["message"].count("2 nodes") == 1
 
 
 def test_health_follows_the_pods_and_does_not_flap() -> None:
