@@ -106,9 +106,12 @@ class Api:
             return dict(orjson.loads(answer))
 
     async def watch(self, path: str, resource_version: str) -> AsyncGenerator[Obj, None]:
-        """The watch events of a collection from a version on."""
+        """The watch events of a collection from a version on; or Refused."""
         query = f"{'&' if '?' in path else '?'}watch=1&resourceVersion={resource_version}"
         async with self.session.get(self.server + path + query) as response:
+            if response.status >= 400:
+                answer = await response.read()
+                raise Refused(f"watch {path}: {response.status} {answer[:300]!r}")
             try:
                 async for line in response.content:
                     yield orjson.loads(line)

@@ -36,7 +36,10 @@ def holds(expected: Any, found: Any, place: str = "spec") -> list[str]:
 
 async def pod_made(job: JobObjects, pe: str) -> Obj:
     """The pod of a PE; whether it ever runs depends on volumes that no node has."""
-    await job.until(f"a pod of {pe}", lambda: bool(job.pods_of_pes().get(pe)))
+    await job.until(
+        f"{pe} and its pod, whose watch may be ahead",
+        lambda: pe in job.of("pes") and bool(job.pods_of_pes().get(pe)),
+    )
     (pod,) = job.pods_of_pes()[pe]
     return pod
 

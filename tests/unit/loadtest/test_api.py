@@ -7,10 +7,11 @@ import socket
 from contextlib import aclosing
 
 import orjson
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from loadtest.api import LINE_BYTES_MAX, Api
+from loadtest.api import LINE_BYTES_MAX, Api, Refused
 from tests.stubborn import dialled, stubborn_server
 
 __all__ = ["dialled"]
@@ -39,3 +40,18 @@ async def test_a_watch_event_may_be_as_large_as_an_object_may_be() -> None:
         api = Api(str(server.make_url("")).rstrip("/"))
         async with api, aclosing(api.watch("/configmaps", "1")) as events:
             assert await anext(events) == large
+
+
+async def test_a_watch_that_is_refused_says_so() -> None:
+    """A server that has too much to do, or has just started; a Status is no event."""
+
+    async def watch(_request: web.Request) -> web.Response:
+        return web.json_response({"kind": "Status", "code": 429}, status=429)
+
+    app = web.Application()
+    app.router.add_get("/pods", watch)
+    async with TestServer(app) as server:
+        api = Api(str(server.make_url("")).rstrip("/"))
+        async with api, aclosing(api.watch("/pods", "1")) as events:
+            with pytest.raises(Refused, match="429"):
+                await anext(events)
