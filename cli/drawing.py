@@ -60,8 +60,10 @@ def _summary(draft: Draft) -> Text:
 
 def _scheme(draft: Draft) -> str:
     fusion = draft.fusion
-    scheme = fusion.scheme if fusion.pes_max is None else f"{fusion.scheme} {fusion.pes_max}"
-    return f"automatic: {scheme}" if fusion.requested == "automatic" else scheme
+    if fusion.scheme == "automatic":
+        threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
+        return f"automatic: {fusion.pes_max} for {threads} on {_count(fusion.nodes or 1, 'node')}"
+    return fusion.scheme if fusion.pes_max is None else f"{fusion.scheme} {fusion.pes_max}"
 
 
 def _count(number: int, what: str) -> str:

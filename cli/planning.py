@@ -37,7 +37,7 @@ from services.fusion_backend.core.planning import (
     complete,
     read_application,
 )
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.records import Fusion, FusionType
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.submission import matches
 
@@ -45,6 +45,7 @@ Format = Literal["table", "json", "dot"]
 ZIP_MAGIC = b"PK"
 QUIET_S = 1.0
 PIPED_COLUMNS = 200
+NODE_CPUS = 4
 NO_LIMIT_BYTES = 1 << 40
 _OURS = re.compile(r"pe-\d+\.xml")
 
@@ -59,6 +60,9 @@ class PlanWish:
     params: tuple[str, ...] = ()
     resizes: tuple[str, ...] = ()
     compat: bool = False
+    type: FusionType = "noChannelInfluence"
+    nodes: int = 1
+    node_cpus: int = NODE_CPUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def _texts(step: Step) -> dict[str, str]:
 
 
 def _request(wish: PlanWish) -> PlanRequest:
-    fusion = _fusion(wish.fusion)
+    fusion = _fusion(wish)
     overrides = tuple(region_width_of("--width", words) for words in wish.widths)
     values = dict(pair_of("--param", words) for words in wish.params)
     bundle = _bundle(wish.source)
@@ -136,11 +140,18 @@ def _request(wish: PlanWish) -> PlanRequest:
     )
 
 
-def _fusion(words: str) -> Fusion:
+def _fusion(wish: PlanWish) -> Fusion:
     """What was asked for; that a number is below 1, the planner says."""
-    if manual := re.fullmatch(r"manual=(-?\d{1,9})", words):
-        return Fusion.manual(int(manual.group(1)))
-    return Fusion.legacy() if "legacy" in fusion_of(words) else Fusion.automatic(1)
+    if manual := re.fullmatch(r"manual=(-?\d{1,9})", wish.fusion):
+        return Fusion.manual(int(manual.group(1)), wish.type)
+    if "legacy" in fusion_of(wish.fusion):
+        return Fusion.legacy(wish.type)
+    return Fusion.automatic(
+        wish.nodes,
+        wish.type,
+        allocatable_mcpu=wish.nodes * wish.node_cpus * 1000,
+        largest_node_mcpu=wish.node_cpus * 1000,
+    )
 
 
 def _bundle(source: Path) -> Bundle:
@@ -247,6 +258,15 @@ Resizes = Annotated[
         "generation of its own, and the first plan is compared with the last.",
     ),
 ]
+Type = Annotated[
+    FusionType,
+    typer.Option(
+        help="Whether operators of a channel share PEs with none but their own channel "
+        "(channelIsolation), or with no other channel (channelExlocation)."
+    ),
+]
+Nodes = Annotated[int, typer.Option(min=1, help="For automatic: how many nodes there are.")]
+NodeCpus = Annotated[int, typer.Option(min=1, help="For automatic: the CPUs of each node.")]
 Compat = Annotated[
     bool,
     typer.Option(
@@ -275,23 +295,27 @@ def plan_command(
     width: Widths = None,
     param: Params = None,
     resize: Resizes = None,
+    type: Type = "noChannelInfluence",  # noqa: A002 - the word of the Job's spec
+    nodes: Nodes = 1,
+    node_cpus: NodeCpus = NODE_CPUS,
     compat: Compat = False,
     out: Out = None,
     form: Form = None,
 ) -> None:
     """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
 
-    A plan that is refused is an error with the original's message id, or our reason, and exit
-    code 1.
+    What cannot be planned is an error, with the original's message id or our reason; exit code 1.
 
     Example: millrace plan app.sab --fusion manual=3 --width '*Region1=4' --resize Region1=6
     """
-    wish = PlanWish(
-        source, fusion, tuple(width or ()), tuple(param or ()), tuple(resize or ()), compat
-    )
-    form = form or ("table" if sys.stdout.isatty() else "json")
+    widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
+    wish = PlanWish(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
+    _answer(wish, form or ("table" if sys.stdout.isatty() else "json"), out)
+
+
+def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
     try:
-        with _patience(f"planning {source.name}"):
+        with _patience(f"planning {wish.source.name}"):
             planned = plan_words(wish)
             if out is not None:
                 write_texts(planned, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,23 @@ def test_the_picture_is_drawn_where_graphviz_is_there(
 def test_the_example_can_be_planned() -> None:
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     assert told(adl, "--fusion", "legacy", "--resize", "Counted=5")["update"]["added"] > 0
+
+
+def test_automatic_asks_for_the_cluster_that_is_not_there(adl: Path) -> None:
+    """More CPU allows more PEs; what was chosen, and from what, is in the table."""
+    words = (adl, "--width", "f=20", "--fusion", "automatic")
+    few = told(*words, "--nodes", "1", "--node-cpus", "2")["pes"]
+    many = told(*words, "--nodes", "9", "--node-cpus", "2")["pes"]
+    assert 1 <= few <= 2 < many <= 18
+    table = ran(*words, "--nodes", "9", "--node-cpus", "2", "--format", "table").stdout
+    assert re.search(r"\(automatic: \d+ for \d+ to \d+ threads on 9 nodes\)", table)
+
+
+def test_channels_may_be_kept_apart(adl: Path) -> None:
+    """As `fusion.type` of a Job says."""
+    words = (adl, "--fusion", "manual=1")
+    assert told(*words)["pes"] == 1
+    assert told(*words, "--type", "channelExlocation")["pes"] == 2
 
 
 def test_help_teaches() -> None:
