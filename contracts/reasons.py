@@ -22,7 +22,10 @@ class Reason(StrEnum):
         return member
 
     # Refusals of a job or of a width
-    BUNDLE_MISSING = "BundleMissing", "The bundle is not in the bundle root."
+    BUNDLE_MISSING = "BundleMissing", "The bundle is not where the job says that it is."
+    BUNDLE_FORBIDDEN = "BundleForbidden", "The bundle is not given without other credentials."
+    BUNDLE_UNTRUSTED = "BundleUntrusted", "The certificate of the bundle's server is not trusted."
+    ADDRESS_REFUSED = "AddressRefused", "Bundles are not fetched from an address of that kind."
     BUNDLE_INVALID = "BundleInvalid", "The file is not a bundle that can be read."
     BUNDLE_TOO_LARGE = "BundleTooLarge", "The bundle exceeds a size limit."
     ADL_INVALID = "AdlInvalid", "The application description in the bundle is not valid."

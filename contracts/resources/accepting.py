@@ -41,8 +41,6 @@ IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
     (("status",), _OPERATORS_OWN, None),
     (("statistics",), _OPERATORS_OWN, None),
     (("parallelRegionWidths",), _OPERATORS_OWN, None),
-    (("bundle", "pullPolicy"), _NO_URL, "IfNotPresent"),
-    (("bundle", "secret"), _NO_URL, None),
     (("parallelRegions", EACH, "index"), "a region is named by its alias", None),
     ((_TEMPLATE, "id"), _OPERATORS_OWN, None),
     ((_TEMPLATE, "contentId"), _OPERATORS_OWN, None),
@@ -53,11 +51,15 @@ IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
     ((_TEMPLATE, "regions"), _OPERATORS_OWN, None),
 )
 
+_URLS: Final = ("http", "github", "url")
+# field of a bundle, the fields one of which gives it a meaning, the value that says nothing
+WITHOUT_URL: Final[tuple[tuple[str, tuple[str, ...], Any], ...]] = (
+    ("pullPolicy", _URLS, "IfNotPresent"),
+    ("secret", ("url",), None),
+)
+
 # path, the values that ask for nothing
 UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
-    (("bundle", "http"), (None,)),
-    (("bundle", "github"), (None,)),
-    (("bundle", "url"), (None,)),
     (("threadingModel", "automatic"), (None, False)),
     (("threadingModel", "dedicated"), (None, False)),
     (("threadingModel", "dynamic"), (None,)),
@@ -72,7 +74,14 @@ def ignored_fields(spec: Mapping[str, Any]) -> tuple[IgnoredField, ...]:
         for path, why, inert in IGNORED
         for place, value in _places(spec, path, "spec")
         if value is not None and value != inert
-    )
+    ) + tuple(_without_url(spec.get("bundle") or {}))
+
+
+def _without_url(bundle: Mapping[str, Any]) -> Iterator[IgnoredField]:
+    for field, urls, inert in WITHOUT_URL:
+        given = bundle.get(field)
+        if given is not None and given != inert and not any(bundle.get(url) for url in urls):
+            yield IgnoredField(f"spec.bundle.{field}", _NO_URL)
 
 
 def not_supported_yet(spec: Mapping[str, Any]) -> tuple[UnsupportedField, ...]:

@@ -79,17 +79,17 @@ class Bundle(Fields):
     )
     http: HttpSource | None = Field(
         default=None,
-        description="Fetch the bundle from an URL; not supported yet.",
+        description="Fetch the bundle from an URL.",
         json_schema_extra=NOT_NULLABLE,
     )
     github: GithubSource | None = Field(
         default=None,
-        description="Fetch the bundle from GitHub; not supported yet.",
+        description="Fetch the bundle from GitHub.",
         json_schema_extra=NOT_NULLABLE,
     )
     url: Text | None = Field(
         default=None,
-        description="Fetch the bundle from an URL; the older form of http, not supported yet.",
+        description="Fetch the bundle from an URL; the older form of http and github.",
         json_schema_extra=NOT_NULLABLE,
     )
     secret: ObjectName | None = Field(

@@ -101,12 +101,17 @@ _OPERATORS_OWN: Final = FieldNote(_O.ORIGINAL)
 
 JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "bundle": _PLANNED,
-    "bundle.pullPolicy": _UNREAD,
+    "bundle.pullPolicy": FieldNote(
+        _O.BOTH,
+        (_M.FIRST_PLAN,),
+        "IfNotPresent: what the namespace fetched before from the same URL with the same Secret is"
+        " taken. Ignored without an URL; a resize never fetches.",
+    ),
     "bundle.file": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
-    "bundle.http": FieldNote(_O.SEED),
-    "bundle.github": FieldNote(_O.SEED),
-    "bundle.url": FieldNote(_O.ORIGINAL),
-    "bundle.secret": FieldNote(_O.ORIGINAL),
+    "bundle.http": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
+    "bundle.github": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
+    "bundle.url": FieldNote(_O.ORIGINAL, (_M.FIRST_PLAN,)),
+    "bundle.secret": FieldNote(_O.ORIGINAL, (_M.FIRST_PLAN,), "Ignored without bundle.url."),
     "fusion": _PLANNED,
     "fusion.type": FieldNote(
         _O.BOTH,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
 
 from services.chassis.settings import ServiceSettings
+from services.fusion_backend.adapters.fetching import FetchLimits
 from services.fusion_backend.adapters.planning_worker import WorkerLimits
 from services.fusion_backend.adapters.provisioner import Names
+from services.fusion_backend.core.addresses import Network, networks_of
+from services.fusion_backend.core.bundle_urls import why_no_url
 
 
 class FusionBackendSettings(ServiceSettings):
@@ -16,6 +21,20 @@ class FusionBackendSettings(ServiceSettings):
 
     bundle_root: Path = Field(description="directory from which bundles are taken")
     bundle_store: Path = Field(description="directory in which bundles are kept by digest")
+    bundle_root_url: str = Field(
+        default="",
+        description="a store behind HTTP that has bundles by name, instead of the bundle root",
+    )
+    bundle_allowed_networks: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="comma-separated networks (10.1.0.0/16, fd00::/8) or addresses that are not "
+        "public and from which bundles may be fetched; empty: none",
+    )
+    bundle_ca_file: str = Field(
+        default="", description="a file of roots in PEM that are trusted when a bundle is fetched"
+    )
+    bundle_fetch_s_max: float = Field(default=120.0, gt=0, description="for one bundle in all")
+    bundle_fetches_max: int = Field(default=16, ge=1, description="how many at a time")
     planner_workers: int = Field(default=2, ge=1, le=64)
     planner_memory_bytes_max: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     planner_cpu_s_max: int = Field(default=120, ge=1)
@@ -40,6 +59,31 @@ class FusionBackendSettings(ServiceSettings):
         except (KeyError, IndexError, ValueError) as problem:
             raise ValueError("may have {service} and {namespace} in it, nothing else") from problem
         return value
+
+    @field_validator("bundle_root_url")
+    @classmethod
+    def name_a_store(cls, value: str) -> str:
+        """Refuse early what nothing could be fetched from."""
+        if value and (why := why_no_url(value)):
+            raise ValueError(why)
+        return value
+
+    @field_validator("bundle_allowed_networks", mode="before")
+    @classmethod
+    def name_networks(cls, value: Any) -> Any:
+        """A list in an environment variable is written with commas; each is a network."""
+        texts = value.split(",") if isinstance(value, str) else value
+        return tuple(map(str, networks_of(texts)))
+
+    @property
+    def allowed_networks(self) -> tuple[Network, ...]:
+        """Networks that are not public and allowed."""
+        return networks_of(self.bundle_allowed_networks)
+
+    @property
+    def fetch_limits(self) -> FetchLimits:
+        """What fetching one bundle may take."""
+        return FetchLimits(total_s=self.bundle_fetch_s_max, at_a_time_max=self.bundle_fetches_max)
 
     @property
     def names(self) -> Names:

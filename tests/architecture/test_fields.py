@@ -122,11 +122,21 @@ def spec_with(schema: Mapping[str, Any], steps: list[str], variant: int | None) 
     return least(schema) | ({} if variant is None else {name: sample(child, variant)})
 
 
+MEANT_BESIDE: Mapping[str, Json] = {
+    "bundle.pullPolicy": {"url": "https://example.com/x.sab"},
+    "bundle.secret": {"url": "https://example.com/x.sab"},
+}
+"""What has to be given, too, for a field of `bundle` to mean anything."""
+
+
 def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
     """Specs before and after an edit of this field alone."""
     schema, steps = structural(model), field.path.split(".")
     before = spec_with(schema, steps, None)
-    afters = (spec_with(schema, steps, variant) for variant in VARIANTS)
+    afters = [spec_with(schema, steps, variant) for variant in VARIANTS]
+    for spec in (before, *afters):
+        if beside := MEANT_BESIDE.get(field.path):
+            spec["bundle"] |= beside
     return [(before, after) for after in afters if after != before]
 
 

@@ -1,79 +1,108 @@
-"""The bundle root, from which people's bundles come, and the store, in which they stay.
+"""The store, in which every bundle stays that was planned, under its SHA-256.
 
-Planning copies a bundle into the store under its SHA-256 before anything else is written; every
-later plan of the job reads it by digest, whatever became of the file in the root. A Job's spec
-names no file of ours but below the root: no absolute path, no `..`, no link that leads out.
-What a bundle contains is not looked at here.
+Planning puts a bundle into the store before anything else is written; every later plan of the job
+reads it by digest, whatever became of the place that it came from: the bundle root (a directory,
+or a store behind HTTP that a setting names) or a URL of the Job's spec.
+
+What a namespace fetched from a URL, with which Secret, is remembered beside the bundles, for
+`pullPolicy: IfNotPresent`. Another namespace, or another Secret, fetches for itself: having the
+name of a private bundle is no right to it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
+import contextlib
 import hashlib
 import os
-import stat
 import tempfile
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
-from typing import IO, TypeVar
+from pathlib import Path
+from typing import IO, Final, Protocol, TypeVar
+
+import orjson
 
 from contracts.bundle_format import BundleLimits
 from contracts.reasons import Reason
-from services.chassis.errors import Transient
+from services.fusion_backend.adapters.bundle_root import (
+    SUFFIX,
+    opened,
+    refused,
+    unreadable,
+    url_below,
+)
+from services.fusion_backend.adapters.fetching import BundleUnreadable, Fetcher, Wanted
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
+__all__ = ["BundleStore", "BundleUnreadable", "Keys"]
+
 T = TypeVar("T")
 
-CHUNK_BYTES = 1024 * 1024
-HINTS_MAX = 8
-HINT_ENTRIES_MAX = 1_000
-SUFFIX = ".sab"
-_NEVER_A_BUNDLE = frozenset({errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
-"""What a name is answered with that no waiting makes a bundle of."""
+CHUNK_BYTES: Final = 1024 * 1024
+FETCHED: Final = "fetched"
+"""The folder of what was fetched from where."""
+_ALWAYS: Final = "Always"
+_BEGINS: Final = b"PK\3\4"
 
 
-class BundleUnreadable(Transient):
-    """The bundle, or the place where it is kept, cannot be read or written for now."""
+class Keys(Protocol):
+    """What fetching needs from the namespace of the job."""
 
-    def __init__(self, what: str, problem: OSError) -> None:
-        told = problem.strerror or type(problem).__name__
-        super().__init__(f"{what}: {told}", outcome_unknown=False)
+    async def token(self, namespace: str, source: BundleSource) -> str:
+        """The token to send, or nothing."""
+        ...
+
+    async def certificates(self, namespace: str, source: BundleSource) -> str:
+        """Roots to trust, in PEM, or nothing."""
+        ...
 
 
 class BundleStore:
-    """Takes bundles in and finds them by digest; `in_threads` keeps the event loop free."""
+    """Takes bundles in and finds them by digest; `in_threads` keeps the event loop free.
+
+    `root_url` is a store behind HTTP that is asked instead of the directory `root`.
+    """
 
     def __init__(
         self,
         *,
         root: Path,
         store: Path,
+        fetcher: Fetcher | None = None,
+        keys: Keys | None = None,
+        root_url: str = "",
         limits: BundleLimits | None = None,
         in_threads: bool = True,
     ) -> None:
         self._root = root
+        self._root_url = root_url
         self._store = store
+        self._fetcher = fetcher
+        self._keys = keys
         self._bytes_max = (limits or BundleLimits()).compressed_bytes_max
         self._in_threads = in_threads
 
-    async def take_in(self, source: BundleSource) -> str:
-        """Copy a bundle of the root into the store; its digest.
+    async def take_in(self, source: BundleSource, namespace: str = "") -> str:
+        """Put the bundle of a job of this namespace into the store; its digest.
 
         Raises PlanRefused, and BundleUnreadable where it may come later.
         """
-        return await self._apart(lambda: self._take_in(source))
+        if source.url and source.pull_policy != _ALWAYS:
+            present = await self._apart(lambda: self._present(source, namespace))
+            if present:
+                return present
+        return await self._taken_in(source, namespace)
 
-    async def path_of(self, digest: str, source: BundleSource) -> Path:
-        """The file of a bundle that was taken in; fetched again from the root if it is lost.
+    async def path_of(self, digest: str, source: BundleSource, namespace: str = "") -> Path:
+        """The file of a bundle that was taken in; fetched again from its source if it is lost.
 
         Raises PlanRefused where neither has a bundle of that digest.
         """
         path = self._path(digest)
         if path.is_file():
             return path
-        if await self.take_in(source) == digest:
+        if await self._taken_in(source, namespace) == digest:
             return path
         raise PlanRefused(
             Reason.BUNDLE_MISSING,
@@ -83,111 +112,137 @@ class BundleStore:
             f" is lost, and {shown(source.value)} is another one now",
         )
 
+    async def distrust(self, source: BundleSource, namespace: str) -> None:
+        """What came from there was no good bundle: it is fetched again for whoever asks next."""
+        if source.url:
+            await self._apart(lambda: self._forget(source, namespace))
+
     async def _apart(self, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work) if self._in_threads else work()
 
     def _path(self, digest: str) -> Path:
         return self._store / f"{digest}{SUFFIX}"
 
-    def _take_in(self, source: BundleSource) -> str:
+    async def _taken_in(self, source: BundleSource, namespace: str) -> str:
+        if not source.url and not self._root_url:
+            return await self._apart(lambda: self._copied(source))
+        incoming = await self._apart(lambda: self._incoming(source))
         try:
-            return self._copied_in(source)
-        except OSError as problem:
-            what = f"{source.field}: {shown(source.value)} cannot be copied into the bundle store"
-            raise BundleUnreadable(what, problem) from problem
+            wanted = await self._wanted(source, namespace)
+            assert self._fetcher is not None, "a store that is given URLs has a fetcher"
+            await self._fetcher.fetch(
+                wanted, self._bytes_max, lambda piece: self._apart(lambda: incoming.write(piece))
+            )
+            return await self._apart(lambda: self._kept(incoming, source, namespace))
+        finally:
+            incoming.discard()
 
-    def _copied_in(self, source: BundleSource) -> str:
-        with _opened(self._resolved(source), source) as bundle:
+    async def _wanted(self, source: BundleSource, namespace: str) -> Wanted:
+        if not source.url:
+            return Wanted(source, url_below(self._root_url, source), is_ours=True)
+        assert self._keys is not None, "a store that is given URLs has keys"
+        token = await self._keys.token(namespace, source)
+        certificates = await self._keys.certificates(namespace, source)
+        return Wanted(source, source.url, token=token, certificates=certificates)
+
+    # ------------------------------------------------------------------ files
+
+    def _copied(self, source: BundleSource) -> str:
+        with opened(self._root, source) as bundle:
+            incoming = self._incoming(source)
+            try:
+                while chunk := bundle.read(CHUNK_BYTES):
+                    incoming.write(chunk)
+                return incoming.keep(self._path)
+            except OSError as problem:
+                raise unreadable(_not_copied(source), problem) from problem
+            finally:
+                incoming.discard()
+
+    def _incoming(self, source: BundleSource) -> _Incoming:
+        try:
             self._store.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._store, delete=False) as copy:
-                try:
-                    digest = self._copied(bundle, copy, source)
-                    copy.flush()
-                    os.fsync(copy.fileno())
-                    os.replace(copy.name, self._path(digest))
-                except BaseException:
-                    Path(copy.name).unlink(missing_ok=True)
-                    raise
+            return _Incoming(self._store, source, self._bytes_max)
+        except OSError as problem:
+            raise unreadable(_not_copied(source), problem) from problem
+
+    def _kept(self, incoming: _Incoming, source: BundleSource, namespace: str) -> str:
+        if incoming.first_bytes != _BEGINS:
+            raise refused(
+                Reason.BUNDLE_INVALID, source, "is no bundle: what was fetched is no zip file"
+            )
+        try:
+            digest = incoming.keep(self._path)
+            if source.url:
+                self._remember(source, namespace, digest)
+        except OSError as problem:
+            raise unreadable(_not_copied(source), problem) from problem
         return digest
 
-    def _copied(self, bundle: IO[bytes], copy: IO[bytes], source: BundleSource) -> str:
-        """Copy, hashing and counting; the digest."""
-        digest, copied_bytes = hashlib.sha256(), 0
-        while chunk := bundle.read(CHUNK_BYTES):
-            copied_bytes += len(chunk)
-            if copied_bytes > self._bytes_max:
-                raise _refused(
-                    Reason.BUNDLE_TOO_LARGE, source, f"has more than {self._bytes_max} bytes"
-                )
-            digest.update(chunk)
-            copy.write(chunk)
-        return digest.hexdigest()
+    # ------------------------------------------------------------------ what was fetched from where
 
-    def _resolved(self, source: BundleSource) -> Path:
-        """The real path of the bundle, which lies below the real root. Raises PlanRefused."""
-        asked = PurePosixPath(source.value)
-        is_plain_name = source.path or len(asked.parts) == 1
-        if asked.is_absolute() or ".." in asked.parts or "\0" in source.value or not is_plain_name:
-            raise _refused(Reason.SPEC_INVALID, source, "does not lie in the bundle root")
-        root = self._root.resolve()
+    def _note(self, source: BundleSource, namespace: str) -> Path:
+        """The file that says what this namespace fetched from there, in this way."""
+        way = [namespace, source.url, source.secret, source.ca_config_map, source.ca_key]
+        return self._store / FETCHED / hashlib.sha256(orjson.dumps(way)).hexdigest()
+
+    def _remember(self, source: BundleSource, namespace: str, digest: str) -> None:
+        note = self._note(source, namespace)
+        note.parent.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=note.parent, delete=False) as written:
+            written.write(digest.encode())
+        os.replace(written.name, note)
+
+    def _forget(self, source: BundleSource, namespace: str) -> None:
+        # A store that cannot be written to says so to the next who fetches.
+        with contextlib.suppress(OSError):
+            self._note(source, namespace).unlink(missing_ok=True)
+
+    def _present(self, source: BundleSource, namespace: str) -> str:
         try:
-            real = (root / asked).resolve(strict=True)
-        except (FileNotFoundError, NotADirectoryError, RuntimeError) as error:
-            raise self._missing(source) from error
-        except OSError as error:
-            if error.errno in _NEVER_A_BUNDLE:
-                raise self._missing(source) from error
-            what = f"{source.field}: {shown(source.value)} cannot be read"
-            raise BundleUnreadable(what, error) from error
-        if not real.is_relative_to(root):
-            raise _refused(Reason.SPEC_INVALID, source, "leads out of the bundle root")
-        return real
-
-    def _missing(self, source: BundleSource) -> PlanRefused:
-        names = _names(self._root)
-        there = ", ".join(names[:HINTS_MAX]) or "no bundle"
-        more = ", …" if len(names) > HINTS_MAX else ""
-        return _refused(
-            Reason.BUNDLE_MISSING, source, f"is not in the bundle root, which has {there}{more}"
-        )
+            digest = self._note(source, namespace).read_text("ascii")
+        except (OSError, UnicodeDecodeError):
+            return ""
+        is_digest = len(digest) == 64 and digest.isalnum()
+        return digest if is_digest and self._path(digest).is_file() else ""
 
 
-def _names(root: Path) -> list[str]:
-    """Some bundles of the root, for a hint."""
-    names: list[str] = []
-    try:
-        with os.scandir(root) as entries:
-            for number, entry in enumerate(entries):
-                if number >= HINT_ENTRIES_MAX:
-                    break
-                if entry.name.endswith(SUFFIX):
-                    names.append(entry.name)
-    except OSError:
-        return []
-    return sorted(names)
+def _not_copied(source: BundleSource) -> str:
+    return f"{source.field}: {shown(source.value)} cannot be copied into the bundle store"
 
 
-def _opened(path: Path, source: BundleSource) -> IO[bytes]:
-    """The bundle, open for reading. Raises PlanRefused."""
-    try:
-        # Without O_NONBLOCK a pipe in the root would hold us for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno not in _NEVER_A_BUNDLE:
-            what = f"{source.field}: {shown(source.value)} cannot be read"
-            raise BundleUnreadable(what, error) from error
-        told = error.strerror or "unknown error"
-        raise _refused(Reason.BUNDLE_INVALID, source, f"cannot be read: {told}") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _refused(Reason.BUNDLE_INVALID, source, "is not a regular file")
-    return os.fdopen(descriptor, "rb")
+class _Incoming:
+    """A bundle that is being written into the store, counted and hashed."""
 
+    def __init__(self, store: Path, source: BundleSource, bytes_max: int) -> None:
+        self._file: IO[bytes] = tempfile.NamedTemporaryFile(dir=store, delete=False)  # noqa: SIM115 - closed by keep and discard
+        self._source = source
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._digest = hashlib.sha256()
+        self.first_bytes = b""
 
-def _refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:
-    return PlanRefused(
-        reason,
-        field=source.field,
-        value=source.value,
-        message=f"{source.field}: {shown(source.value)} {what}",
-    )
+    def write(self, chunk: bytes) -> None:
+        """The next bytes. Raises PlanRefused where they become too many."""
+        self._bytes += len(chunk)
+        if self._bytes > self._bytes_max:
+            raise refused(
+                Reason.BUNDLE_TOO_LARGE, self._source, f"has more than {self._bytes_max} bytes"
+            )
+        self.first_bytes = (self.first_bytes + chunk[: len(_BEGINS)])[: len(_BEGINS)]
+        self._digest.update(chunk)
+        self._file.write(chunk)
+
+    def keep(self, path_of: Callable[[str], Path]) -> str:
+        """Have the file under its digest."""
+        digest = self._digest.hexdigest()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        os.replace(self._file.name, path_of(digest))
+        return digest
+
+    def discard(self) -> None:
+        """Leave nothing of what was not kept."""
+        self._file.close()
+        Path(self._file.name).unlink(missing_ok=True)

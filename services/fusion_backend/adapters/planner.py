@@ -80,7 +80,7 @@ class Applications:
         return application
 
 
-_ABOUT_BUNDLES = frozenset(
+ABOUT_BUNDLES = frozenset(
     {Reason.ADL_INVALID, Reason.BUNDLE_INVALID, Reason.BUNDLE_TOO_LARGE, Reason.BUNDLE_MISSING}
 )
 
@@ -104,7 +104,7 @@ def run_task(task: PlanTask, applications: Applications) -> PlanResult:
         return plan(asked)
     except PlanRefused as refusal:
         # Connections are judged when they are followed, long after the bundle was read.
-        if refusal.reason in _ABOUT_BUNDLES:
+        if refusal.reason in ABOUT_BUNDLES:
             raise _of_bundle(task, refusal) from refusal
         raise
 

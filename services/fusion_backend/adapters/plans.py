@@ -20,7 +20,7 @@ from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
 from services.fusion_backend.adapters.intake import JobKey
-from services.fusion_backend.adapters.planner import Planner, PlanTask
+from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
 from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
@@ -72,9 +72,12 @@ class Plans:
         """Wait for the answer and keep it; a refusal is an answer, too."""
         metrics = self._wiring.runtime.metrics
         try:
-            known.learn(inputs, await self._planner.plan(await self._task(inputs, previous)))
+            task = await self._task(key, inputs, previous)
+            known.learn(inputs, await self._planner.plan(task))
         except PlanRefused as refusal:
             known.learn(inputs, refusal)
+            if refusal.reason in ABOUT_BUNDLES:
+                await self._bundles.distrust(inputs.bundle, key.namespace)
         except Transient as problem:
             self._note_trouble(known, inputs, problem)
         except Exception as problem:  # noqa: BLE001 - a defect delays only this job
@@ -95,12 +98,13 @@ class Plans:
             Reason.BUNDLE_UNREADABLE if is_unreadable else Reason.PLANNING_FAILED,
             str(problem),
             since=before.since if before is not None else now,
-            until=self._backoffs.mark_failed(inputs.digest, now),
+            until=self._backoffs.mark_failed(inputs.digest, now, at_least_s=_wished_s(problem)),
         )
 
-    async def _task(self, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
-        digest = inputs.bundle_digest or await self._bundles.take_in(inputs.bundle)
-        path = await self._bundles.path_of(digest, inputs.bundle)
+    async def _task(self, key: JobKey, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
+        source = inputs.bundle
+        digest = inputs.bundle_digest or await self._bundles.take_in(source, key.namespace)
+        path = await self._bundles.path_of(digest, source, key.namespace)
         return PlanTask(inputs, digest, path, previous)
 
     async def record(self, snapshot: Snapshot, effect: RecordPlan) -> str:
@@ -169,6 +173,11 @@ class Plans:
         except NotFound as problem:
             await self._wiring.writer.confirm_absent(resource_of("ConfigMap"), job.namespace, name)
             raise Superseded(f"plan record {name} is gone") from problem
+
+
+def _wished_s(problem: Exception) -> float:
+    """How long a server asked to be left alone."""
+    return (problem.retry_after_s or 0.0) if isinstance(problem, Transient) else 0.0
 
 
 def _plan_to_record(snapshot: Snapshot, effect: RecordPlan) -> KnownPlan:

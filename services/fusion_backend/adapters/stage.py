@@ -13,8 +13,10 @@ from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.bundle_keys import BundleKeys
 from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.carry_out import JOB, CarryOut
+from services.fusion_backend.adapters.fetching import Fetcher, HttpFetcher
 from services.fusion_backend.adapters.finding_servers import Resolver, SystemResolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
@@ -117,17 +119,27 @@ def stage_maker(
     *,
     planner: Planner | Literal["inline"],
     resolver: Resolver | None = None,
+    fetcher: Fetcher | None = None,
 ) -> MakeStage:
     """The service's factory; `inline` plans and copies in the event loop, for simulation."""
     is_inline = planner == "inline"
-    bundles = BundleStore(
-        root=settings.bundle_root, store=settings.bundle_store, in_threads=not is_inline
+    fetching = fetcher or HttpFetcher(
+        settings.fetch_limits,
+        allowed=settings.allowed_networks,
+        ca_file=settings.bundle_ca_file,
     )
     chosen: Planner = InlinePlanner() if planner == "inline" else planner
     asked = resolver or SystemResolver(answer_s_max=settings.dns_answer_s_max)
     return lambda wiring: FusionBackend(
         wiring,
-        bundles=bundles,
+        bundles=BundleStore(
+            root=settings.bundle_root,
+            root_url=settings.bundle_root_url,
+            store=settings.bundle_store,
+            fetcher=fetching,
+            keys=BundleKeys(wiring.runtime.kube),
+            in_threads=not is_inline,
+        ),
         planner=chosen,
         resolver=asked,
         settings=settings,

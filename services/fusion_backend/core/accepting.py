@@ -15,6 +15,7 @@ from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields, not_supported_yet
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
+from services.fusion_backend.core.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.provisions import TEMPLATE, redis_asked, refusal_of_redis
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
@@ -35,7 +36,11 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
             value=value,
             message=f"{field}: {first['msg']} (it is {value})",
         )
-    return _no_fusion(spec.get("fusion") or {}) or _no_pod(spec)
+    return (
+        refusal_of_urls(spec.get("bundle") or {})
+        or _no_fusion(spec.get("fusion") or {})
+        or _no_pod(spec)
+    )
 
 
 def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:

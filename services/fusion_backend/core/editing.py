@@ -24,6 +24,7 @@ from services.fusion_backend.core.accepting import refusal_of_spec, sentence
 from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.inputs import (
     PlanInputs,
+    bundle_differences,
     bundle_source,
     fusion_of,
     overrides_of,
@@ -80,11 +81,7 @@ def _template(text: str) -> dict[str, Any]:
 
 def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, object, object]]:
     """(field, value asked for, value in force) of what the first plan was made from."""
-    bundle = bundle_source(spec)
-    if bundle.name != inputs.bundle.name:
-        yield "spec.bundle.name", bundle.name, inputs.bundle.name
-    if bundle.path != inputs.bundle.path:
-        yield "spec.bundle.file.path", bundle.path or "not given", inputs.bundle.path or "none"
+    yield from bundle_differences(bundle_source(spec), inputs.bundle)
     fusion = fusion_of(spec, Cluster())
     if _fusion(fusion) != _fusion(inputs.fusion):
         yield "spec.fusion", _fusion(fusion), _fusion(inputs.fusion)

@@ -8,13 +8,14 @@ since. Running the planner is not done here; `request` only says what it is aske
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
 
 from contracts.resources import JobSpec
+from services.fusion_backend.core.bundle_urls import shown_url
 from services.fusion_backend.core.cluster import Cluster, automatic_fusion, fusion_type
 from services.fusion_backend.core.planning import Application, PlanRequest
 from services.fusion_backend.core.records import Fusion, PlanRecord
@@ -32,20 +33,43 @@ TEMPLATE_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class BundleSource:
-    """Where a bundle is found in the bundle root; without a path by its name."""
+    """Where a bundle comes from: a URL, or a path in the bundle root, or a name there.
+
+    `url_field` is the field below `spec.bundle` that gave the URL; `secret` and `ca_config_map`
+    are objects of the job's namespace. What matters only for a URL is empty without one.
+    """
 
     name: str
     path: str = ""
+    url: str = ""
+    url_field: str = ""
+    secret: str = ""
+    ca_config_map: str = ""
+    ca_key: str = ""
+    pull_policy: str = ""
 
     @property
     def field(self) -> str:
         """The field of the Job's spec that says so."""
+        if self.url:
+            return f"spec.bundle.{self.url_field}"
         return "spec.bundle.file.path" if self.path else "spec.bundle.name"
 
     @property
+    def secret_field(self) -> str:
+        """The field that names the Secret; empty where there is none for such a source."""
+        fields = {"github.url": "spec.bundle.github.secret", "url": "spec.bundle.secret"}
+        return fields.get(self.url_field, "")
+
+    @property
+    def is_github(self) -> bool:
+        """Whether the URL is one of GitHub's API."""
+        return self.url_field == "github.url"
+
+    @property
     def value(self) -> str:
-        """The path relative to the bundle root."""
-        return self.path or self.name
+        """The URL as it may be said, or the path relative to the bundle root."""
+        return shown_url(self.url) if self.url else self.path or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +143,56 @@ def spec_in_force(inputs: PlanInputs, spec: Mapping[str, Any]) -> Mapping[str, A
 
 def bundle_source(spec: JobSpec) -> BundleSource:
     """Where a spec says that the bundle is."""
-    return BundleSource(spec.bundle.name, spec.bundle.file.path if spec.bundle.file else "")
+    bundle = spec.bundle
+    policy = bundle.pull_policy.value
+    if bundle.http is not None:
+        ca = bundle.http.certification_authority
+        return BundleSource(
+            bundle.name,
+            url=bundle.http.url,
+            url_field="http.url",
+            ca_config_map=ca.config_map_name if ca else "",
+            ca_key=(ca.sub_path or "") if ca else "",
+            pull_policy=policy,
+        )
+    if bundle.github is not None:
+        secret = bundle.github.secret or ""
+        url = bundle.github.url
+        return BundleSource(
+            bundle.name, url=url, url_field="github.url", secret=secret, pull_policy=policy
+        )
+    if bundle.url:
+        secret = bundle.secret or ""
+        return BundleSource(
+            bundle.name, url=bundle.url, url_field="url", secret=secret, pull_policy=policy
+        )
+    return BundleSource(bundle.name, bundle.file.path if bundle.file else "")
+
+
+def bundle_differences(
+    wanted: BundleSource, in_force: BundleSource
+) -> Iterator[tuple[str, object, object]]:
+    """(field, value asked for, value in force) of where the bundle comes from."""
+    if wanted == in_force:
+        return
+    if wanted.name != in_force.name:
+        yield "spec.bundle.name", wanted.name, in_force.name
+    if wanted.path != in_force.path:
+        yield "spec.bundle.file.path", wanted.path or "not given", in_force.path or "none"
+    if (wanted.url, wanted.url_field) != (in_force.url, in_force.url_field):
+        field = wanted.field if wanted.url else in_force.field
+        before = in_force.value if in_force.url else "none"
+        after = wanted.value if wanted.url else "not given"
+        yield field, after if after != before else f"{after} with another query", before
+    for name, field in (
+        ("secret", wanted.secret_field or in_force.secret_field),
+        ("ca_config_map", "spec.bundle.http.certificationAuthority.configMapName"),
+        ("ca_key", "spec.bundle.http.certificationAuthority.subPath"),
+        ("pull_policy", "spec.bundle.pullPolicy"),
+    ):
+        before, after = getattr(in_force, name), getattr(wanted, name)
+        if before != after:
+            yield field, after or "not given", before or "none"
 
 
 def first_inputs(

@@ -65,9 +65,6 @@ def test_every_ignored_field_says_why() -> None:
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
-        ({"bundle": {"name": "x", "http": {"url": "https://h/x"}}}, "spec.bundle.http"),
-        ({"bundle": {"name": "x", "github": {"url": "https://h/x"}}}, "spec.bundle.github"),
-        ({"bundle": {"name": "x", "url": "https://h/x"}}, "spec.bundle.url"),
         ({"threadingModel": {"dedicated": True}}, "spec.threadingModel.dedicated"),
         ({"threadingModel": {"dynamic": {}}}, "spec.threadingModel.dynamic"),
     ],
@@ -81,8 +78,25 @@ def test_options_that_are_switched_off_are_not_refused() -> None:
     assert unsupported_paths(threadingModel=off, fusion={"type": None, "manual": 2}) == set()
 
 
-def test_a_local_file_is_supported() -> None:
-    assert unsupported_paths(bundle={"name": "x", "file": {"path": "apps/x.sab"}}) == set()
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"file": {"path": "apps/x.sab"}},
+        {"http": {"url": "https://h/x"}},
+        {"github": {"url": "https://h/x"}},
+        {"url": "https://h/x"},
+    ],
+)
+def test_every_source_of_a_bundle_is_supported(source: dict[str, Any]) -> None:
+    assert unsupported_paths(bundle={"name": "x", **source}) == set()
+
+
+def test_what_matters_for_an_url_only_is_ignored_without_one() -> None:
+    given = {"name": "x", "pullPolicy": "Always", "secret": "s"}
+    assert ignored_paths(bundle=given) == {"spec.bundle.pullPolicy", "spec.bundle.secret"}
+    assert ignored_paths(bundle={**given, "url": "https://h/x"}) == set()
+    http = {**given, "http": {"url": "https://h/x"}}
+    assert ignored_paths(bundle=http) == {"spec.bundle.secret"}
 
 
 @pytest.mark.parametrize(

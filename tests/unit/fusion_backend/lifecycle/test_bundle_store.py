@@ -12,6 +12,7 @@ import pytest
 from contracts.bundle_format import BundleLimits
 from contracts.reasons import Reason
 from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
+from services.fusion_backend.adapters.fetching import Sink, Wanted
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
 
@@ -128,3 +129,183 @@ async def test_a_bundle_that_cannot_be_read_for_now_is_trouble_and_no_refusal(
     assert "spec.bundle.name: shop.sab" in str(caught.value)
     monkeypatch.setattr(os, "open", real)
     assert await store.take_in(BundleSource("shop.sab")) == DIGEST
+
+
+# --------------------------------------------------------------------------- bundles behind URLs
+
+URL = "https://bundles.example/shop.sab?key=hidden"
+ZIP = b"PK\3\4 a bundle"
+
+
+class FromElsewhere:
+    """A fetcher and keys: answers with what is there, and counts."""
+
+    def __init__(self, content: bytes = ZIP) -> None:
+        self.content = content
+        self.asked: list[Wanted] = []
+        self.away = False
+
+    async def fetch(self, wanted: Wanted, bytes_max: int, sink: Sink) -> None:
+        """Give it in pieces."""
+        self.asked.append(wanted)
+        await sink(self.content[:3])
+        if self.away:
+            raise wanted.unreadable("it is away")
+        await sink(self.content[3:])
+
+    async def token(self, namespace: str, source: BundleSource) -> str:
+        """The token of a namespace."""
+        return f"token of {namespace}" if source.secret else ""
+
+    async def certificates(self, namespace: str, source: BundleSource) -> str:
+        """The roots of a namespace."""
+        return f"roots of {namespace}" if source.ca_config_map else ""
+
+
+@pytest.fixture
+def elsewhere() -> FromElsewhere:
+    """What is behind every URL."""
+    return FromElsewhere()
+
+
+def store_of(tmp_path: Path, elsewhere: FromElsewhere, *, root_url: str = "") -> BundleStore:
+    """A store, as a process that starts would make it."""
+    return BundleStore(
+        root=tmp_path / "root",
+        store=tmp_path / "store",
+        fetcher=elsewhere,
+        keys=elsewhere,
+        root_url=root_url,
+        limits=BundleLimits(compressed_bytes_max=100),
+        in_threads=False,
+    )
+
+
+def behind(url: str = URL, **more: str) -> BundleSource:
+    """A source behind a URL."""
+    given = {"url_field": "http.url", "pull_policy": "IfNotPresent"} | more
+    return BundleSource("shop.sab", url=url, **given)
+
+
+async def test_what_was_fetched_is_there_for_a_store_that_starts_anew(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    """A restarted service plans a resize although the server is gone."""
+    digest = await store_of(tmp_path, elsewhere).take_in(behind(), "default")
+    assert digest == hashlib.sha256(ZIP).hexdigest()
+    elsewhere.away = True
+    path = await store_of(tmp_path, elsewhere).path_of(digest, behind(), "default")
+    assert path.read_bytes() == ZIP
+    assert len(elsewhere.asked) == 1
+
+
+async def test_a_bundle_is_fetched_again_if_it_is_not_present_or_always(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    store = store_of(tmp_path, elsewhere)
+    first = await store.take_in(behind(), "default")
+    elsewhere.content = ZIP + b", another one"
+    assert await store.take_in(behind(), "default") == first, "it is present"
+    second = await store.take_in(behind(pull_policy="Always"), "default")
+    assert second != first
+    assert await store.take_in(behind(), "default") == second, "the newest one is present"
+    assert len(elsewhere.asked) == 2
+    (tmp_path / "store" / f"{second}.sab").unlink()
+    assert await store.take_in(behind(), "default") == second, "its file is gone: fetched again"
+
+
+async def test_what_another_namespace_or_another_secret_fetched_is_not_present(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    """A private bundle is given to those who may have it, not to all who know its URL."""
+    store = store_of(tmp_path, elsewhere)
+    private = behind(url_field="github.url", secret="mine")
+    await store.take_in(private, "default")
+    await store.take_in(private, "other")
+    await store.take_in(behind(url_field="github.url", secret="yours"), "default")
+    await store.take_in(behind(url_field="github.url"), "default")
+    await store.take_in(behind(ca_config_map="roots"), "default")
+    assert [each.token for each in elsewhere.asked] == [
+        "token of default",
+        "token of other",
+        "token of default",
+        "",
+        "",
+    ]
+    assert [each.certificates for each in elsewhere.asked] == ["", "", "", "", "roots of default"]
+
+
+async def test_what_was_no_good_bundle_is_not_present_for_the_next(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    store = store_of(tmp_path, elsewhere)
+    await store.take_in(behind(), "default")
+    await store.distrust(behind(), "default")
+    await store.take_in(behind(), "default")
+    assert len(elsewhere.asked) == 2
+
+
+async def test_what_is_no_zip_is_refused_and_nothing_of_it_stays(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    """A page that asks people to log in."""
+    elsewhere.content = b"<html>log in"
+    refusal = await refused_behind(store_of(tmp_path, elsewhere))
+    assert refusal.reason is Reason.BUNDLE_INVALID
+    assert "log in" not in refusal.message
+    assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
+
+
+async def test_a_fetch_that_breaks_off_leaves_nothing(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    elsewhere.away = True
+    with pytest.raises(BundleUnreadable, match="it is away"):
+        await store_of(tmp_path, elsewhere).take_in(behind(), "default")
+    assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
+
+
+async def test_a_bundle_that_becomes_too_large_leaves_nothing(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    elsewhere.content = ZIP + bytes(100)
+    refusal = await refused_behind(store_of(tmp_path, elsewhere))
+    assert refusal.reason is Reason.BUNDLE_TOO_LARGE
+    assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
+
+
+async def refused_behind(store: BundleStore) -> PlanRefused:
+    with pytest.raises(PlanRefused) as caught:
+        await store.take_in(behind(), "default")
+    assert caught.value.field == "spec.bundle.http.url"
+    assert caught.value.value == "https://bundles.example/shop.sab"
+    assert "hidden" not in caught.value.message
+    return caught.value
+
+
+async def test_a_lost_bundle_that_has_changed_where_it_came_from_is_missing(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    store = store_of(tmp_path, elsewhere)
+    digest = await store.take_in(behind(), "default")
+    (tmp_path / "store" / f"{digest}.sab").unlink()
+    elsewhere.content = ZIP + b"!"
+    with pytest.raises(PlanRefused) as caught:
+        await store.path_of(digest, behind(), "default")
+    assert caught.value.reason is Reason.BUNDLE_MISSING
+
+
+async def test_names_and_paths_may_be_those_of_a_store_behind_http(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    """It is asked for each submission, and trusted as the directory is."""
+    store = store_of(tmp_path, elsewhere, root_url="https://store.example/apps/")
+    await store.take_in(BundleSource("a b.sab"), "default")
+    await store.take_in(BundleSource("x.sab", "deep/ü.sab"), "default")
+    assert [each.url for each in elsewhere.asked] == [
+        "https://store.example/apps/a%20b.sab",
+        "https://store.example/apps/deep/%C3%BC.sab",
+    ]
+    assert all(each.is_ours and not each.token for each in elsewhere.asked)
+    for source in (BundleSource("../x.sab"), BundleSource("x", "../x.sab"), BundleSource("a/b")):
+        assert (await refused(store, source)).reason is Reason.SPEC_INVALID
