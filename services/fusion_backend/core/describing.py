@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import meaning, model
@@ -41,6 +42,15 @@ class JobFacts:
     tracing: str | None
 
 
+class _Catalogue(NamedTuple):
+    """What a PE lists because of the kinds of its operators."""
+
+    definitions: tuple[meaning.DefinitionMeaning, ...]
+    metrics: tuple[tuple[int, str, str, str], ...]
+    toolkits: tuple[tuple[int, str], ...]
+    capabilities: tuple[str, ...]
+
+
 class Describer:
     """Describes the PEs of one plan."""
 
@@ -65,6 +75,7 @@ class Describer:
         self._identities = identities
         self._exported = exported
         self._pe_of = pe_of
+        self._catalogues: dict[frozenset[int], _Catalogue] = {}
 
     def describe(self, pe: int, operators: Iterable[int]) -> meaning.PeMeaning:
         """The meaning of one PE."""
@@ -80,7 +91,7 @@ class Describer:
         ports = sorted((number, key) for key, number in numbers.of(pe))
         models, threads = self._threads(chosen, ports, connections)
         items = [operator.item for operator in chosen.values()]
-        used = self._definitions(items)
+        catalogue = self._catalogue(frozenset([item.definition for item in items]))
         application = self._application
         return meaning.PeMeaning(
             id=pe,
@@ -117,10 +128,10 @@ class Describer:
                 for number, key in ports
                 if key.direction == "out"
             ),
-            definitions=tuple(map(_definition, used)),
-            metrics=self._metrics(used),
-            toolkits=self._toolkits(used),
-            capabilities=tuple(sorted({each for item in used for each in item.capabilities})),
+            definitions=catalogue.definitions,
+            metrics=catalogue.metrics,
+            toolkits=catalogue.toolkits,
+            capabilities=catalogue.capabilities,
         )
 
     def _threads(
@@ -135,9 +146,18 @@ class Describer:
         entered = {(key.operator, key.port) for _, key in ports if key.direction == "in"}
         return models, find_threads(chosen, models, connections.inside(), entered)
 
-    def _definitions(self, items: Iterable[model.Primitive]) -> list[model.Definition]:
-        indices = sorted({item.definition for item in items})
-        return [self._application.definitions[index] for index in indices]
+    def _catalogue(self, kinds: frozenset[int]) -> _Catalogue:
+        """The same for all PEs of the same kinds of operators."""
+        found = self._catalogues.get(kinds)
+        if found is None:
+            used = [self._application.definitions[index] for index in sorted(kinds)]
+            found = self._catalogues[kinds] = _Catalogue(
+                definitions=tuple(map(_definition, used)),
+                metrics=self._metrics(used),
+                toolkits=self._toolkits(used),
+                capabilities=tuple(sorted({each for item in used for each in item.capabilities})),
+            )
+        return found
 
     def _toolkits(self, used: Iterable[model.Definition]) -> tuple[tuple[int, str], ...]:
         indices = sorted({item.toolkit for item in used})
