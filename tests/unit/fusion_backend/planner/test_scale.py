@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.packing import PackedTexts
 from services.fusion_backend.core.planning import Draft, PlanLimits, PlanRequest, draft, plan
 from services.fusion_backend.core.port_numbers import PortNumbers
 from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey
@@ -171,6 +172,21 @@ def test_numbers_of_ports_come_back_from_their_runs(ids: dict[tuple[int, PortKey
     assert dict(PortNumbers(numbers.runs())) == ids
     for pe in range(4):
         assert numbers.count_of(pe) == len([place for place in ids if place[0] == pe])
+
+
+@given(st.dictionaries(st.integers(0, 9), st.text()))
+def test_packed_texts_are_those_that_were_kept(texts: dict[int, str]) -> None:
+    packed: PackedTexts[int] = PackedTexts()
+    for key, text in texts.items():
+        packed.put(key, text)
+    assert packed == texts
+    assert packed.found_by({"a": 3, "b": 99}) == ({"a": texts[3]} if 3 in texts else {})
+
+
+def test_the_texts_of_a_plan_are_kept_in_a_fraction_of_their_size() -> None:
+    texts = plan_of(Adl().chain("a", "f", "z").region("f", 200), Fusion.legacy()).aadls
+    assert isinstance(texts, PackedTexts)
+    assert texts.packed_bytes < sum(map(len, texts.values())) / 5
 
 
 # --------------------------------------------------------------------------- what is refused
