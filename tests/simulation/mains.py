@@ -12,12 +12,17 @@ from services.pod_state_machine.adapters.stage import stage_maker as pod_state_m
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.adapters.ingesting import ingest_main
 from services.watch_ingest.settings import WatchIngestSettings
+from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
 
 
 def _fusion_backend(folder: Path) -> Main:
     settings = FusionBackendSettings(bundle_root=folder / "bundles", bundle_store=folder / "store")
-    return stage_main(fusion_backend_stage(settings, planner="inline", resolver=KnownHosts()))
+    return stage_main(
+        fusion_backend_stage(
+            settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
+        )
+    )
 
 
 MAINS: Mapping[str, Callable[[Path], Main]] = {
