@@ -168,6 +168,8 @@ def _nested_type(element: etree._Element) -> str:
     name = etree.QName(element)
     if name.namespace != TUPLE_NAMESPACE:
         _refuse("tuple", f"a tuple type of the ADL holds the foreign element {shown(name.text)!r}")
+    if any(str(key).startswith("{") for key in element.attrib):
+        _refuse("tuple", f"{shown(name.text)!r} in a tuple type of the ADL has a foreign attribute")
     attributes = "".join(
         f' {key!s}="{escape(str(value))}"' for key, value in sorted(element.attrib.items())
     )
@@ -254,7 +256,7 @@ def _submission_value(node: Node) -> model.SubmissionValue:
         kind=cast(Literal["named", "namedList"], node.choice("kind", ("named", "namedList"))),
         composite=node.required("compositeName"),
         name=node.required("name"),
-        required=node.flag("required", default=False),
+        required=node.flag("required", default=False) and literal is None,
         literal=node.get("defaultValue") if literal is None else literal,
     )
 

@@ -136,6 +136,7 @@ def _primitive(node: Node) -> model.Primitive:
         uri="" if uri is None else uri.text,
         annotations=_annotations(node.children("splAnnotation")),
         tracing=None if tracing is None else tracing.choice("level", TRACE_LEVELS),
+        structured=tuple(map(_structured, node.children("annotation"))),
     )
 
 
@@ -206,6 +207,25 @@ def _annotations(nodes: Iterable[Node]) -> tuple[model.Annotation, ...]:
         )
         for node in nodes
     )
+
+
+def _structured(node: Node) -> model.StructuredAnnotation:
+    return model.StructuredAnnotation(
+        tag=node.required("tag"), entries=_attributes(node.required_child("tuple"))
+    )
+
+
+def _attributes(node: Node) -> tuple[tuple[str, model.AnnotationValue], ...]:
+    return tuple((item.required("key"), _value(item)) for item in node.children("attr"))
+
+
+def _value(node: Node) -> model.AnnotationValue:
+    """Of an `attr` or a `listEntry`: a text, a list or a tuple."""
+    if (inside := node.child("tuple")) is not None:
+        return "tuple", _attributes(inside)
+    if (inside := node.child("list")) is not None:
+        return "list", tuple(map(_value, inside.children("listEntry")))
+    return node.required("value")
 
 
 def _import(node: Node) -> model.Import:

@@ -3,38 +3,116 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.consistent import ENTRY, ConsistentRegions
 from services.fusion_backend.core.meaning import AnnotationMeaning, AnnotationValue
-from services.fusion_backend.core.submission import SubmissionValues, unquoted
+from services.fusion_backend.core.submission import unquoted
 from services.fusion_backend.core.threads import ThreadingChoice
-from services.fusion_backend.core.topology import Operator
+from services.fusion_backend.core.topology import Operator, Topology
 
+EVENT_TIME = "eventTimeContext"
+INPUTS = "inputConnections"
+_TRIPLE = re.compile(r"[\[{]([^\[\]{},]*),([^\[\]{},]*),([^\[\]{},]*)[\]}]")
 _PAIR = re.compile(r'([A-Za-z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"')
 Entries = tuple[tuple[str, AnnotationValue], ...]
 
 
 def describe_annotations(
     operator: Operator,
-    values: SubmissionValues,
+    topology: Topology,
     consistent: ConsistentRegions,
     threading: ThreadingChoice | None,
 ) -> tuple[AnnotationMeaning, ...]:
     """The annotations of an operator, and the threading model that applies to it."""
     found = []
     for annotation in operator.item.annotations:
-        entries: Entries = tuple((entry.key, values.entry(entry)) for entry in annotation.entries)
+        entries: Entries = tuple((entry.key, entry.text) for entry in annotation.entries)
         if annotation.tag == "threading":
             continue
         if annotation.tag == "view":
             entries = _view(operator, entries)
         elif annotation.tag == ENTRY:
             entries = _consistent_entry(operator, annotation, entries, consistent)
+        elif annotation.tag == EVENT_TIME:
+            entries = _event_time(operator, topology, entries)
         found.append(AnnotationMeaning(annotation.tag, _merged(entries)))
+    for item in operator.item.structured:
+        is_event_time = item.tag == EVENT_TIME
+        entries = _event_time(operator, topology, item.entries) if is_event_time else item.entries
+        found.append(AnnotationMeaning(item.tag, entries))
     if threading is not None:
         found.append(AnnotationMeaning("threading", _threading(threading)))
     return tuple(found)
+
+
+def _event_time(operator: Operator, topology: Topology, entries: Entries) -> Entries:
+    """References to what feeds the operator, [port, logical operator, output port], physically.
+
+    One that nothing answers to is kept as it is.
+    """
+    return tuple(
+        (key, _physical(operator, topology, value) if key == INPUTS else value)
+        for key, value in entries
+    )
+
+
+def _physical(operator: Operator, topology: Topology, value: AnnotationValue) -> AnnotationValue:
+    if isinstance(value, str):
+        references = [("list", tuple(map(_bare, found))) for found in _TRIPLE.findall(value)]
+        if not references:
+            return value
+        value = ("list", tuple(references))
+    kind, inside = value
+    feeding: dict[int, dict[tuple[str, int], dict[str, None]]] = {}
+    expanded: list[AnnotationValue] = []
+    for reference in dict.fromkeys(inside):
+        port, source, output = _three(reference)
+        names: Iterable[str] = ()
+        if port.isdecimal() and output.isdecimal():
+            if int(port) not in feeding:
+                feeding[int(port)] = _feeding(operator, topology, int(port))
+            names = feeding[int(port)].get((source, int(output)), ())
+        expanded += [_reference(reference, (port, name, output)) for name in names] or [reference]
+    return kind, tuple(expanded)
+
+
+def _feeding(
+    operator: Operator, topology: Topology, port: int
+) -> dict[tuple[str, int], dict[str, None]]:
+    """What feeds an input port, physically, by (name or index of the logical operator, output)."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for edge in topology.edges_into((operator.index, port)):
+        source = topology.operators[edge.source]
+        for logical, physical in (
+            (source.logical_name, source.name),
+            (str(source.item.index), str(source.index)),
+        ):
+            found.setdefault((logical, edge.output), {})[physical] = None
+    return found
+
+
+def _bare(text: str) -> str:
+    """The value of `port=0` or `"Source"`."""
+    return unquoted(text.rpartition("=")[2].strip())
+
+
+def _three(reference: AnnotationValue) -> tuple[str, str, str]:
+    """Port, operator and output port of a reference; empty texts for anything else."""
+    if isinstance(reference, str):
+        return "", "", ""
+    kind, inside = reference
+    values = [item if kind == "list" else item[1] for item in inside]
+    if len(values) != 3 or not all(isinstance(item, str) for item in values):
+        return "", "", ""
+    return values[0], values[1], values[2]
+
+
+def _reference(like: AnnotationValue, values: tuple[str, str, str]) -> AnnotationValue:
+    if isinstance(like, str) or like[0] == "list":
+        return "list", values
+    return "tuple", tuple(zip((key for key, _ in like[1]), values, strict=True))
 
 
 def _threading(choice: ThreadingChoice) -> Entries:

@@ -247,7 +247,7 @@ class Describer:
                 _output(port, connections.leaving[operator.index, port.index], stream)
                 for port, stream in zip(item.outputs, operator.stream_names, strict=True)
             ),
-            annotations=describe_annotations(operator, self._values, self._consistent, threading),
+            annotations=describe_annotations(operator, self._topology, self._consistent, threading),
             jvm_arguments=own.jvm_arguments,
             levels=tuple(
                 (level.channel, level.local, level.channels, level.width, level.region)

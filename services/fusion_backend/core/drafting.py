@@ -30,6 +30,7 @@ from services.fusion_backend.core.records import Fusion, PortKey
 from services.fusion_backend.core.refitting import Placement, refit
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
+from services.fusion_backend.core.settling import settled
 from services.fusion_backend.core.submission import (
     RegionWidths,
     SubmissionValues,
@@ -67,6 +68,8 @@ def draft(request: PlanRequest) -> Draft:
     """Steps 1 to 4. Raises PlanRefused."""
     application = request.application
     values = resolve_values(application.submission_values, request.submission_time_values)
+    application = settled(application, values)
+    request = replace(request, application=application)
     widths = resolve_widths(
         application.regions, values, overrides=request.width_overrides, exact=request.widths
     )

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
+
+from services.fusion_backend.core import model
 
 Connection = tuple[int, ...]
 """Towards an operator: (operator, port, pe port or -1). From one: (operator, port, splitter,
 channel, pe port or -1)."""
-AnnotationValue = str | tuple[str, tuple[Any, ...]]
-"""Text, or ("list", values), or ("tuple", (key, value) pairs)."""
+
+
+AnnotationValue = model.AnnotationValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ One instance may be kept for a bundle digest and planned many times. Regions are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Side = Literal["input", "output"]
 SplitterKind = Literal["RoundRobin", "Hash", "Broadcast"]
+AnnotationValue = str | tuple[str, tuple[Any, ...]]
+"""Text, or ("list", values), or ("tuple", (key, value) pairs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,14 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
+class StructuredAnnotation:
+    """An annotation that the compiler wrote with lists and tuples as values."""
+
+    tag: str
+    entries: tuple[tuple[str, AnnotationValue], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimeConstant:
     """A parameter value of an operator; a submission-time value replaces it."""
 
@@ -139,6 +149,7 @@ class Primitive:
     uri: str
     annotations: tuple[Annotation, ...]
     tracing: str | None
+    structured: tuple[StructuredAnnotation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

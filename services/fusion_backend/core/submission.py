@@ -89,14 +89,15 @@ def resolve_values(
         if len(present) > 1:
             names = ", ".join(present)
             faults.append((present[0], given[present[0]], f"is given more than once: {names}"))
-        elif not present and value.required and value.literal is None:
+        elif not present and value.required:
             faults.append((value.name, "", "is required and not given"))
         literals[value.index] = _literal(value, given[present[0]]) if present else value.literal
         fields[value.index] = f"{VALUES_FIELD}.{present[0] if present else value.name}"
     faults += _unusable(given, used)
+    extra = _extra(given, used)
     if faults:
-        _refuse_values(faults)
-    return SubmissionValues(literals, fields, given.get(DISPLAY_PARAMETER), _extra(given, used))
+        _refuse_values(faults, extra)
+    return SubmissionValues(literals, fields, given.get(DISPLAY_PARAMETER), extra)
 
 
 def _qualified(value: model.SubmissionValue) -> str:
@@ -136,7 +137,7 @@ def _extra(given: Mapping[str, str], used: Mapping[str, list[str]]) -> tuple[str
     )
 
 
-def _refuse_values(faults: list[tuple[str, object, str]]) -> NoReturn:
+def _refuse_values(faults: list[tuple[str, object, str]], extra: tuple[str, ...]) -> NoReturn:
     name, value, _ = faults[0]
     sentences = []
     for who, _, what in faults:
@@ -146,7 +147,7 @@ def _refuse_values(faults: list[tuple[str, object, str]]) -> NoReturn:
         Reason.SUBMISSION_VALUE_INVALID,
         field=f"{VALUES_FIELD}.{name}",
         value=value,
-        message="; ".join(sentences),
+        message="; ".join((*sentences, *extra)),
     )
 
 
