@@ -96,6 +96,16 @@ def primitives(vertex: Vertex) -> Iterator[Vertex]:
         yield from primitives(composite)
 
 
+def dissolve(vertex: Vertex) -> None:
+    """Takes the graph below apart, so that nothing of it waits for a collector of cycles."""
+    for inner in (*vertex.composites, *vertex.members, *vertex.pseudo):
+        dissolve(inner)
+    for socket in (*vertex.inputs, *vertex.outputs):
+        socket.incoming = socket.outgoing = []
+    vertex.inputs = vertex.outputs = []
+    vertex.composites = vertex.members = vertex.pseudo = []
+
+
 class _Building:
     """Step 1: vertices and the connections between them."""
 

@@ -8,16 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import model
-from services.fusion_backend.core.expansion import Vertex, expand, primitives
+from services.fusion_backend.core.expansion import Vertex, dissolve, expand, primitives
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.intrinsics import Membership, substituted
-from services.fusion_backend.core.naming import Naming
+from services.fusion_backend.core.naming import Naming, Place
 from services.fusion_backend.core.records import OperatorKey, PoolRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.submission import RegionWidths
@@ -40,18 +39,25 @@ def build_topology(
     main = expand(application, widths.by_region)
     naming = Naming()
     members = list(primitives(main))
-    vertices = [vertex for vertex in members if vertex.kind == "primitive"]
-    vertices.sort(key=lambda vertex: vertex.physical)
-    numbers = _numbered(vertices, naming, identities)
+    vertices = sorted(
+        (vertex for vertex in members if vertex.kind == "primitive"),
+        key=lambda vertex: vertex.physical,
+    )
+    places = {vertex: naming.place_of(vertex) for vertex in vertices}
+    numbers = _numbered(places, identities)
     pools = _Pools(application, identities)
     operators = _Operators(application, naming, pools)
-    found = {number: operators.made(vertex, number) for vertex, number in numbers.items()}
+    found = {
+        number: operators.made(vertex, place, number)
+        for (vertex, place), number in zip(places.items(), numbers.values(), strict=True)
+    }
     walk = Walk(numbers, identities, naming, connections_max, widths)
     for vertex in vertices:
         walk.follow_operator(vertex)
     for vertex in members:
         if vertex.kind == "import":
             walk.follow_import(vertex)
+    dissolve(main)
     return Topology(
         operators={index: found[index] for index in sorted(found)},
         outlets=walk.outlets,
@@ -110,17 +116,16 @@ def _too_large(widths: RegionWidths, count: int, what: str, count_max: int) -> P
     )
 
 
-def _numbered(vertices: list[Vertex], naming: Naming, identities: Identities) -> dict[Vertex, int]:
+def _numbered(places: Mapping[Vertex, Place], identities: Identities) -> dict[Vertex, int]:
     """The operators' numbers for life."""
-    keys = [_key(vertex, naming) for vertex in vertices]
+    keys = [_key(vertex, place) for vertex, place in places.items()]
     identities.number_operators(keys)
-    return {vertex: identities.operators[key] for vertex, key in zip(vertices, keys, strict=True)}
+    return {vertex: identities.operators[key] for vertex, key in zip(places, keys, strict=True)}
 
 
-def _key(vertex: Vertex, naming: Naming) -> OperatorKey:
+def _key(vertex: Vertex, place: Place) -> OperatorKey:
     assert isinstance(vertex.item, model.Primitive)
-    levels = naming.place_of(vertex).levels
-    return OperatorKey(vertex.item.index, tuple(level.local for level in levels))
+    return OperatorKey(vertex.item.index, tuple([level.local for level in place.levels]))
 
 
 class _Operators:
@@ -130,15 +135,17 @@ class _Operators:
         self._has_regions = bool(application.regions)
         self._naming = naming
         self._pools = pools
+        self._intrinsic: dict[int, bool] = {}
 
-    def made(self, vertex: Vertex, index: int) -> Operator:
-        item, place = vertex.item, self._naming.place_of(vertex)
+    def made(self, vertex: Vertex, place: Place, index: int) -> Operator:
+        """One of them."""
+        item = vertex.item
         assert isinstance(item, model.Primitive)
         assert vertex.parent is not None
         prefix = self._naming.place_of(vertex.parent).physical
         return Operator(
             index=index,
-            key=_key(vertex, self._naming),
+            key=_key(vertex, place),
             item=item,
             name=place.physical,
             logical_name=place.logical,
@@ -147,7 +154,7 @@ class _Operators:
             constraints=self._constraints(item, place.levels),
             enclosing=place.enclosing,
             stream_names=tuple(
-                self._naming.stream_name(vertex, port.stream_name) for port in item.outputs
+                [self._naming.stream_name(vertex, port.stream_name) for port in item.outputs]
             ),
         )
 
@@ -155,30 +162,45 @@ class _Operators:
         self, item: model.Primitive, levels: tuple[Membership, ...]
     ) -> model.Constraints:
         found = item.constraints
-        if self._has_regions:  # the original leaves the text alone in applications without regions
+        # The original leaves the text alone in applications without regions.
+        if self._has_regions and self._has_intrinsics(item):
             found = _substituted(found, levels)
         pool = self._pools.of(found.pool, levels)
         return found if pool == found.pool else replace(found, pool=pool)
+
+    def _has_intrinsics(self, item: model.Primitive) -> bool:
+        found = self._intrinsic.get(item.index)
+        if found is None:
+            found = any("(" in text for text in _texts(item.constraints))
+            self._intrinsic[item.index] = found
+        return found
+
+
+def _texts(constraints: model.Constraints) -> Iterator[str]:
+    """What may hold intrinsics."""
+    if constraints.host is not None:
+        yield constraints.host
+    yield from constraints.host_colocations
+    yield from constraints.host_exlocations
+    yield from constraints.colocations
+    yield from constraints.exlocations
 
 
 def _substituted(
     constraints: model.Constraints, levels: tuple[Membership, ...]
 ) -> model.Constraints:
-    """The constraints with intrinsics replaced: the very same where they hold none."""
-
     def each(ids: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(substituted(item, levels) for item in ids))
 
     host = constraints.host
-    changed: Mapping[str, Any] = {
-        "host": None if host is None else substituted(host, levels),
-        "host_colocations": each(constraints.host_colocations),
-        "host_exlocations": each(constraints.host_exlocations),
-        "colocations": each(constraints.colocations),
-        "exlocations": each(constraints.exlocations),
-    }
-    is_same = all(getattr(constraints, name) == value for name, value in changed.items())
-    return constraints if is_same else replace(constraints, **changed)
+    return replace(
+        constraints,
+        host=None if host is None else substituted(host, levels),
+        host_colocations=each(constraints.host_colocations),
+        host_exlocations=each(constraints.host_exlocations),
+        colocations=each(constraints.colocations),
+        exlocations=each(constraints.exlocations),
+    )
 
 
 class _Pools:

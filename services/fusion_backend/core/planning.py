@@ -20,9 +20,11 @@ from services.fusion_backend.core import compat
 from services.fusion_backend.core.aadl import render
 from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
+from services.fusion_backend.core.collecting import collector_paused
 from services.fusion_backend.core.describing import Describer, JobFacts
 from services.fusion_backend.core.drafting import Draft, draft, split_further, threading_of
 from services.fusion_backend.core.meaning import PeMeaning
+from services.fusion_backend.core.packing import PackedTexts
 from services.fusion_backend.core.placing import PePlace, place_of
 from services.fusion_backend.core.ports import port_labels
 from services.fusion_backend.core.records import Fusion, PeRecord, PlanRecord, RegionRecord
@@ -55,11 +57,13 @@ class PlanResult:
     warnings: tuple[str, ...] = ()
 
 
+@collector_paused()
 def plan(request: PlanRequest) -> PlanResult:
     """The plan of one generation. Raises PlanRefused."""
     return complete(draft(request))
 
 
+@collector_paused()
 def complete(drafted: Draft) -> PlanResult:
     """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE).
 
@@ -145,14 +149,14 @@ def _job_facts(request: PlanRequest) -> JobFacts:
     )
 
 
-def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], dict[int, str]]:
+def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], PackedTexts[int]]:
     """The PEs of the record, and the texts of those whose meaning is new."""
     request, placed = drafted.request, drafted.placed
     describer = _describer(drafted)
     positions = compat.positions(placed)
     before = {pe.id: pe for pe in request.previous.pes} if request.previous else {}
     records: list[PeRecord] = []
-    aadls: dict[int, str] = {}
+    aadls: PackedTexts[int] = PackedTexts()
     for pe in sorted(placed):
         meaning = describer.describe(pe, placed[pe])
         if request.compat:
@@ -164,8 +168,9 @@ def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], dict[
         if known is not None and known.meaning == digest:
             content_id = known.content_id
         else:
-            aadls[pe] = _rendered(meaning, request, sizes)
-            content_id = hashlib.sha256(aadls[pe].encode()).hexdigest()
+            text = _rendered(meaning, request, sizes)
+            aadls.put(pe, text)
+            content_id = hashlib.sha256(text).hexdigest()
         place = place_of(drafted.topology, placed[pe])
         records.append(_pe_record(request, meaning, digest, content_id, place))
     return tuple(records), aadls
@@ -210,9 +215,9 @@ def _regions(meaning: PeMeaning) -> tuple[int, ...]:
     return tuple(sorted({level[4] for operator in meaning.operators for level in operator.levels}))
 
 
-def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
-    text, bytes_max = render(meaning), request.limits.aadl_bytes_max
-    size = len(text.encode())
+def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> bytes:
+    text, bytes_max = render(meaning).encode(), request.limits.aadl_bytes_max
+    size = len(text)
     if size > bytes_max:
         parts = {meaning.id: 2, **sizes.parts_needed(bytes_max, size / sizes.bytes_min(meaning.id))}
         refusal = sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)

@@ -26,8 +26,8 @@ class PlanLimits:
     """What one plan may cost."""
 
     aadl_bytes_max: int = 900 * 1024
-    operators_max: int = 20_000
-    connections_max: int = 1_000_000
+    operators_max: int = 200_000
+    connections_max: int = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)

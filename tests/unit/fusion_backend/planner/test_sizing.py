@@ -82,7 +82,7 @@ def test_fusing_a_wide_region_does_not_sort_everything_for_every_operator(
 
 def test_too_many_operators_are_refused_by_the_field_that_brought_the_width() -> None:
     with pytest.raises(PlanRefused) as caught:
-        plan(wordcount(30_000, Fusion.legacy()))
+        plan(wordcount(30_000, Fusion.legacy(), PlanLimits(operators_max=20_000)))
     assert caught.value.reason is Reason.PLAN_TOO_LARGE
     assert caught.value.field == "spec.submissionTimeValues.width"
     assert "Counted=30000 by spec.submissionTimeValues.width" in caught.value.message
