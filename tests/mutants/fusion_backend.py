@@ -231,4 +231,11 @@ MUTANTS = (
         "        if False:\n",
         (_PROVISIONS, "-k", "after_an_edit"),
     ),
+    Mutant(
+        "trouble with what has been found meanwhile is told for ever",
+        f"{_CORE}/provisioning.py",
+        "    if servers_awaited(snapshot) is not None:\n        yield",
+        "    if True:\n        yield",
+        ("tests/simulation/test_regressions.py", "-k", "redis"),
+    ),
 )

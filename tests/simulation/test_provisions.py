@@ -16,10 +16,12 @@ from sandbox.store.deleting import DeleteOptions
 from tests.golden_pods import REDIS
 from tests.sandboxed import MERGE
 from tests.simulation.applications import submit_example
-from tests.simulation.world import World, simulate
+from tests.simulation.world import Request, World, simulate
 
 Obj = dict[str, Any]
 SECRET = "j.transport"
+SECRETS = "/api/v1/namespaces/default/secrets"
+REFUSALS = 3
 ENCRYPTED: Obj = {"processingElement": {"transportSecurityType": "TLSv1.2"}}
 IN_REDIS: Obj = {"processingElement": {"checkpointRepository": {"redis": REDIS}}}
 CONFIGURATION = "STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"
@@ -72,16 +74,30 @@ def test_a_job_that_talks_over_tls_has_a_certificate_of_its_own_that_a_resize_ke
 
 
 def test_no_pod_of_an_encrypted_job_is_made_before_its_certificate_is(tmp_path: Path) -> None:
-    """The pod would wait at its node, where nobody sees why."""
+    """However long that takes: the pod would wait at its node, where nobody sees why."""
 
     async def test(world: World) -> None:
+        refuse_at_first(world, "POST", SECRETS)
         await running(world, **ENCRYPTED)
-        asked = [(each.service, each.method, each.path) for each in world.requests]
-        made = asked.index(("fusion-backend", "POST", "/api/v1/namespaces/default/secrets"))
-        pods = ("pod-state-machine", "POST", "/api/v1/namespaces/default/pods")
-        assert made < asked.index(pods)
+        asked = [(each.method, each.path) for each in world.requests]
+        tries = [number for number, each in enumerate(asked) if each == ("POST", SECRETS)]
+        assert len(tries) == REFUSALS + 1
+        assert tries[-1] < asked.index(("POST", "/api/v1/namespaces/default/pods"))
 
     simulate(tmp_path, test)
+
+
+def refuse_at_first(world: World, method: str, path: str) -> None:
+    """The API server cannot answer the first few requests to that path."""
+    refused: list[Request] = []
+
+    def fault(asked: Request) -> Fault | None:
+        if (asked.method, asked.path) != (method, path) or len(refused) == REFUSALS:
+            return None
+        refused.append(asked)
+        return Fault(status=503)
+
+    world.faults = fault
 
 
 @pytest.mark.parametrize("damage", ["deleted", "emptied"])
@@ -275,6 +291,8 @@ def test_a_pe_that_is_told_of_a_redis_is_launched_with_its_servers(tmp_path: Pat
 
     async def test(world: World) -> None:
         await running(world)
+        job = "/apis/streams.ibm.com/v1/namespaces/default/streamsjobs/j/status"
+        refuse_at_first(world, "PATCH", job)
         edit = {"spec": IN_REDIS["processingElement"] | {"launchCount": 2}}
         world.store.patch(world.kind("streamspes"), "default", "j-0", edit, MERGE)
         await world.until("launched", lambda: launches(world)["j-0"] == 2 and world.is_running("j"))

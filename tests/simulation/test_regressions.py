@@ -55,3 +55,19 @@ def test_a_width_that_is_put_back_while_an_intent_is_lost_stops_no_pe() -> None:
         assert judge(scenario, undisturbed, run) == []
     found = parsed("lost-unapplied:11,lost-unapplied:51,crash-before:107")
     assert judge(scenario, undisturbed, run_scenario(scenario, dict(found), seed=44)) == []
+
+
+def test_a_redis_that_was_found_is_no_trouble_because_the_answer_to_that_was_lost() -> None:
+    """The job said for ever that it was tried again, which it was not.
+
+    Found by redis-asked-for, lost-applied:5: the servers stood in the Job's status.
+    """
+    scenario = SCENARIOS["redis-asked-for"]
+    undisturbed = run_scenario(scenario, {})
+    said = next(
+        number
+        for number, effect in enumerate(undisturbed.trace)
+        if effect.kind is Kind.WRITE and "/streamsjobs/j/status" in effect.text
+    )
+    run = run_scenario(scenario, {said: Mishap.LOST_APPLIED})
+    assert judge(scenario, undisturbed, run) == []

@@ -18,6 +18,8 @@ from contracts.resources import JobPhase
 from contracts.resources.processing_element import is_encrypted
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
 from services.fusion_backend.core.provisions import (
+    CERTIFICATE,
+    REDIS_SERVERS,
     TEMPLATE,
     RedisAsked,
     encrypted_pes,
@@ -37,6 +39,15 @@ def servers_awaited(snapshot: Snapshot) -> RedisAsked | None:
         return None
     asked = redis_asked(_template(job), TEMPLATE)
     return asked or next(_asked_by_pes(snapshot), None)
+
+
+def provisions_missing(snapshot: Snapshot) -> Iterator[str]:
+    """What its PEs share that a job lacks still, or looks at again and again."""
+    job = snapshot.job
+    if servers_awaited(snapshot) is not None:
+        yield REDIS_SERVERS
+    if job is not None and _wants_certificate(snapshot, job):
+        yield CERTIFICATE
 
 
 def provisions_due(snapshot: Snapshot, now: float) -> tuple[KeepCertificate | FindServers, ...]:

@@ -26,7 +26,7 @@ from services.fusion_backend.core.membership import (
     pes_not_running,
     pes_without_pod,
 )
-from services.fusion_backend.core.provisions import CERTIFICATE, REDIS_SERVERS
+from services.fusion_backend.core.provisioning import provisions_missing
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
 from services.fusion_backend.core.transitions import Phase
@@ -129,7 +129,7 @@ class Situation:
         troubles = self.snapshot.troubles
         if not troubles:
             return
-        subjects = {JOB_ID} if self.job.id is None else {REDIS_SERVERS, CERTIFICATE}
+        subjects = {JOB_ID} if self.job.id is None else set(provisions_missing(self.snapshot))
         if self.snapshot.newest is not None:
             found = self.difference
             subjects |= {f"{each.kind} {each.name}" for each in found.creates}

@@ -96,8 +96,14 @@ async def _pod_hangs_out_of_service(world: FaultedWorld) -> None:
     await _time_out(world)
 
 
-async def _pod_hangs_and_is_replaced(world: FaultedWorld) -> None:
-    _pod_hangs(world)
+async def _one_pe_on_a_silent_node(world: FaultedWorld) -> None:
+    """The node does not throw its pods out yet."""
+    await one_pe_running(forceRelaunch=True, nodeLossTimeOutInSeconds=TIME_OUT_S)(world)
+    await silence(world, _node(world))
+    await world.settle()
+
+
+async def _pod_is_replaced(world: FaultedWorld) -> None:
     edit(world, PE, launchCount=2)
     await _time_out(world)
 
@@ -194,10 +200,10 @@ SCENARIOS = (
     ),
     Scenario(
         "force-relaunch",
-        "a pod that is replaced hangs, and its PE is to be launched all the same",
-        _pod_hangs_and_is_replaced,
+        "a pod on a silent node is replaced, and its PE is to be launched all the same",
+        _pod_is_replaced,
         runs_as(2),
-        prepare=one_pe_running(forceRelaunch=True, nodeLossTimeOutInSeconds=TIME_OUT_S),
+        prepare=_one_pe_on_a_silent_node,
     ),
     Scenario(
         "node-tainted",
