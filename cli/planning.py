@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Annotated, Literal
 
@@ -31,13 +32,14 @@ from services.fusion_backend.core.drafting import Draft, draft
 from services.fusion_backend.core.outline import outline, update
 from services.fusion_backend.core.planning import (
     Application,
+    Keep,
     PlanLimits,
     PlanRequest,
     PlanResult,
-    complete,
     read_application,
+    settle,
 )
-from services.fusion_backend.core.records import Fusion, FusionType
+from services.fusion_backend.core.records import Fusion, FusionType, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.submission import matches
 
@@ -67,57 +69,41 @@ class PlanWish:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One generation: the draft and what it was completed to."""
+    """One generation: what runs where, and the record of it."""
 
     draft: Draft
     result: PlanResult
 
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The generations that were asked for, in order, and the texts of the PEs of the last."""
-
-    steps: tuple[Step, ...]
-    texts: dict[int, str]
-
     @property
-    def is_resized(self) -> bool:
-        """Whether there was a resize."""
-        return len(self.steps) > 1
+    def record(self) -> PlanRecord:
+        """The plan record."""
+        return self.result.record
 
 
-def plan_words(wish: PlanWish) -> Planned:
-    """Plan what was asked for. Raises PlanRefused, and Misused where the words cannot be used."""
+def plan_words(wish: PlanWish, keep: Keep) -> list[Step]:
+    """The generations that were asked for, in order; `keep` takes the texts of their AADLs.
+
+    Raises PlanRefused, and Misused where the words cannot be used.
+    """
     request = _request(wish)
-    steps = [_step(request)]
-    by_content = _texts(steps[0])
+    steps = [_step(request, keep)]
     for words in wish.resizes:
         region, width = region_width_of("--resize", words)
-        record = steps[-1].result.record
+        record = steps[-1].record
         name = _region_named(request.application, region)
-        step = _step(
-            replace(
-                request,
-                generation=record.generation + 1,
-                width_overrides=(),
-                widths={**record.widths, name: width},
-                previous=record,
-            )
+        wanted = replace(
+            request,
+            generation=record.generation + 1,
+            width_overrides=(),
+            widths={**record.widths, name: width},
+            previous=record,
         )
-        steps.append(step)
-        by_content |= _texts(step)
-    texts = {pe.id: by_content[pe.content_id] for pe in steps[-1].result.record.pes}
-    return Planned(tuple(steps), texts)
+        steps.append(_step(wanted, keep))
+    return steps
 
 
-def _step(request: PlanRequest) -> Step:
-    drafted = draft(request)
-    return Step(drafted, complete(drafted))
-
-
-def _texts(step: Step) -> dict[str, str]:
-    contents = {pe.id: pe.content_id for pe in step.result.record.pes}
-    return {contents[pe]: text for pe, text in step.result.aadls.items()}
+def _step(request: PlanRequest, keep: Keep) -> Step:
+    return Step(*settle(draft(request), keep))
 
 
 def _request(wish: PlanWish) -> PlanRequest:
@@ -192,27 +178,30 @@ def _region_named(application: Application, words: str) -> str:
 # --------------------------------------------------------------------------- answers
 
 
-def told(planned: Planned) -> dict[str, object]:
+def told(steps: list[Step]) -> dict[str, object]:
     """The plan as JSON: the first generation, and what the resizes made of it."""
-    first, last = planned.steps[0].draft, planned.steps[-1].draft
+    first, last = steps[0].draft, steps[-1].draft
     found = outline(first)
-    return {**found, "update": update(first, last)} if planned.is_resized else found
+    return {**found, "update": update(first, last)} if len(steps) > 1 else found
 
 
-def write_texts(planned: Planned, folder: Path) -> None:
-    """One AADL a PE of the last generation; those of an earlier plan in the folder are removed.
+def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
+    """Plan, and write one AADL a PE of the last generation; those of an earlier plan are removed.
 
-    Raises Failure where that cannot be done.
+    Raises Failure where they cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.iterdir():
-            if _OURS.fullmatch(old.name):
-                old.unlink()
-        for pe, text in planned.texts.items():
-            (folder / f"pe-{pe}.xml").write_text(text)
+        with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
+            steps = plan_words(wish, lambda name, text: (Path(spool) / name).write_text(text))
+            for old in folder.iterdir():
+                if _OURS.fullmatch(old.name):
+                    old.unlink()
+            for pe in steps[-1].record.pes:
+                (Path(spool) / pe.content_id).rename(folder / f"pe-{pe.id}.xml")
     except OSError as problem:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
+    return steps
 
 
 @contextmanager
@@ -316,10 +305,8 @@ def plan_command(
 def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
     try:
         with _patience(f"planning {wish.source.name}"):
-            planned = plan_words(wish)
-            if out is not None:
-                write_texts(planned, out)
-        _print(planned, form, out)
+            steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
+        _print(steps, form, out)
     except PlanRefused as refusal:
         _print_refusal(refusal, form)
         raise typer.Exit(Failure.exit_code) from None
@@ -330,18 +317,23 @@ def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
         raise typer.Exit(130) from None
 
 
-def _print(planned: Planned, form: Format, out: Path | None) -> None:
+def _forget(_content_id: str, _text: str) -> None:
+    """Texts of AADLs that nobody asked for: together they may be larger than memory."""
+
+
+def _print(steps: list[Step], form: Format, out: Path | None) -> None:
+    warnings = steps[0].result.warnings
     if form != "table":
-        for warning in planned.steps[0].result.warnings:
+        for warning in warnings:
             print(f"millrace: {warning}", file=sys.stderr)
-    drafts = [step.draft for step in planned.steps]
-    records = [step.result.record for step in planned.steps]
+    drafts = [step.draft for step in steps]
+    records = [step.record for step in steps]
     if form == "json":
-        print(orjson.dumps(told(planned), option=orjson.OPT_INDENT_2).decode())
+        print(orjson.dumps(told(steps), option=orjson.OPT_INDENT_2).decode())
     elif form == "table":
         console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
         draw_tables(console, drafts, records)
-        for warning in planned.steps[0].result.warnings:
+        for warning in warnings:
             console.print(warning, markup=False, highlight=False)
     else:
         graph = draw_graph(drafts, records)

@@ -17,29 +17,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.ports import output_key
 from services.fusion_backend.core.records import OperatorKey
-from services.fusion_backend.core.topology import Operator
+from services.fusion_backend.core.topology import Operator, Port
 
 Json = dict[str, Any]
 
 
 def outline(draft: Draft) -> Json:
     """PEs, operators, ports and connections of a draft."""
-    topology, pe_of = draft.topology, draft.pe_of
+    topology = draft.topology
     ports = Counter((pe, key.direction) for pe, key in draft.identities.ports)
-    connections, static = 0, set()
-    for edge in topology.edges:
-        connections += 1
-        if pe_of[edge.source] != pe_of[edge.target]:
-            static.add((output_key(edge), edge.target, edge.input))
     return {
         "pes": len(draft.placed),
         "ops": len(topology.operators),
-        "operator_connections": connections,
+        "operator_connections": topology.connections_count,
         "pe_input_ports": sum(count for (_, side), count in ports.items() if side == "in"),
         "pe_output_ports": sum(count for (_, side), count in ports.items() if side == "out"),
-        "static_connections": len(static),
+        "static_connections": sum(_static(draft, port) for port in topology.outlets),
         "pe": {
             str(pe): {
                 "in": ports[pe, "in"],
@@ -50,6 +44,15 @@ def outline(draft: Draft) -> Json:
         },
         "widths": widths_of(draft),
     }
+
+
+def _static(draft: Draft, port: Port) -> int:
+    """The connections of one output port to other PEs; there may be very many in all."""
+    pe_of = draft.pe_of
+    found = {
+        edge for edge in draft.topology.edges_from(port) if pe_of[edge.source] != pe_of[edge.target]
+    }
+    return len(found)
 
 
 def widths_of(draft: Draft) -> dict[str, int]:

@@ -11,8 +11,8 @@ Nothing here knows of Kubernetes, files, time or other jobs: the same request gi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from contracts.labels import pe_config_map_name, pe_name
 from contracts.reasons import Reason
@@ -36,6 +36,7 @@ from services.fusion_backend.core.submission import SubmissionValues, repeated
 __all__ = [
     "Application",
     "Draft",
+    "Keep",
     "PlanLimits",
     "PlanRequest",
     "PlanResult",
@@ -44,6 +45,7 @@ __all__ = [
     "draft",
     "plan",
     "read_application",
+    "settle",
 ]
 
 
@@ -63,15 +65,28 @@ def plan(request: PlanRequest) -> PlanResult:
     return complete(draft(request))
 
 
-@collector_paused()
-def complete(drafted: Draft) -> PlanResult:
-    """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE).
+Keep = Callable[[str, str], object]
+"""Takes the content id and the text of an AADL."""
 
-    Automatic fusion makes more PEs where one is too large.
+
+def complete(drafted: Draft) -> PlanResult:
+    """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE)."""
+    texts: PackedTexts[str] = PackedTexts()
+    _, result = settle(drafted, texts.put)
+    content_ids = {pe.id: pe.content_id for pe in result.record.pes}
+    return replace(result, aadls=texts.found_by(content_ids))
+
+
+@collector_paused()
+def settle(drafted: Draft, keep: Keep) -> tuple[Draft, PlanResult]:
+    """As `complete`, with the draft that the plan is of; `keep` takes the texts one by one.
+
+    Automatic fusion makes more PEs where one is too large and tries again, so there may be texts of
+    PEs that are not in the plan.
     """
     while True:
         try:
-            return _completed(drafted)
+            return drafted, _completed(drafted, keep)
         except _TooLarge as found:
             is_automatic = drafted.fusion.scheme == "automatic"
             smaller = split_further(drafted, found.parts) if is_automatic else None
@@ -90,15 +105,14 @@ class _TooLarge(Exception):
         self.refusal = refusal
 
 
-def _completed(drafted: Draft) -> PlanResult:
+def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
     sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told)
     _check_sizes(sizes, request)
-    pes, aadls = _contents(drafted, sizes)
-    record = _record(drafted, pes)
+    record = _record(drafted, _contents(drafted, sizes, keep))
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
-    return PlanResult(record, aadls, labels, warnings)
+    return PlanResult(record, {}, labels, warnings)
 
 
 def _check_sizes(sizes: Sizes, request: PlanRequest) -> None:
@@ -149,14 +163,13 @@ def _job_facts(request: PlanRequest) -> JobFacts:
     )
 
 
-def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], PackedTexts[int]]:
-    """The PEs of the record, and the texts of those whose meaning is new."""
+def _contents(drafted: Draft, sizes: Sizes, keep: Keep) -> tuple[PeRecord, ...]:
+    """The PEs of the record; the texts of those whose meaning is new are kept."""
     request, placed = drafted.request, drafted.placed
     describer = _describer(drafted)
     positions = compat.positions(placed)
     before = {pe.id: pe for pe in request.previous.pes} if request.previous else {}
     records: list[PeRecord] = []
-    aadls: PackedTexts[int] = PackedTexts()
     for pe in sorted(placed):
         meaning = describer.describe(pe, placed[pe])
         if request.compat:
@@ -169,11 +182,11 @@ def _contents(drafted: Draft, sizes: Sizes) -> tuple[tuple[PeRecord, ...], Packe
             content_id = known.content_id
         else:
             text = _rendered(meaning, request, sizes)
-            aadls.put(pe, text)
-            content_id = hashlib.sha256(text).hexdigest()
+            content_id = hashlib.sha256(text.encode()).hexdigest()
+            keep(content_id, text)
         place = place_of(drafted.topology, placed[pe])
         records.append(_pe_record(request, meaning, digest, content_id, place))
-    return tuple(records), aadls
+    return tuple(records)
 
 
 def _describer(drafted: Draft) -> Describer:
@@ -215,9 +228,9 @@ def _regions(meaning: PeMeaning) -> tuple[int, ...]:
     return tuple(sorted({level[4] for operator in meaning.operators for level in operator.levels}))
 
 
-def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> bytes:
-    text, bytes_max = render(meaning).encode(), request.limits.aadl_bytes_max
-    size = len(text)
+def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
+    text, bytes_max = render(meaning), request.limits.aadl_bytes_max
+    size = len(text.encode())
     if size > bytes_max:
         parts = {meaning.id: 2, **sizes.parts_needed(bytes_max, size / sizes.bytes_min(meaning.id))}
         refusal = sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)

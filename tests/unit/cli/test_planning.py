@@ -227,6 +227,27 @@ def test_out_writes_one_aadl_a_pe(adl: Path, tmp_path: Path) -> None:
         )
 
 
+def test_what_automatic_splits_further_is_what_is_shown(tmp_path: Path) -> None:
+    """A PE too large for a ConfigMap becomes several; numbers, files and graph know them."""
+    adl = Adl().chain("a", "f", "g", "z").region("f", 90).region("g", 90)
+    out = tmp_path / "out"
+    words = (written(tmp_path, adl), "--nodes", "1", "--node-cpus", "1", "--out", out)
+    found = told(*words)
+    assert found["pes"] > 1
+    assert len(list(out.iterdir())) == found["pes"]
+    for number, pe in found["pe"].items():
+        text = (out / f"pe-{number}.xml").read_text()
+        assert len(text) <= 900 * 1024
+        assert read_pe(text).operators == pe["operators"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_failure(adl: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = ran(adl, "--out", tmp_path / "file" / "out")
+    assert result.exit_code == 1
+    assert "cannot be written" in result.stderr
+
+
 def test_the_table_says_what_is_where_and_why(tmp_path: Path) -> None:
     """Who was joined by what, who could not be joined, and what a resize did to each PE."""
     adl = Adl().chain("a", "b", "c", "d").region("d", 1)
