@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from cli import jobs
-from cli.bundling import pack_folder
+from cli.bundles import bundle_app
 from cli.connecting import Cluster, connected
 from cli.controlling import ask
 from cli.demo import demonstrate
@@ -34,7 +34,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bundle_app = typer.Typer(help="Make bundles.", no_args_is_help=True)
 app.add_typer(bundle_app, name="bundle")
 app.add_typer(real_app, name="real")
 topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_args_is_help=True)
@@ -151,21 +150,6 @@ def up(
             instances=instances,
         )
         return await stay_up(options)
-
-    _run(work)
-
-
-@bundle_app.command("pack")
-def bundle_pack(
-    folder: Annotated[Path, typer.Argument(help="A folder with one .adl file.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Default: NAME.sab here.")
-    ] = None,
-) -> None:
-    """Make a bundle (.sab) of an application description (.adl) and the files beside it."""
-
-    async def work() -> None:
-        print(pack_folder(folder, output))
 
     _run(work)
 

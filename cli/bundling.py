@@ -1,4 +1,7 @@
-"""`millrace bundle pack`: a folder with one ADL becomes a bundle; the format is in contracts."""
+"""`millrace bundle pack`: an ADL, or a folder with one, becomes a bundle.
+
+The format is in contracts.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,15 @@ from pathlib import Path
 
 from cli.failing import Failure, Misused
 from contracts.bundle_format import BundleInvalid, pack
+
+
+def pack_source(source: Path, output: Path | None) -> Path:
+    """Pack an ADL alone, or the folder of an application; returns the bundle's path."""
+    if source.is_dir():
+        return pack_folder(source, output)
+    if source.suffix != ".adl" or not source.is_file():
+        raise Misused(f"{source} is neither a folder with an .adl file nor an .adl file")
+    return _packed(source, {}, output)
 
 
 def pack_folder(folder: Path, output: Path | None) -> Path:
@@ -20,8 +32,12 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
     if len(found) != 1:
         raise Misused(f"{folder} holds {len(found)} .adl files; a bundle is made of exactly one")
     (adl,) = found
+    return _packed(adl, _files(folder, adl), output)
+
+
+def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     try:
-        content = pack(adl.read_bytes(), files=_files(folder, adl))
+        content = pack(adl.read_bytes(), files=files)
     except BundleInvalid as problem:
         raise Failure(f"{adl} cannot be packed: {problem}") from None
     target = output or Path(f"{adl.stem}.sab")

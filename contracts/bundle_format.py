@@ -40,9 +40,11 @@ __all__ = [
     "BundleInvalid",
     "BundleLimits",
     "BundleTooLarge",
+    "check_build_id",
     "open_bundle",
     "pack",
     "parse_untrusted_xml",
+    "read_unverified",
 ]
 
 INFO_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoModel"
@@ -71,6 +73,26 @@ class Bundle:
 
 def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
     """The bundle in `data`. Raises BundleInvalid or BundleTooLarge, nothing else."""
+    bundle, found = read_unverified(data, limits)
+    check_build_id(bundle.build_id, found)
+    return bundle
+
+
+def check_build_id(said: str, found: str) -> None:
+    """Refuse a bundle whose tar is not the one it was built with. Raises BundleInvalid."""
+    if found != said.lower():
+        raise BundleInvalid(
+            f"buildId {shown_path(said)} of {INFO_MEMBER} is not the SHA-224 of"
+            f" {TAR_MEMBER} ({found}): the bundle is damaged or was changed",
+            part="buildId",
+        )
+
+
+def read_unverified(data: bytes, limits: BundleLimits) -> tuple[Bundle, str]:
+    """The bundle in `data`, which may not be what it was built as, and the SHA-224 of its tar.
+
+    Raises BundleInvalid or BundleTooLarge, nothing else.
+    """
     if len(data) > limits.compressed_bytes_max:
         raise BundleTooLarge(
             f"the bundle has {len(data)} bytes; at most {limits.compressed_bytes_max} are allowed",
@@ -81,18 +103,12 @@ def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_zip_members(archive, limits, len(data))
             info = _read_info(archive, limits)
-            path, adl, build_id = _read_tar(archive, info.adl_file, limits)
+            path, adl, found = _read_tar(archive, info.adl_file, limits)
     except (BundleInvalid, BundleTooLarge):
         raise
     except _ZIP_ERRORS as error:
         raise BundleInvalid(f"the bundle cannot be read as a zip: {error}", part="zip") from error
-    if build_id != info.build_id.lower():
-        raise BundleInvalid(
-            f"buildId {shown_path(info.build_id)} of {INFO_MEMBER} is not the SHA-224 of"
-            f" {TAR_MEMBER} ({build_id}): the bundle is damaged or was changed",
-            part="buildId",
-        )
-    return Bundle(
+    bundle = Bundle(
         digest=hashlib.sha256(data).hexdigest(),
         build_id=info.build_id,
         adl_file=info.adl_file,
@@ -101,6 +117,7 @@ def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
         application_directory=info.application_directory,
         output_directory=info.output_directory,
     )
+    return bundle, found
 
 
 _ZIP_ERRORS = (

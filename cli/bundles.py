@@ -1,0 +1,253 @@
+"""`millrace bundle`: make a bundle, look into one, and say everything that is wrong with one.
+
+Bundles come from anywhere: what is shown of one is made printable, and one is opened within the
+limits that fusion-backend has. Packing is bundling.py's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli.bundling import pack_source
+from cli.failing import Failure, Misused
+from contracts.bundle_format import (
+    Bundle,
+    BundleInvalid,
+    BundleLimits,
+    BundleTooLarge,
+    check_build_id,
+    read_unverified,
+)
+from contracts.reasons import Reason
+from services.fusion_backend.core import model
+from services.fusion_backend.core.adl import read_application
+from services.fusion_backend.core.refusals import PlanRefused, printable
+
+Json = dict[str, Any]
+Format = Annotated[
+    Literal["table", "json"] | None,
+    typer.Option("--format", help="Default: a table on a terminal, else JSON."),
+]
+BundleFile = Annotated[Path, typer.Argument(help="A bundle (.sab).")]
+PIPED_COLUMNS = 200
+
+bundle_app = typer.Typer(
+    help="Bundles (.sab): an application description (ADL) with the files that run it, in a zip "
+    "with a tar in it. Make one with `pack`, put it into the bundle root or behind a URL, and name "
+    "it in a Job's spec.bundle.",
+    no_args_is_help=True,
+)
+
+
+@bundle_app.command("pack")
+def bundle_pack(
+    source: Annotated[Path, typer.Argument(help="An .adl file, or a folder with one.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: NAME.sab here.")
+    ] = None,
+) -> None:
+    """Make a bundle of an ADL, and of the files beside it where a folder is given.
+
+    Equal input gives equal bytes. Hidden files, .yaml, .md and .sab stay outside.
+
+    Example: millrace bundle pack examples/wordcount -o wordcount.sab
+    """
+    with _failing():
+        print(pack_source(source, output))
+
+
+@bundle_app.command("show")
+def bundle_show(bundle: BundleFile, form: Format = None) -> None:
+    """Show what is inside: application, build id, operators, regions, pools, submission values.
+
+    The names of regions are those of --width, the names of values those of --param.
+
+    Example: millrace bundle show wordcount.sab --format json
+    """
+    with _failing():
+        found = checked(bundle)
+        if found.contents is None:
+            raise Failure(f"{bundle}: {found.problems[0].message}")
+        if _form(form) == "json":
+            _print_json(found.contents)
+        else:
+            _draw(found.contents)
+        for problem in found.problems:
+            print(f"millrace: {problem.message}", file=sys.stderr)
+
+
+@bundle_app.command("verify")
+def bundle_verify(bundle: BundleFile, form: Format = None) -> None:
+    """Say everything that is wrong with a bundle: structure, limits, digest, ADL; exit code 1.
+
+    A bundle that verifies can be read; whether a Job's widths and values fit is `millrace plan`'s.
+
+    Example: millrace bundle verify wordcount.sab && cp wordcount.sab BUNDLE_ROOT
+    """
+    with _failing():
+        found = checked(bundle)
+    problems = [{"reason": each.reason, "message": each.message} for each in found.problems]
+    if _form(form) == "json":
+        _print_json({"bundle": str(bundle), "valid": not problems, "problems": problems})
+    elif not problems and found.contents is not None:
+        print(f"{bundle} is valid: build id {found.contents['buildId']}")
+    else:
+        for each in problems:
+            print(f"{each['reason']}: {each['message']}")
+    if problems:
+        raise typer.Exit(Failure.exit_code)
+
+
+# --------------------------------------------------------------------------- looking into one
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong: a reason as a Job would have it, and a sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is inside, as far as it can be read, and everything that is wrong."""
+
+    contents: Json | None
+    problems: tuple[Problem, ...]
+
+
+def checked(path: Path) -> Checked:
+    """Open a bundle file and look at all of it. Raises Misused where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(BundleLimits().compressed_bytes_max + 1)
+    except OSError as problem:
+        raise Misused(f"{path} cannot be read: {problem.strerror}") from None
+    return checked_bytes(data)
+
+
+def checked_bytes(data: bytes) -> Checked:
+    """Look at all of a bundle."""
+    try:
+        bundle, found = read_unverified(data, BundleLimits())
+    except BundleTooLarge as error:
+        return Checked(None, (_problem(Reason.BUNDLE_TOO_LARGE, error),))
+    except BundleInvalid as error:
+        return Checked(None, (_problem(Reason.BUNDLE_INVALID, error),))
+    problems = []
+    try:
+        check_build_id(bundle.build_id, found)
+    except BundleInvalid as error:
+        problems.append(_problem(Reason.BUNDLE_INVALID, error))
+    try:
+        application = read_application(bundle)
+    except PlanRefused as refusal:
+        problems.append(_problem(refusal.reason, refusal))
+        return Checked(None, tuple(problems))
+    return Checked(_contents(bundle, application, len(data)), tuple(problems))
+
+
+def _problem(reason: Reason, error: Exception) -> Problem:
+    return Problem(reason.value, printable(str(error)))
+
+
+def _contents(bundle: Bundle, application: model.Application, size: int) -> Json:
+    values: dict[int | None, str] = {
+        value.index: value.name for value in application.submission_values
+    }
+    return {
+        "application": application.name,
+        "productVersion": application.product_version,
+        "adl": bundle.adl_path,
+        "buildId": bundle.build_id,
+        "sha256": bundle.digest,
+        "bytes": size,
+        "operators": sum(1 for _ in _primitives(application.main)),
+        "regions": [
+            {
+                "name": region.name,
+                "width": region.constant_width,
+                "widthFrom": values.get(region.width_value)
+                if region.width_value is not None
+                else None,
+            }
+            for region in application.regions
+        ],
+        "pools": [
+            {"name": pool.name, "size": pool.size, "mode": pool.mode, "tags": list(pool.tags)}
+            for pool in application.pools
+        ],
+        "submissionTimeValues": [
+            {"name": value.name, "required": value.required, "default": value.literal}
+            for value in application.submission_values
+        ],
+    }
+
+
+def _primitives(composite: model.Composite) -> Iterator[model.Primitive]:
+    composites = [composite]
+    while composites:
+        each = composites.pop()
+        composites += each.composites
+        yield from (member for member in each.members if isinstance(member, model.Primitive))
+
+
+# --------------------------------------------------------------------------- printing
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """A Failure becomes one sentence on stderr and its exit code."""
+    try:
+        yield
+    except Failure as failure:
+        print(f"millrace: {failure}", file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from None
+
+
+def _form(form: str | None) -> str:
+    return form or ("table" if sys.stdout.isatty() else "json")
+
+
+def _print_json(document: Json) -> None:
+    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+
+
+def _draw(contents: Json) -> None:
+    console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+    lines = Table(show_header=False, box=None)
+    for name in ("application", "productVersion", "adl", "buildId", "sha256", "bytes", "operators"):
+        lines.add_row(name, _shown(contents[name]))
+    console.print(lines)
+    _draw_rows(console, "parallel region", contents["regions"], ("name", "width", "widthFrom"))
+    _draw_rows(console, "host pool", contents["pools"], ("name", "mode", "size", "tags"))
+    values = contents["submissionTimeValues"]
+    _draw_rows(console, "submission-time value", values, ("name", "required", "default"))
+
+
+def _draw_rows(console: Console, title: str, rows: list[Json], names: tuple[str, ...]) -> None:
+    if not rows:
+        return
+    table = Table(title, *names[1:])
+    for row in rows:
+        table.add_row(*(_shown(row[name]) for name in names))
+    console.print(table)
+
+
+def _shown(value: object) -> Text:
+    if value is None:
+        return Text("")
+    text = ", ".join(value) if isinstance(value, list) else str(value)
+    return Text(printable(text))
