@@ -186,7 +186,7 @@ def test_packed_texts_are_those_that_were_kept(texts: dict[int, str]) -> None:
 def test_the_texts_of_a_plan_are_kept_in_a_fraction_of_their_size() -> None:
     texts = plan_of(Adl().chain("a", "f", "z").region("f", 200), Fusion.legacy()).aadls
     assert isinstance(texts, PackedTexts)
-    assert texts.packed_bytes < sum(map(len, texts.values())) / 5
+    assert texts.packed_bytes < sum(map(len, texts.values())) / 2
 
 
 # --------------------------------------------------------------------------- what is refused
