@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-real sim fuzz mutants demo bench bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-real sim fuzz mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--ke
 
 bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100"
 	$(BIN)/python -m loadtest $(ARGS)
+
+bench-planner: venv  ## measure the planner alone, against lxml, up to 100,000 operators; ARGS="--sizes 1000,10000"
+	$(BIN)/python -m loadtest --planner $(ARGS)
 
 bench-real: venv  ## the same on Kafka and a real control plane, with stages, CPU and event hops; ARGS="--json FILE"
 	$(BIN)/python -m loadtest --real $(ARGS)

@@ -1,7 +1,9 @@
 """`make bench` and `make bench-real`: submit, resize, delete for several sizes, against the floor.
 
-On the sandbox, or with `--real` on Apache Kafka and a real control plane. Exit code 1 when the
-write ratio exceeds its threshold, or the services' count of writes is not the API server's.
+On the sandbox, or with `--real` on Apache Kafka and a real control plane. The planner is measured,
+too, but on the real pair; with `--planner` alone (`make bench-planner`). Exit code 1 when the write
+ratio or the planner's growth exceeds its threshold, or the services' count of writes is not the API
+server's.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +21,7 @@ import orjson
 import typer
 
 from contracts.bundle_format import pack
+from loadtest import planner
 from loadtest.floor import Floor, delete_floor
 from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
@@ -112,8 +115,15 @@ def main(
     double: Annotated[
         bool | None, typer.Option(help="Resize to the double as well; usual on the real pair.")
     ] = None,
+    planner_alone: Annotated[
+        bool, typer.Option("--planner", help="The planner alone; --sizes are operators then.")
+    ] = False,
 ) -> None:
-    """Measure submit, resize (until all pods are created) and delete against the floor."""
+    """Measure submit, resize (until all pods are created) and delete, and the planner."""
+    if planner_alone:
+        operators = [int(size) for size in sizes.split(",")] if sizes else planner.SIZES
+        is_within = _planner_is_within(operators, runs, json)
+        raise typer.Exit(0 if is_within else 1)
     usual = REAL_SIZES if real else DEFAULT_SIZES
     chosen = [int(size) for size in sizes.split(",")] if sizes else list(usual)
     doubles = real if double is None else double
@@ -128,8 +138,21 @@ def main(
     print(render(rows, hops))
     for row in miscounted(rows):
         _say(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
-    if exceeded(rows) or miscounted(rows):
+    is_within = real or _planner_is_within(planner.SIZES, runs, None)
+    if exceeded(rows) or miscounted(rows) or not is_within:
         raise typer.Exit(1)
+
+
+def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None) -> bool:
+    """Whether the planner's time grows no faster than it may."""
+    rows = planner.measure_all(sizes, runs, _say)
+    print(planner.render(rows))
+    if json is not None:
+        json.write_bytes(orjson.dumps(planner.to_json(rows), option=orjson.OPT_INDENT_2))
+    problems = planner.exceeded(rows)
+    for problem in problems:
+        _say(problem)
+    return not problems
 
 
 if __name__ == "__main__":
