@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import partial
 from itertools import chain, groupby
 
 from tests.simulation.effects import MEANING, Effect
@@ -90,10 +90,23 @@ def _tell_what_there_is() -> None:
 # ------------------------------------------------------------------ many plans
 
 
-@cache
+_UNDISTURBED: dict[tuple[str, int], Run] = {}
+
+
 def undisturbed(scenario: str, seed: int) -> Run:
-    """The run without a mishap; each process makes it once."""
-    return run_scenario(SCENARIOS[scenario], {}, seed=seed)
+    """The run without a mishap, which is the same in every process."""
+    if (scenario, seed) not in _UNDISTURBED:
+        _UNDISTURBED[scenario, seed] = run_scenario(SCENARIOS[scenario], {}, seed=seed)
+    return _UNDISTURBED[scenario, seed]
+
+
+def _run_undisturbed(names: Sequence[str], seed: int, jobs: int) -> None:
+    """All of them once, before the processes that play plans are forked off and know them."""
+    if jobs <= 1:
+        return
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        runs = pool.imap(partial(undisturbed, seed=seed), names)
+        _UNDISTURBED.update(((name, seed), run) for name, run in zip(names, runs, strict=True))
 
 
 def _all_plans(
@@ -101,6 +114,7 @@ def _all_plans(
 ) -> tuple[list[Plan], list[Verdict]]:
     plans: list[Plan] = []
     broken: list[Verdict] = []
+    _run_undisturbed(names, options.seed, options.jobs)
     for name in names:
         run = undisturbed(name, options.seed)
         if run.problems:
