@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.reasons import Reason
 from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
-from contracts.resources.accepting import EACH, IGNORED, UNSUPPORTED
+from contracts.resources.accepting import EACH, IGNORED
 from contracts.resources.structural import structural
 from contracts.resources.taking_up import (
     JOB_FIELDS,
@@ -144,12 +143,10 @@ def page() -> str:
 
 def _legend() -> str:
     lines = "\n".join(f"| {each.when} | {each.edited} | {each.sentence} |" for each in Moment)
-    refused = f"refused ({Reason.NOT_SUPPORTED_YET.value})"
     return (
         "## When a field is taken up\n\n| taken up | edited later | by whom |\n|---|---|---|\n"
         f"{lines}\n| ignored | {NOTHING} | fusion-backend names it in an Event and in condition"
-        f" `Accepted`. |\n| {refused} | see the end | fusion-backend fails the job before its first"
-        " plan. |\n"
+        " `Accepted`. |\n"
     )
 
 
@@ -165,12 +162,10 @@ def _line(cells: Iterable[str]) -> str:
 
 def _job_row(field: Field) -> tuple[str, ...]:
     note = note_of(JOB_FIELDS, field)
-    verdict, is_refused = _verdict(field.path)
-    edited = ", ".join(each.edited for each in note.taken_up) or NOTHING
     return (
         *_head(field, JOB_FIELDS),
-        verdict or ", ".join(each.when for each in note.taken_up) or NOBODY,
-        Moment.FIRST_PLAN.edited if is_refused else edited,
+        _ignored(field.path) or ", ".join(each.when for each in note.taken_up) or NOBODY,
+        ", ".join(each.edited for each in note.taken_up) or NOTHING,
     )
 
 
@@ -184,10 +179,7 @@ def _in_template(field: Field) -> str:
     """What becomes of the field where a Job's template gives it."""
     if field.path not in {each.path for each in template_fields()}:
         return "no such field"
-    verdict, is_refused = _verdict(f"{TEMPLATE}.{field.path}")
-    if is_refused:
-        return f"{verdict}; edited later: {Moment.FIRST_PLAN.edited}"
-    return verdict or Moment.PE_MADE.when
+    return _ignored(f"{TEMPLATE}.{field.path}") or Moment.PE_MADE.when
 
 
 def note_of(notes: Mapping[str, FieldNote], field: Field) -> FieldNote:
@@ -255,17 +247,9 @@ def _written(path: tuple[str, ...]) -> str:
 
 
 IGNORED_WHY: Final = {_written(path): why for path, why, _ in IGNORED}
-REFUSED_BUT: Final = {_written(path): inert for path, inert in UNSUPPORTED}
 
 
-def _verdict(path: str) -> tuple[str, bool]:
-    """What `accepting.py` says of a field of a Job, if anything, and whether it is a refusal."""
+def _ignored(path: str) -> str:
+    """What `accepting.py` says of a field of a Job, if anything."""
     why = nearest(IGNORED_WHY, path)
-    if why is not None:
-        return f"ignored: {why}", False
-    inert = nearest(REFUSED_BUT, path)
-    if inert is None:
-        return "", False
-    values = [f"`{json.dumps(each).strip(chr(34))}`" for each in inert if each is not None]
-    but = f", unless {' or '.join(values)}" if values else ""
-    return f"refused ({Reason.NOT_SUPPORTED_YET.value}){but}", True
+    return "" if why is None else f"ignored: {why}"

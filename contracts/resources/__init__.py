@@ -6,7 +6,7 @@ Models describe and read objects; writing them is each service's own affair. The
 
 from __future__ import annotations
 
-from .accepting import IgnoredField, UnsupportedField, ignored_fields, not_supported_yet
+from .accepting import IgnoredField, ignored_fields
 from .conditions import (
     Condition,
     ConditionStatus,
@@ -58,10 +58,8 @@ __all__ = [
     "ProcessingElementSpec",
     "ProcessingElementStatus",
     "ProcessingElementTemplate",
-    "UnsupportedField",
     "condition_holds",
     "ignored_fields",
-    "not_supported_yet",
     "with_condition",
     "with_stalled",
 ]

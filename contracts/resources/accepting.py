@@ -1,9 +1,7 @@
-"""What of an accepted Job spec is not acted upon, and what is refused in this release.
+"""What of an accepted Job spec is not acted upon.
 
 The schema accepts every field that the original knows. fusion-backend names those of
-`ignored_fields` in an Event and a condition, and refuses a job that uses one of
-`not_supported_yet`: running it without what it asks for would be a silent lie. How a refusal is
-written is fusion-backend's affair. `docs/fields.md` is generated from the same two tables.
+`ignored_fields` in an Event and a condition. `docs/fields.md` is generated from the same table.
 """
 
 from __future__ import annotations
@@ -21,13 +19,6 @@ class IgnoredField(NamedTuple):
 
     path: str
     why: str
-
-
-class UnsupportedField(NamedTuple):
-    """A field whose value this release refuses."""
-
-    path: str
-    value: Any
 
 
 _OPERATORS_OWN: Final = "it is written by the operator; see the status of the object"
@@ -58,14 +49,6 @@ WITHOUT_URL: Final[tuple[tuple[str, tuple[str, ...], Any], ...]] = (
     ("secret", ("url",), None),
 )
 
-# path, the values that ask for nothing
-UNSUPPORTED: Final[tuple[tuple[Path, tuple[Any, ...]], ...]] = (
-    (("threadingModel", "automatic"), (None, False)),
-    (("threadingModel", "dedicated"), (None, False)),
-    (("threadingModel", "dynamic"), (None,)),
-    (("threadingModel", "manual"), (None, False)),
-)
-
 
 def ignored_fields(spec: Mapping[str, Any]) -> tuple[IgnoredField, ...]:
     """The fields of a Job's spec (as JSON) that are given and not acted upon, with the reason."""
@@ -82,16 +65,6 @@ def _without_url(bundle: Mapping[str, Any]) -> Iterator[IgnoredField]:
         given = bundle.get(field)
         if given is not None and given != inert and not any(bundle.get(url) for url in urls):
             yield IgnoredField(f"spec.bundle.{field}", _NO_URL)
-
-
-def not_supported_yet(spec: Mapping[str, Any]) -> tuple[UnsupportedField, ...]:
-    """The fields of a Job's spec (as JSON) for which this release refuses the job."""
-    return tuple(
-        UnsupportedField(place, value)
-        for path, inert in UNSUPPORTED
-        for place, value in _places(spec, path, "spec")
-        if value not in inert
-    )
 
 
 def _places(value: Any, path: Path, place: str) -> Iterator[tuple[str, Any]]:

@@ -109,22 +109,22 @@ class ThreadingModel(Fields):
 
     automatic: bool | None = Field(
         default=None,
-        description="The runtime chooses; not supported yet.",
+        description="The runtime chooses.",
         json_schema_extra=NOT_NULLABLE,
     )
     dedicated: bool | None = Field(
         default=None,
-        description="One thread for each input port; not supported yet.",
+        description="One thread for each input port.",
         json_schema_extra=NOT_NULLABLE,
     )
     dynamic: DynamicThreading | None = Field(
         default=None,
-        description="A pool of threads; not supported yet.",
+        description="A pool of threads.",
         json_schema_extra=NOT_NULLABLE,
     )
     manual: bool | None = Field(
         default=None,
-        description="Threads only where the application says so; not supported yet.",
+        description="Threads only where the application says so.",
         json_schema_extra=NOT_NULLABLE,
     )
 

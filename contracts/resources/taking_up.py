@@ -96,7 +96,6 @@ _M, _O = Moment, Origin
 _LAUNCHED: Final = FieldNote(_O.BOTH, (_M.LAUNCH,))
 _AT_END: Final = FieldNote(_O.BOTH, (_M.POD_END,))
 _PLANNED: Final = FieldNote(_O.BOTH, (_M.FIRST_PLAN,))
-_UNREAD: Final = FieldNote(_O.BOTH)
 _OPERATORS_OWN: Final = FieldNote(_O.ORIGINAL)
 
 JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
@@ -134,7 +133,12 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "submissionTimeOutInSeconds": FieldNote(
         _O.BOTH, (_M.SUBMISSION,), "In the original it only wrote lines of a log."
     ),
-    "threadingModel": _UNREAD,
+    "threadingModel": FieldNote(
+        _O.BOTH,
+        (_M.FIRST_PLAN,),
+        "Of operators for which the application names no model, neither at the operator nor at a"
+        " composite around it. In the original, dynamic was lost.",
+    ),
     "processingElement": FieldNote(
         _O.BOTH, (_M.PE_MADE,), "Its fields are those of the table ProcessingElement."
     ),

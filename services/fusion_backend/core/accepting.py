@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contracts.reasons import Reason
-from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from contracts.resources import JobSpec, ignored_fields
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from services.fusion_backend.core.bundle_urls import refusal_of_urls
@@ -22,8 +22,6 @@ from services.fusion_backend.core.refusals import PlanRefused, shown
 
 def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
     """Why a Job's spec cannot be accepted, before anything is read or planned."""
-    for unsupported in not_supported_yet(spec):
-        return not_yet(unsupported.path, unsupported.value)
     try:
         JobSpec.model_validate(spec)
     except ValidationError as error:
@@ -84,16 +82,6 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
 def _unknown(template: Mapping[str, Any]) -> Iterator[Unknown]:
     pod = template.get("podTemplate") or {}
     return unknown(pod.get("spec"), f"{TEMPLATE}.podTemplate.spec")
-
-
-def not_yet(field: str, value: object) -> PlanRefused:
-    """The refusal of what this release does not support."""
-    return PlanRefused(
-        Reason.NOT_SUPPORTED_YET,
-        field=field,
-        value=value,
-        message=f"{field}: the value {shown(value)} is not supported yet",
-    )
 
 
 def ignored(spec: Mapping[str, Any]) -> str:

@@ -29,10 +29,12 @@ from services.fusion_backend.core.inputs import (
     fusion_of,
     overrides_of,
     template_of,
+    threading_of,
     values_of,
 )
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.requesting import Threading
 
 Pairs = tuple[tuple[str, object], ...]
 
@@ -85,6 +87,9 @@ def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, objec
     fusion = fusion_of(spec, Cluster())
     if _fusion(fusion) != _fusion(inputs.fusion):
         yield "spec.fusion", _fusion(fusion), _fusion(inputs.fusion)
+    threading = threading_of(spec)
+    if threading != inputs.threading:
+        yield "spec.threadingModel", _threading(threading), _threading(inputs.threading)
     yield from _of_pairs(
         "spec.submissionTimeValues.{}", values_of(spec), inputs.submission_time_values
     )
@@ -96,6 +101,15 @@ def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, objec
 def _fusion(fusion: Fusion) -> str:
     scheme = f"manual {fusion.pes_max}" if fusion.requested == "manual" else fusion.requested
     return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, type {fusion.type}"
+
+
+def _threading(asked: Threading | None) -> str:
+    if asked is None:
+        return "none"
+    if asked.model != "dynamic":
+        return asked.model
+    threads = "" if asked.threads is None else f", threadCount {asked.threads}"
+    return f"dynamic{threads}, elastic {str(asked.elastic).lower()}"
 
 
 def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str, object, object]]:

@@ -17,8 +17,9 @@ import orjson
 from contracts.resources import JobSpec
 from services.fusion_backend.core.bundle_urls import shown_url
 from services.fusion_backend.core.cluster import Cluster, automatic_fusion, fusion_type
-from services.fusion_backend.core.planning import Application, PlanRequest
+from services.fusion_backend.core.planning import Application, PlanRequest, Threading
 from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.requesting import ThreadingModel
 
 Pairs = tuple[tuple[str, str], ...]
 Widths = tuple[tuple[str, int], ...]
@@ -93,6 +94,7 @@ class PlanInputs:
     previous: int | None = None
     rendered: tuple[int, ...] = ()
     template: str = ""
+    threading: Threading | None = None
 
     @property
     def digest(self) -> str:
@@ -116,8 +118,13 @@ class PlanInputs:
                 "widths": _pairs(document["widths"]),
                 "submission_time_values": _pairs(document["submission_time_values"]),
                 "rendered": tuple(document["rendered"]),
+                "threading": _threading(document.get("threading")),
             }
         )
+
+
+def _threading(document: dict[str, Any] | None) -> Threading | None:
+    return None if document is None else Threading(**document)
 
 
 def _pairs(values: list[list[Any]]) -> tuple[tuple[str, Any], ...]:
@@ -219,6 +226,7 @@ def first_inputs(
         widths=tuple(sorted((widths or {}).items())),
         submission_time_values=values_of(spec),
         template=template,
+        threading=threading_of(spec),
     )
 
 
@@ -230,6 +238,21 @@ def overrides_of(spec: JobSpec) -> Widths:
 def values_of(spec: JobSpec) -> Pairs:
     """The submission-time values of a spec."""
     return tuple(sorted((spec.submission_time_values or {}).items()))
+
+
+def threading_of(spec: JobSpec) -> Threading | None:
+    """The threading model that a spec asks for."""
+    asked = spec.threading_model
+    if asked is None:
+        return None
+    if asked.dynamic is not None:
+        return Threading("dynamic", asked.dynamic.thread_count, asked.dynamic.elastic)
+    models: tuple[tuple[ThreadingModel, bool | None], ...] = (
+        ("automatic", asked.automatic),
+        ("dedicated", asked.dedicated),
+        ("manual", asked.manual),
+    )
+    return next((Threading(model) for model, is_asked in models if is_asked), None)
 
 
 def fusion_of(spec: JobSpec, cluster: Cluster) -> Fusion:
@@ -287,6 +310,7 @@ def request(
         width_overrides=inputs.width_overrides,
         widths=dict(inputs.widths),
         submission_time_values=dict(inputs.submission_time_values),
+        threading=inputs.threading,
         previous=previous,
     )
 

@@ -10,13 +10,14 @@ from services.fusion_backend.core import model
 from services.fusion_backend.core.records import Fusion, PlanRecord
 
 Application = model.Application
+ThreadingModel = Literal["automatic", "dedicated", "dynamic", "manual"]
 
 
 @dataclass(frozen=True, slots=True)
 class Threading:
     """The threading model that the job spec asks for."""
 
-    model: Literal["automatic", "dedicated", "dynamic", "manual"]
+    model: ThreadingModel
     threads: int | None = None
     elastic: bool | None = None
 

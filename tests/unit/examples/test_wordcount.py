@@ -8,7 +8,7 @@ import pytest
 import yaml
 from lxml import etree
 
-from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from contracts.resources import JobSpec, ignored_fields
 from tests.places import ROOT, corpus
 
 EXAMPLE = ROOT / "examples" / "wordcount"
@@ -60,4 +60,3 @@ def test_the_job_runs_the_bundle_of_this_application_and_uses_only_what_is_suppo
     (bundle,) = found(adl, "//a:splApplication/@bundle")
     assert bundle == f"./{job.bundle.name}"
     assert ignored_fields(manifest["spec"]) == ()
-    assert not_supported_yet(manifest["spec"]) == ()

@@ -1,4 +1,4 @@
-"""What of an accepted Job spec is ignored, and what is refused in this release."""
+"""What of an accepted Job spec is ignored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.resources import JobSpec, ignored_fields, not_supported_yet
+from contracts.resources import JobSpec, ignored_fields
 
 SMALLEST: dict[str, Any] = {"bundle": {"name": "demo.Main.sab"}}
 
@@ -15,19 +15,13 @@ def ignored_paths(**fields: Any) -> set[str]:
     return {each.path for each in ignored_fields({**SMALLEST, **fields})}
 
 
-def unsupported_paths(**fields: Any) -> set[str]:
-    return {each.path for each in not_supported_yet({**SMALLEST, **fields})}
-
-
-def test_a_plain_job_has_nothing_ignored_and_nothing_refused() -> None:
+def test_a_plain_job_has_nothing_ignored() -> None:
     assert ignored_fields(SMALLEST) == ()
-    assert not_supported_yet(SMALLEST) == ()
 
 
 def test_defaults_that_the_api_server_filled_in_are_not_reported() -> None:
     filled = JobSpec.model_validate(SMALLEST).model_dump(by_alias=True, mode="json")
     assert ignored_fields(filled) == ()
-    assert not_supported_yet(filled) == ()
 
 
 def test_what_the_original_s_operator_wrote_is_ignored_by_name() -> None:
@@ -62,35 +56,6 @@ def test_every_ignored_field_says_why() -> None:
     assert "operator" in ignored.why
 
 
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"threadingModel": {"dedicated": True}}, "spec.threadingModel.dedicated"),
-        ({"threadingModel": {"dynamic": {}}}, "spec.threadingModel.dynamic"),
-    ],
-)
-def test_a_value_that_is_not_supported_yet_is_named(fields: dict[str, Any], path: str) -> None:
-    assert unsupported_paths(**fields) == {path}
-
-
-def test_options_that_are_switched_off_are_not_refused() -> None:
-    off = {"automatic": False, "dedicated": False, "manual": False, "dynamic": None}
-    assert unsupported_paths(threadingModel=off, fusion={"type": None, "manual": 2}) == set()
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        {"file": {"path": "apps/x.sab"}},
-        {"http": {"url": "https://h/x"}},
-        {"github": {"url": "https://h/x"}},
-        {"url": "https://h/x"},
-    ],
-)
-def test_every_source_of_a_bundle_is_supported(source: dict[str, Any]) -> None:
-    assert unsupported_paths(bundle={"name": "x", **source}) == set()
-
-
 def test_what_matters_for_an_url_only_is_ignored_without_one() -> None:
     given = {"name": "x", "pullPolicy": "Always", "secret": "s"}
     assert ignored_paths(bundle=given) == {"spec.bundle.pullPolicy", "spec.bundle.secret"}
@@ -108,5 +73,5 @@ def test_what_matters_for_an_url_only_is_ignored_without_one() -> None:
         {"podTemplate": {"spec": {"priorityClassName": "high"}}},
     ],
 )
-def test_what_a_pod_is_made_of_is_supported(template: dict[str, Any]) -> None:
-    assert unsupported_paths(processingElement=template) == set()
+def test_what_a_pod_is_made_of_is_not_ignored(template: dict[str, Any]) -> None:
+    assert ignored_paths(processingElement=template) == set()

@@ -149,10 +149,10 @@ def test_every_note_is_of_a_field_that_exists() -> None:
     assert OTHER_NAMES.keys() | set(OTHER_NAMES.values()) <= paths(pe_fields())
 
 
-def test_what_is_ignored_or_refused_is_a_field_that_exists() -> None:
+def test_what_is_ignored_is_a_field_that_exists() -> None:
     of_template = {f"{fields.TEMPLATE}.{path}" for path in paths(template_fields())}
     known = paths(job_fields()) | of_template
-    assert fields.IGNORED_WHY.keys() | fields.REFUSED_BUT.keys() <= known
+    assert fields.IGNORED_WHY.keys() <= known
 
 
 def test_a_field_without_a_note_stops_the_generator() -> None:

@@ -117,7 +117,7 @@ REFUSED: list[tuple[str, dict[str, object]]] = [
     ("spec.parallelRegions[*].width", {"parallelRegions": [{"alias": "*", "width": 5}]}),
     ("spec.bundle.file.path", {"bundle": {"file": {"path": "another.sab"}}}),
     ("spec.fusion", {"fusion": {"type": "channelIsolation"}}),
-    ("spec.threadingModel.manual", {"threadingModel": {"manual": True}}),
+    ("spec.threadingModel", {"threadingModel": {"manual": True}}),
 ]
 
 

@@ -293,14 +293,14 @@ def test_a_repair_confirms_the_job_first() -> None:
 
 
 def test_a_refused_spec_leaves_nothing_but_the_job() -> None:
-    world = World(threadingModel={"dedicated": True})
+    world = World(parallelRegions=[{"alias": "W", "width": 0}])
     world.converge()
     assert {kind for kind, _ in world.objects} == {"Job", "Node"}
     status = world.status()
-    assert (status["phase"], status["reason"]) == ("Failed", "NotSupportedYet")
-    assert "spec.threadingModel.dedicated" in status["message"]
-    assert "True" in status["message"]
-    assert world.events == [("NotSupportedYet", status["message"])]
+    assert (status["phase"], status["reason"]) == ("Failed", "SpecInvalid")
+    assert "spec.parallelRegions.0.width" in status["message"]
+    assert "it is 0" in status["message"]
+    assert world.events == [("SpecInvalid", status["message"])]
     assert world.condition("Accepted")["status"] == "False"
 
 

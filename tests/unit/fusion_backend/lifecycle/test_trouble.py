@@ -39,7 +39,7 @@ def test_every_condition_is_there_from_the_first_status_on() -> None:
 
 
 def test_a_failed_job_says_of_every_condition_what_it_came_to() -> None:
-    world = World(threadingModel={"dedicated": True})
+    world = World(parallelRegions=[{"alias": "W", "width": 0}])
     world.converge()
     conditions = {each["type"]: each["status"] for each in world.status()["conditions"]}
     assert conditions == {
