@@ -1,8 +1,8 @@
 """Automatic fusion: whole channels of parallel regions to PEs, so that few connections cross.
 
 1. Units of one channel are a tile: tuples then cross PEs where they enter and leave a region, not
-   at each of its stages, and a width takes whole tiles in and out. It is the outermost channel that
-   is no more than a PE's share; an innermost channel is never cut, however large.
+   at each of its stages, and a width takes whole tiles in and out. It is the outermost channel of
+   which whole ones about fill a PE's share; an innermost channel is never cut, however large.
 2. What constraints keep apart within a tile makes several tiles of it.
 3. Tiles that may share a PE at all are divided among PEs by connections (partitioning.py); units
    that stand alone have a PE each, and every class of tiles that no other may join has one at
@@ -92,7 +92,7 @@ def tiles_of(units: Iterable[Unit], topology: Topology, share: int) -> list[Tile
     found: list[Container] = []
     by_channel: dict[Hashable, list[Container]] = {}
     for unit, path in channels.items():
-        fitting = [channel for channel in path if sizes[channel] <= share]
+        fitting = [channel for channel in path if _fits(sizes[channel], share)]
         key: Hashable = fitting[-1] if fitting else path[0] if path else unit
         tiles = by_channel.setdefault(key, [])
         tile = next((each for each in tiles[-TILES_TRIED_MAX:] if each.accepts(unit)), None)
@@ -102,6 +102,11 @@ def tiles_of(units: Iterable[Unit], topology: Topology, share: int) -> list[Tile
             found.append(tile)
         tile.add(unit)
     return [Tile(each.units, _profile(each.units), each.operators) for each in found]
+
+
+def _fits(operators: int, share: int) -> bool:
+    """Whether tiles of that size leave at most a third of a PE's share unused."""
+    return operators <= share and share % operators <= share // 3
 
 
 def _channels(unit: Unit, topology: Topology) -> ChannelPath:

@@ -1,0 +1,107 @@
+"""Automatic's cut beside that of the original's greedy packing, on ten shapes of application.
+
+The cut is the number of connections between operators that cross from one PE to another; both are
+given the same number of PEs, the one that automatic fusion chooses.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from contracts.bundle_format import BundleLimits, open_bundle, pack
+from loadtest.applications import chain, channels, fan, nested, spelt_out, wide_connection
+from services.fusion_backend.core.fusing import fuse_manual
+from services.fusion_backend.core.planning import PlanLimits, PlanRequest, draft, read_application
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.tiling import cut
+
+CLUSTER = Fusion.automatic(4, allocatable_mcpu=8_000, largest_node_mcpu=2_000, request_mcpu=100)
+"""Four nodes with two CPUs each."""
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What crosses PEs of one application, by automatic fusion and by the original's greedy."""
+
+    shape: str
+    operators: int
+    connections: int
+    pes: int
+    greedy: int
+    automatic: int
+
+
+def cuts() -> list[Cut]:
+    """The table, a row for each shape."""
+    return [_measured(shape, text) for shape, text in _shapes()]
+
+
+def _measured(shape: str, text: str) -> Cut:
+    drafted = draft(
+        PlanRequest(
+            application=read_application(open_bundle(pack(text.encode()), BundleLimits())),
+            bundle_digest="digest",
+            job_name="cut",
+            job_id=1,
+            fusion=CLUSTER,
+            limits=PlanLimits(),
+        )
+    )
+    pes = [units for _, units in drafted.placements]
+    return Cut(
+        shape=shape,
+        operators=len(drafted.topology.operators),
+        connections=drafted.topology.connections_count,
+        pes=len(pes),
+        greedy=cut(fuse_manual(drafted.units, drafted.fusion.pes_max or 1)),
+        automatic=cut(pes),
+    )
+
+
+def _shapes() -> Iterator[tuple[str, str]]:
+    yield "chain", chain(400).logical
+    yield "100 channels of 4", channels(400).logical
+    yield "10 x 10 x 4 channels", nested("", (10, 10, 4), 1).logical
+    yield "fan of 400", fan(400).logical
+    yield "20 x 20 channels, all to all", wide_connection(20, 20).logical
+    yield "12 channels of 3 channels of 10", nested("", (12, 3), 10).logical
+    for name, pairs in (
+        ("tree that spreads", [(at // 2, at + 1) for at in range(400)]),
+        ("tree that gathers", [(400 - (at + 1), 400 - at // 2) for at in range(400)]),
+        ("grid of 20 by 20", _grid(20)),
+        ("random, forwards", _random()),
+    ):
+        names = [f"Op{at}" for at in range(1 + max(max(pair) for pair in pairs))]
+        yield name, spelt_out(names, pairs)
+
+
+def _grid(side: int) -> Pairs:
+    """Each operator feeds the one to its right and the one below."""
+    places = [(row, column) for row in range(side) for column in range(side)]
+    right = [(row * side + col, row * side + col + 1) for row, col in places if col + 1 < side]
+    below = [(row * side + col, (row + 1) * side + col) for row, col in places if row + 1 < side]
+    return right + below
+
+
+def _random() -> Pairs:
+    """Each operator is fed by one or two of the thirty before it."""
+    draw = random.Random(6)
+    return sorted(
+        {(max(0, at - draw.randrange(1, 31)), at) for at in range(1, 401) for _ in range(2)}
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    for row in cuts():
+        print(
+            f"{row.shape:32} {row.operators:5} operators {row.connections:5} connections"
+            f" {row.pes:3} PEs   greedy {row.greedy:5}   automatic {row.automatic:5}"
+        )
+
+
+if __name__ == "__main__":
+    main()
