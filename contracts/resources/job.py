@@ -300,6 +300,12 @@ NAME_RULE = Rule(
     ),
 )
 
+
+def _condition_column(type_: str, description: str) -> PrinterColumn:
+    path = f'.status.conditions[?(@.type=="{type_}")].status'
+    return PrinterColumn(type_, "string", path, description)
+
+
 JOB = CustomResource(
     kind="Job",
     plural="streamsjobs",
@@ -310,6 +316,8 @@ JOB = CustomResource(
     description="A streaming application that runs.",
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Where the job stands."),
+        _condition_column("Accepted", "Whether the spec, as it is now, is accepted."),
+        _condition_column("Healthy", "Whether every pod runs."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation."),
         PrinterColumn("PEs", "integer", ".status.processingElements", "Number of PEs."),
         REASON_COLUMN,

@@ -105,6 +105,18 @@ def is_encrypted(spec: Mapping[str, Any]) -> bool:
     return bool((spec.get("transportSecurityType") or NO_ENCRYPTION) != NO_ENCRYPTION)
 
 
+_CHECKPOINT_STORES: Final = ("checkpointRepository", "checkpointDataStore")
+
+
+def asked_redis(spec: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The redis that a PE of this spec or template keeps checkpoints in, and the field's name."""
+    for name in _CHECKPOINT_STORES:
+        redis = (spec.get(name) or {}).get("redis")
+        if redis:
+            return name, redis
+    return None
+
+
 DEFAULT_RESOURCES: Final[JsonDict] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
 
 

@@ -41,7 +41,7 @@ from services.chassis.table import Change, Entry, Table
 from services.chassis.tracing import Cause, caused_by
 from services.chassis.waking import Wakefulness
 from services.chassis.wiring import MakeStage, Runtime, Wiring
-from services.chassis.writing import Writer
+from services.chassis.writing import Outcome, Writer
 
 EFFECTS_IN_FLIGHT_MAX = 32
 REMEMBERED_KEYS_MAX = 20_000
@@ -317,8 +317,12 @@ class StageRunner:
             await self._runtime.clock.sleep(min(REST_S_MAX, REST_PER_SPENT * spent_s))
 
     def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
-        """A decision is said when it had effects or another reason than the one before."""
-        if not carried_out.outcomes and self._reasons.get(key) == decision.reason:
+        """A decision is said when something came of it, or for another reason than before.
+
+        That what is looked at now and then is as it should be is no news.
+        """
+        is_news = any(outcome != Outcome.EXISTED for _, outcome in carried_out.outcomes)
+        if not is_news and self._reasons.get(key) == decision.reason:
             return
         _remember(self._reasons, key, decision.reason)
         namespace, subject = self.stage.subject(key)

@@ -14,6 +14,7 @@ from services.fusion_backend.adapters.planning_worker import WorkerLimits
 from services.fusion_backend.adapters.provisioner import Names
 from services.fusion_backend.core.addresses import Network, networks_of
 from services.fusion_backend.core.bundle_urls import why_no_url
+from services.fusion_backend.core.submission import WIDTH_MAX
 
 
 class FusionBackendSettings(ServiceSettings):
@@ -39,7 +40,7 @@ class FusionBackendSettings(ServiceSettings):
     planner_memory_bytes_max: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     planner_cpu_s_max: int = Field(default=120, ge=1)
     planner_answer_s_max: float = Field(default=240.0, gt=0)
-    width_max: int = Field(default=20_000, ge=1, description="widest parallel region planned")
+    width_max: int = Field(default=WIDTH_MAX, ge=1, description="widest parallel region planned")
 
     cluster_domain: str = Field(
         default="cluster.local", description="what the DNS names of the cluster's Services end with"

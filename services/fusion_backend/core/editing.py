@@ -37,6 +37,9 @@ from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.requesting import Threading
 
 Pairs = tuple[tuple[str, object], ...]
+_NO_VALUE = "no value"
+_NEVER_SET = (_NO_VALUE, "none")
+"""What is in force of a field that the job was submitted without."""
 
 
 def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused | None:
@@ -48,10 +51,15 @@ def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused 
     for field, wanted, in_force in _differences(JobSpec.model_validate(spec), inputs):
         told = (
             f"{field} is {shown(wanted)}, and the job runs with {shown(in_force)}: it is not"
-            " changed while the job runs; set it back, or delete the Job and submit it anew"
+            f" changed while the job runs; {_way_back(in_force)}, or delete the Job and submit it"
+            " anew"
         )
         return _refusal(field, wanted, told)
     return None
+
+
+def _way_back(in_force: object) -> str:
+    return "take it out again" if in_force in _NEVER_SET else "set it back"
 
 
 def _refusal(field: str, value: object, message: str) -> PlanRefused:
@@ -69,11 +77,18 @@ def waiting_fields(spec: Mapping[str, Any], inputs: PlanInputs) -> tuple[str, ..
     """Fields of an accepted spec that wait for the next resize."""
     if not inputs.template or template_of(spec) == inputs.template:
         return ()
-    before = _template(inputs.template)
-    after = _template(template_of(spec))
-    return tuple(
-        f"spec.{name}" for name in sorted({*before, *after}) if before.get(name) != after.get(name)
-    )
+    return tuple(_changed(_template(inputs.template), _template(template_of(spec)), "spec"))
+
+
+def _changed(before: object, after: object, place: str) -> Iterator[str]:
+    """The fields that differ, as deep as groups of fields go; a group that is absent is empty."""
+    groups = [each for each in (before, after) if each is not None]
+    if groups and all(isinstance(each, Mapping) for each in groups):
+        was, is_now = (each if isinstance(each, Mapping) else {} for each in (before, after))
+        for name in sorted({*was, *is_now}):
+            yield from _changed(was.get(name), is_now.get(name), f"{place}.{name}")
+    elif before != after:
+        yield place
 
 
 def _template(text: str) -> dict[str, Any]:
@@ -121,5 +136,5 @@ def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str,
             yield (
                 field.format(shown(name)),
                 after.get(name, "not given"),
-                before.get(name, "no value"),
+                before.get(name, _NO_VALUE),
             )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.reasons import Reason
-from contracts.resources.processing_element import is_encrypted
+from contracts.resources.processing_element import asked_redis, is_encrypted
 from services.fusion_backend.core.refusals import PlanRefused
 
 REDIS_PORT: Final = 6379
@@ -21,7 +21,6 @@ REDIS_SERVERS_MAX: Final = 256
 NAMED_PES_MAX: Final = 100
 """PEs whose Services a certificate names one by one: it must fit into a handshake (100 KiB)."""
 TEMPLATE: Final = "spec.processingElement"
-_STORES: Final = ("checkpointRepository", "checkpointDataStore")
 
 REDIS_SERVERS: Final = "redis servers"
 CERTIFICATE: Final = "certificate"
@@ -56,18 +55,18 @@ class RedisAsked:
 
 def redis_asked(spec: Json, place: str) -> RedisAsked | None:
     """The redis of the spec (or template) of a PE, if it keeps checkpoints there."""
-    for name in _STORES:
-        redis = (spec.get(name) or {}).get("redis")
-        if redis:
-            return RedisAsked(
-                place=f"{place}.{name}.redis",
-                service=str(redis.get("service") or ""),
-                replicas=int(redis.get("replicaCount") or 0),
-                shards=int(redis.get("shardCount") or 0),
-                restricted_property=str(redis.get("restrictedProperty") or ""),
-                shuffle=bool(redis.get("shuffle")),
-            )
-    return None
+    found = asked_redis(spec)
+    if found is None:
+        return None
+    name, redis = found
+    return RedisAsked(
+        place=f"{place}.{name}.redis",
+        service=str(redis.get("service") or ""),
+        replicas=int(redis.get("replicaCount") or 0),
+        shards=int(redis.get("shardCount") or 0),
+        restricted_property=str(redis.get("restrictedProperty") or ""),
+        shuffle=bool(redis.get("shuffle")),
+    )
 
 
 # --------------------------------------------------------------------------- redis

@@ -120,9 +120,7 @@ class Situation:
     @cached_property
     def trouble(self) -> Trouble | None:
         """What has gone wrong longest with what is still to be done, and is tried again."""
-        found = [*self._write_troubles(), self._pod_trouble()]
-        if self.snapshot.newest is None or self.in_progress:
-            found.append(self.planning_trouble)
+        found = [*self._write_troubles(), self._pod_trouble(), self.planning_trouble]
         return min((each for each in found if each), key=lambda each: each.since, default=None)
 
     def _write_troubles(self) -> Iterator[Trouble]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from services.fusion_backend.core.accepting import ignored, sentence
@@ -111,7 +112,7 @@ def _of_failure(situation: Situation, reason: Reason, message: str) -> Iterator[
             yield Said(each.value, "False", reason, message)
         elif each is JobCondition.HEALTHY:
             yield Said(each.value, "False", reason)
-        elif not condition(situation.job.status, each.value):
+        elif condition(situation.job.status, each.value).get("status") != "True":
             is_before = each is JobCondition.ACCEPTED
             yield _accepted(situation) if is_before else Said(each.value, "Unknown", reason)
 
@@ -139,7 +140,9 @@ def refusal_of(situation: Situation) -> PlanRefused:
             field="metadata.name",
             value=situation.job.name,
             message=f"{snapshot.name_taken} belongs to somebody else,"
-            f" so metadata.name {situation.job.name} cannot be used",
+            f" so metadata.name {situation.job.name} cannot be used: delete what has the name, also"
+            " where an orphaning deletion left it, and give the Job's annotation"
+            f" {labels.RETRY} a new value; or submit the job under another name",
         )
     limit_s = situation.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
     return PlanRefused(

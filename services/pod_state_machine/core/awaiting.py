@@ -5,10 +5,7 @@ fusion-backend makes both and says in the Job's status that they are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from contracts.resources.processing_element import is_encrypted
+from contracts.resources.processing_element import asked_redis, is_encrypted
 from services.pod_state_machine.core.snapshot import PeSnapshot
 
 
@@ -18,10 +15,5 @@ def awaits_job(snapshot: PeSnapshot) -> bool:
     if pe is None or job is None:
         return False
     return (is_encrypted(pe.spec) and not job.certificate_secret) or (
-        _has_redis(pe.spec) and not job.redis_config
+        asked_redis(pe.spec) is not None and not job.redis_config
     )
-
-
-def _has_redis(spec: Mapping[str, Any]) -> bool:
-    store = spec.get("checkpointRepository") or spec.get("checkpointDataStore") or {}
-    return bool(store.get("redis"))

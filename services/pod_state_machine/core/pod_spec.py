@@ -20,6 +20,7 @@ from services.pod_state_machine.core.launching import Launch, PodImpossible, Run
 from services.pod_state_machine.core.pod_environment import INSTALL, environment
 from services.pod_state_machine.core.pod_merging import merged
 from services.pod_state_machine.core.pod_volumes import volumes_and_mounts
+from services.pod_state_machine.core.rounding import in_whole_bytes
 from services.pod_state_machine.core.snapshot import Job, Pe
 
 RUN_AS_USER: Final = 2098
@@ -109,7 +110,7 @@ def _container(launch: Launch) -> Json:
             "periodSeconds": spec.probe_interval_in_seconds,
             "failureThreshold": spec.probe_failure_threshold,
         },
-        "resources": spec.resources.model_dump(exclude_none=True),
+        "resources": in_whole_bytes(spec.resources.model_dump(exclude_none=True)),
         "securityContext": _privileges(spec),
     }
 

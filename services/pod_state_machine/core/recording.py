@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from contracts.labels import RESTART
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.job import JobPhase
@@ -173,7 +174,28 @@ def _reason_of(at: Situation, row: Transition) -> tuple[Reason, str]:
             return row.reason, _how_to_go_on(at)
         case Observation.POD_UNKNOWN:
             return row.reason, f"{row.reason.sentence} Node: {pod.node if pod else ''}."
-    return row.reason, f"{row.reason.sentence} {_why(seen.last if seen.end else None)}".rstrip()
+    told = f"{row.reason.sentence} {_why(seen.last if seen.end else None)}".rstrip()
+    policy = _NOT_RESTARTED_BY.get(seen.observation)
+    return row.reason, f"{told} {_unrestarted(at, policy)}" if policy else told
+
+
+_NOT_RESTARTED_BY = {
+    Observation.POD_ABSENT: "restartDeletedPod",
+    Observation.POD_LOST: "restartDeletedPod",
+    Observation.POD_FAILED: "restartFailedPod",
+    Observation.POD_DISRUPTED: "restartFailedPod",
+}
+"""The policy that asks for no restart where one of these is what is recorded."""
+
+
+def _unrestarted(at: Situation, policy: str) -> str:
+    launch = max(at.seen.launch, at.pe.status.launch_count)
+    return f"No restart follows, since spec.{policy} is false: set it, {_by_hand(launch)}."
+
+
+def _by_hand(launch: int) -> str:
+    """How people launch a PE anew."""
+    return f"raise spec.launchCount above {launch}, or give the annotation {RESTART} a new value"
 
 
 def _once(pe: Pe, pod: Pod, reason: Reason, message: str) -> str:
@@ -189,9 +211,8 @@ def _was_blocked(pe: Pe, pod: Pod) -> bool:
 def _how_to_go_on(at: Situation) -> str:
     status, limit = at.pe.status, at.pe.policies.restarts_max
     return (
-        f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it, raise"
-        f" spec.launchCount above {status.launch_count}, or give the annotation"
-        f" streams.ibm.com/restart a new value. {_why(at.seen.last)}"
+        f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it,"
+        f" {_by_hand(status.launch_count)}. {_why(at.seen.last)}"
     ).rstrip()
 
 

@@ -521,6 +521,19 @@ class TestDecisionRecords:
         assert said[1]["cause"] == "e"
 
     @virtually
+    async def test_a_look_that_finds_everything_as_it_should_be_is_no_news(self) -> None:
+        async def look(_key: str, _effect: Do) -> str:
+            return "existed"
+
+        async with bench(lambda _k, _e: wanting(Do("x")), look) as it:
+            await live(it)
+            for version in range(2, 6):
+                await it.say(present("a", version=version, size=version))
+            assert len(it.stage.carried_out) > 3
+            said = await it.decisions()
+        assert len(said) == 1
+
+    @virtually
     async def test_a_log_that_takes_no_records_stops_no_decision(self) -> None:
         async with bench(lambda _k, _e: wanting(Do("x"))) as it:
             await live(it)

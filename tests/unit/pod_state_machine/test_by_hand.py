@@ -1,0 +1,34 @@
+"""A PE that is not restarted says which policy says so, and how it is launched by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.pod_state_machine.core.effects import PatchPeStatus
+from tests.builders import a_pod
+from tests.unit.pod_state_machine.cluster import a_pe, decided, submitted
+
+
+@pytest.mark.parametrize(
+    ("phase", "policy"), [(None, "restartDeletedPod"), ("Failed", "restartFailedPod")]
+)
+def test_the_message_of_an_end_says_why_no_restart_follows_and_what_to_do(
+    phase: str | None, policy: str
+) -> None:
+    pe = a_pe().with_spec(restartFailedPod=False).launched(3)
+    pods = [a_pod(launch=3).in_phase(phase)] if phase else []
+    (effect,) = decided(pe, *pods, submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    message = effect.status.message
+    for told in (
+        f"spec.{policy} is false: set it",
+        "raise spec.launchCount above 3",
+        "streams.ibm.com/restart",
+    ):
+        assert told in message
+
+
+def test_a_pod_that_completed_needs_no_advice() -> None:
+    (effect,) = decided(a_pe().launched(1), a_pod().in_phase("Succeeded"), submitted()).effects
+    assert isinstance(effect, PatchPeStatus)
+    assert "restart" not in effect.status.message
