@@ -21,7 +21,7 @@ import orjson
 import typer
 
 from contracts.bundle_format import pack
-from loadtest import planner
+from loadtest import cutting, planner
 from loadtest.floor import Floor, delete_floor
 from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
@@ -147,6 +147,7 @@ def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None) -> bo
     """Whether the planner's time grows no faster than it may."""
     rows = planner.measure_all(sizes, runs, _say)
     print(planner.render(rows))
+    print(cutting.render(cutting.cuts()))
     if json is not None:
         json.write_bytes(orjson.dumps(planner.to_json(rows), option=orjson.OPT_INDENT_2))
     problems = planner.exceeded(rows)

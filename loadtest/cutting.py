@@ -94,14 +94,16 @@ def _random() -> Pairs:
     )
 
 
-def main() -> None:
-    """Print the table."""
-    for row in cuts():
-        print(
-            f"{row.shape:32} {row.operators:5} operators {row.connections:5} connections"
-            f" {row.pes:3} PEs   greedy {row.greedy:5}   automatic {row.automatic:5}"
-        )
+def render(rows: Sequence[Cut]) -> str:
+    """The table for people."""
+    lines = [f"connections across PEs {'':15} operators  all  PEs  greedy  automatic"]
+    lines += [
+        f"{row.shape:38} {row.operators:9} {row.connections:4} {row.pes:4} {row.greedy:7}"
+        f" {row.automatic:10}"
+        for row in rows
+    ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main()
+    print(render(cuts()))
