@@ -1,4 +1,4 @@
-"""The `.sab` container: how a bundle is opened safely and how one is packed.
+"""The `.sab` container: how a bundle is opened safely; `bundle_packing.py` packs one.
 
 A bundle is untrusted. `open_bundle` works on bytes in memory, extracts nothing to disk, streams the
 inner tar once (hashing and counting), keeps only the ADL, and stops at the first limit. What the
@@ -18,7 +18,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Final
 
@@ -26,12 +26,15 @@ from lxml import etree
 
 from contracts.bundle_limits import (
     CHUNK_BYTES,
+    INFO_MEMBER,
+    TAR_MEMBER,
     BundleInvalid,
     BundleLimits,
     BundleTooLarge,
     check_path,
     shown_path,
 )
+from contracts.bundle_packing import pack
 from contracts.bundle_tar import TarStream
 from contracts.untrusted_xml import parse_untrusted_xml
 
@@ -47,12 +50,6 @@ __all__ = [
     "read_unverified",
 ]
 
-INFO_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/bundleInfoModel"
-APPLICATIONS = ("splApplication", "application")  # of an ADL v4200, v4000
-INFO_MEMBER = "bundleInfo.xml"
-TAR_MEMBER = "tar/bundle.tar"
-MANIFEST_MEMBER = "META-INF/MANIFEST.MF"
-ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _BEGINS: Final = b"PK\x03\x04"
 _DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 _ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
@@ -320,85 +317,3 @@ def _check_adl(member: tarfile.TarInfo, limits: BundleLimits) -> None:
             f"at most {limits.adl_bytes_max} are allowed",
             part=member.name,
         )
-
-
-def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: int = 0) -> bytes:
-    """A bundle of this ADL and of further files (paths below the output directory).
-
-    Equal input gives equal bytes. Raises BundleInvalid when the ADL is no application set.
-    """
-    application = _splapplication(adl)
-    name = application.get("name", "").replace("::", ".")
-    output = application.get("outputDirectory", "").strip("/") or name
-    if not name or "/" in name:
-        raise BundleInvalid("splApplication has no usable name", part="name")
-    check_path(output, BundleLimits(), archive="tar")
-    members = {f"{output}/{path}": content for path, content in (files or {}).items()}
-    members[f"{output}/{name}.adl"] = adl
-    for path in members:
-        check_path(path, BundleLimits(), archive="tar")
-    tar = _tar_of(members)
-    build_id = hashlib.sha224(tar).hexdigest()
-    info = _info_text(
-        name=name,
-        output=output,
-        application_directory=application.get("applicationDirectory", ""),
-        build_id=build_id,
-        build_date_s=build_date_s,
-    )
-    manifest = (
-        f"Manifest-Version: 1.0\r\nStreamsBundleFile: {name}.sab\r\nBuildId: {build_id}\r\n\r\n"
-    )
-    return _zip_of({MANIFEST_MEMBER: manifest.encode(), INFO_MEMBER: info, TAR_MEMBER: tar})
-
-
-def _splapplication(adl: bytes) -> etree._Element:
-    root = parse_untrusted_xml(adl, part="ADL")
-    for child in root:
-        if isinstance(child.tag, str) and etree.QName(child).localname in APPLICATIONS:
-            return child
-    raise BundleInvalid("the ADL has no splApplication", part="splApplication")
-
-
-def _info_text(
-    *, name: str, output: str, application_directory: str, build_id: str, build_date_s: int
-) -> bytes:
-    root = etree.Element(
-        f"{{{INFO_NAMESPACE}}}bundleInfoModel",
-        nsmap={None: INFO_NAMESPACE},  # type: ignore[dict-item]  # the default namespace has no prefix
-    )
-    root.set("adlFile", f"{name}.adl")
-    root.set("applicationDirectory", application_directory)
-    root.set("buildDate", str(build_date_s))
-    root.set("buildId", build_id)
-    root.set("bundleVersion", "4300")
-    root.set("executionMode", "distributed")
-    root.set("outputDirectory", output)
-    toolkit = etree.SubElement(root, f"{{{INFO_NAMESPACE}}}toolkit")
-    toolkit.set("name", name)
-    toolkit.set("version", "1.0.0")
-    toolkit.set("compileRoot", ".")
-    etree.SubElement(toolkit, f"{{{INFO_NAMESPACE}}}file").set("name", f"{name}.adl")
-    return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
-
-
-def _tar_of(members: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for path in sorted(members):
-            header = tarfile.TarInfo(path)
-            header.size = len(members[path])
-            header.mode = 0o644
-            tar.addfile(header, io.BytesIO(members[path]))
-    return buffer.getvalue()
-
-
-def _zip_of(members: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in members.items():
-            header = zipfile.ZipInfo(path, date_time=ZIP_EPOCH)
-            header.compress_type = zipfile.ZIP_DEFLATED
-            header.external_attr = 0o644 << 16
-            archive.writestr(header, content)
-    return buffer.getvalue()

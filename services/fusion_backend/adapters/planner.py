@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from contracts.bundle_format import BundleTooLarge
 from contracts.reasons import Reason
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.inputs import PlanInputs, request
@@ -90,6 +91,11 @@ def _application_in(task: PlanTask) -> Application:
         return read_application(open_bundle(task.bundle_path.read_bytes()))
     except PlanRefused as refusal:
         raise _of_bundle(task, refusal) from refusal
+    except BundleTooLarge as error:
+        told = PlanRefused(
+            Reason.BUNDLE_TOO_LARGE, field="ADL", value=error.part, message=str(error)
+        )
+        raise _of_bundle(task, told) from error
 
 
 def run_task(task: PlanTask, applications: Applications) -> PlanResult:
