@@ -40,7 +40,7 @@ class Report:
             line
             for line in self.text.splitlines()
             if line.startswith("FAILED")
-            and re.search(rf"(scenario|plan) {re.escape(name)}\b", line)
+            and re.search(rf"(scenario|plan) {re.escape(name)}(?![\w-])", line)
         ]
 
 
