@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
@@ -18,6 +20,7 @@ from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_v4000_writing import as_v4000
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import schema_errors
+from tests.unit.fusion_backend.planner.test_invariants import applications
 from tests.unit.fusion_backend.planner.test_texts import export_of, import_of
 
 LEGACY = Fusion.legacy()
@@ -118,6 +121,26 @@ def test_operators_that_were_compiled_into_one_pe_stay_together() -> None:
     for name in "bc":
         adl.operators[name].partitions = '<coLocation colocId="pe1"/>'
     assert plan_of(read(text_of(adl)), LEGACY).aadls == old.aadls
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(adl=applications(always_restartable=True), data=st.data())
+def test_both_versions_of_any_application_give_the_same_plan(adl: Adl, data: st.DataObject) -> None:
+    """Whatever PEs it was compiled into."""
+    groups: dict[int, list[str]] = {}
+    for name in adl.operators:
+        groups.setdefault(data.draw(st.integers(0, 3)), []).append(name)
+    for index, names in enumerate(groups.values()):
+        for name in names:
+            together = f'<coLocation colocId="pe{index}"/>' if len(names) > 1 else ""
+            adl.operators[name].partitions = together
+    adl.regions = [
+        (path, width, "Hash" if kind == "Broadcast" else kind) for path, width, kind in adl.regions
+    ]
+    old = plan_of(read(as_v4000(text_of(adl), groups.values())), LEGACY)
+    new = plan_of(read(text_of(adl)), LEGACY)
+    assert old.record == new.record
+    assert old.aadls == new.aadls
 
 
 def test_an_operator_restarts_and_moves_as_its_pe_where_it_says_nothing() -> None:
