@@ -185,7 +185,7 @@ MUTANTS = (
     Mutant(
         "the pod of a PE that keeps checkpoints in redis waits for no servers",
         f"{_CORE}/awaiting.py",
-        "        _has_redis(pe.spec) and not job.redis_config\n",
+        "        asked_redis(pe.spec) is not None and not job.redis_config\n",
         "        False\n",
         (_SHARED, "-k", "told_of_a_redis"),
     ),
