@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -157,11 +158,13 @@ def test_every_printer_column_and_scale_path_leads_to_a_field() -> None:
         paths += version["subresources"].get("scale", {}).values()
         for path in paths:
             node = schema_of(crd)
-            for name in path.strip(".").split("."):
+            for step in re.split(r"\.(?![^\[]*\])", path.strip(".")):
+                name, *filtered = step.split("[?(@")  # a filter holds no step of its own
                 if node.get("properties", {}).get(name) is None:
                     assert path == ".metadata.creationTimestamp", f"{path} leads nowhere"
                     break
                 node = node["properties"][name]
+                node = node["items"] if filtered else node
 
 
 def test_only_the_parallel_region_can_be_scaled() -> None:
