@@ -137,7 +137,7 @@ class Snapshot:
     launches: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
     cluster: Cluster = field(default_factory=Cluster)
-    width_max: int = 20_000
+    width_max: int = 100_000
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:
         """The PEs of a plan by id; computed once for the newest, of which hundreds are asked."""

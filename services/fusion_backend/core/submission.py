@@ -21,7 +21,7 @@ from services.fusion_backend.core.xml_text import is_xml_text
 DISPLAY_PARAMETER = "streams::pe.display"
 VALUES_FIELD = "spec.submissionTimeValues"
 OVERRIDES_FIELD = "spec.parallelRegions"
-WIDTH_MAX = 20_000
+WIDTH_MAX = 100_000
 WIDTHS_NAMED_MAX = 5
 
 

@@ -86,7 +86,7 @@ class World:
         self.events: list[tuple[str, str]] = []
         self.answers = Answers()
         self.now = 1_800_000_000.0
-        self.width_max = 20_000
+        self.width_max = 100_000
         self.pods_run = True
         self.planned = 0
         self._version = 0
