@@ -7,9 +7,11 @@ same operators and connections spelt out, which shows what merely reading that m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from math import prod
+
+from services.fusion_backend.core.submission import WIDTH_MAX
 
 End = tuple[int, int, str]
 """Index of an operator or a composite, port and kind of port."""
@@ -218,8 +220,9 @@ def nested_regions(operators: int) -> Application:
 
 
 def fan(operators: int) -> Application:
-    """A source, that many operators beside each other, a sink."""
-    return nested("fan", (operators,), 1)
+    """A source, that many operators beside each other, a sink; spelt out if too wide a region."""
+    found = nested("fan", (operators,), 1)
+    return found if operators <= WIDTH_MAX else replace(found, logical=found.expanded)
 
 
 def wide_connection(first: int, second: int) -> Application:
