@@ -13,7 +13,7 @@ from rich.text import Text
 
 from services.fusion_backend.core.drafting import Draft
 from services.fusion_backend.core.explaining import Explanation, explain
-from services.fusion_backend.core.outline import outline, update, widths_of
+from services.fusion_backend.core.outline import outline, outline_of_resize, widths_of
 from services.fusion_backend.core.records import PlanRecord
 from services.fusion_backend.core.refusals import shown
 
@@ -77,7 +77,7 @@ def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
         for name, width in widths_of(after).items()
         if was[name] != width
     )
-    changes = update(before, after)
+    changes = outline_of_resize(before, after)
     told = [f"{changes[what]} {what}" for what in ("changed", "added", "removed")]
     pes = [
         f"{sum(fate == each for fate in fates.values())} {word}"

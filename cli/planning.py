@@ -29,7 +29,7 @@ from contracts.bundle_format import Bundle
 from contracts.reasons import Reason
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.outline import outline, update
+from services.fusion_backend.core.outline import outline, outline_of_resize
 from services.fusion_backend.core.planning import (
     Application,
     Keep,
@@ -182,7 +182,7 @@ def told(steps: list[Step]) -> dict[str, object]:
     """The plan as JSON: the first generation, and what the resizes made of it."""
     first, last = steps[0].draft, steps[-1].draft
     found = outline(first)
-    return {**found, "update": update(first, last)} if len(steps) > 1 else found
+    return {**found, "update": outline_of_resize(first, last)} if len(steps) > 1 else found
 
 
 def plan_into(wish: PlanWish, folder: Path) -> list[Step]:

@@ -44,7 +44,7 @@ from services.fusion_backend.core.inputs import (
     spec_in_force,
     template_of,
 )
-from services.fusion_backend.core.provisioning import provisions_due
+from services.fusion_backend.core.provisions_due import provisions_due
 from services.fusion_backend.core.records import Fusion, HighWater, PeRecord, PlanRecord
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot

@@ -219,7 +219,7 @@ MUTANTS = (
     ),
     Mutant(
         "redis servers that are known are looked up again",
-        f"{_CORE}/provisioning.py",
+        f"{_CORE}/provisions_due.py",
         ' or job.status.get("redisConfig") or',
         " or",
         (_SHARED, "-k", "servers_that_were_found"),
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "trouble with what has been found meanwhile is told for ever",
-        f"{_CORE}/provisioning.py",
+        f"{_CORE}/provisions_due.py",
         "    if servers_awaited(snapshot) is not None:\n        yield",
         "    if True:\n        yield",
         ("tests/simulation/test_regressions.py", "-k", "redis"),

@@ -1,7 +1,7 @@
 """Carries out what a job's PEs share: looks redis servers up, keeps the certificate.
 
-When either is due is `core/provisioning.py`'s business. What was found out and stands in no object
-is kept in `answers.py`.
+When either is due is `core/provisions_due.py`'s business. What was found out and stands in no
+object is kept in `answers.py`.
 """
 
 from __future__ import annotations

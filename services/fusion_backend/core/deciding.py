@@ -28,7 +28,7 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.inputs import PlanInputs, rendered_again, resized
 from services.fusion_backend.core.observing import observe
-from services.fusion_backend.core.provisioning import (
+from services.fusion_backend.core.provisions_due import (
     next_look_at,
     provisions_due,
     servers_awaited,

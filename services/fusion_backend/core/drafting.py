@@ -1,9 +1,10 @@
 """A plan up to where its PEs are described: what runs where, with which numbers, and why.
 
-1. resolve submission-time values and widths;
+1. resolve submission-time values, annotations that name them, and widths;
 2. expand regions and flatten them into operators and connections, numbered for life (topology.py);
-3. fuse operators into PEs: as the original for a fresh plan (fusing.py), keeping every operator
-   where it runs at a resize (refitting.py);
+3. refuse constraints that contradict each other (contradicting.py), then fuse operators into PEs:
+   legacy and manual as the original for a fresh plan (fusing.py), automatic by channels
+   (reckoning.py, tiling.py), keeping every operator where it runs at a resize (refitting.py);
 4. number PE ports (ports.py).
 
 Where the request says `compat`, compat.py decides what the original decides otherwise.
@@ -30,7 +31,7 @@ from services.fusion_backend.core.records import Fusion, PortKey
 from services.fusion_backend.core.refitting import Placement, refit
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
-from services.fusion_backend.core.settling import settled
+from services.fusion_backend.core.resolving import resolve_annotations
 from services.fusion_backend.core.submission import (
     RegionWidths,
     SubmissionValues,
@@ -68,7 +69,7 @@ def draft(request: PlanRequest) -> Draft:
     """Steps 1 to 4. Raises PlanRefused."""
     application = request.application
     values = resolve_values(application.submission_values, request.submission_time_values)
-    application = settled(application, values)
+    application = resolve_annotations(application, values)
     request = replace(request, application=application)
     widths = resolve_widths(
         application.regions, values, overrides=request.width_overrides, exact=request.widths

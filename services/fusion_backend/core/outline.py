@@ -1,8 +1,8 @@
 """A plan in numbers and names: what `millrace plan` prints, and what is compared with the original.
 
-`outline` says what a draft holds; `update` what became of one draft in another. Both are plain
-JSON. An operator survives if it keeps its number, and it is changed by a resize where it survives
-and
+`outline` says what a draft holds; `outline_of_resize` what became of one draft in another. Both are
+plain JSON. An operator survives if it keeps its number, and it is changed by a resize where it
+survives and
 
 * is inside of a region that got another width, or
 * has another name, since names hold channels, or
@@ -63,7 +63,7 @@ def widths_of(draft: Draft) -> dict[str, int]:
     }
 
 
-def update(before: Draft, after: Draft) -> Json:
+def outline_of_resize(before: Draft, after: Draft) -> Json:
     """What a resize did to the operators, and what is there after it."""
     old, new = _by_identity(before), _by_identity(after)
     beside = _beside(after, _resized(before, after))

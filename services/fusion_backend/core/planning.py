@@ -70,7 +70,7 @@ Keep = Callable[[str, str], object]
 
 
 def complete(drafted: Draft) -> PlanResult:
-    """Step 5: the PEs of a draft, described and rendered. Raises PlanRefused (PE_TOO_LARGE)."""
+    """Steps 2 and 3: the PEs of a draft, described and rendered. Raises PlanRefused."""
     texts: PackedTexts[str] = PackedTexts()
     _, result = settle(drafted, texts.put)
     content_ids = {pe.id: pe.content_id for pe in result.record.pes}

@@ -17,7 +17,7 @@ from contracts.reasons import Reason
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.records import Direction, PortKey
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.topology import Edge, Fan, StreamExport, Topology
+from services.fusion_backend.core.topology import Fan, StreamExport, Topology
 
 NO_PEER = 2**63
 DIRECTIONS: tuple[Direction, ...] = ("in", "out")
@@ -26,11 +26,6 @@ DIRECTIONS: tuple[Direction, ...] = ("in", "out")
 def input_key(operator: int, port: int) -> PortKey:
     """The PE input port before an operator's input port."""
     return PortKey("in", operator, port, -1, -1)
-
-
-def output_key(edge: Edge) -> PortKey:
-    """The PE output port that an edge leaves its PE by."""
-    return PortKey("out", edge.source, edge.output, edge.splitter, edge.channel)
 
 
 def exports_by_port(topology: Topology) -> dict[PortKey, StreamExport]:

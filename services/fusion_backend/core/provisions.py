@@ -1,6 +1,6 @@
 """What the PEs of a job share beside their plan: one certificate, and the servers of one redis.
 
-Here is how they are asked for, named and written down; when they are due is `provisioning.py`'s
+Here is how they are asked for, named and written down; when they are due is `provisions_due.py`'s
 business, and making keys or asking the DNS the adapters'.
 """
 

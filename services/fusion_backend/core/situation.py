@@ -26,7 +26,7 @@ from services.fusion_backend.core.membership import (
     pes_not_running,
     pes_without_pod,
 )
-from services.fusion_backend.core.provisioning import provisions_missing
+from services.fusion_backend.core.provisions_due import provisions_missing
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
 from services.fusion_backend.core.transitions import Phase

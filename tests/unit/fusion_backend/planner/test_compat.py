@@ -9,7 +9,7 @@ import pytest
 
 from contracts.bundle_format import BundleLimits, open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.outline import outline, update
+from services.fusion_backend.core.outline import outline, outline_of_resize
 from services.fusion_backend.core.planning import (
     Application,
     PlanLimits,
@@ -77,7 +77,7 @@ def texts(before: Plan, after: Plan) -> tuple[int, int, int, int]:
 
 def changes(before: Plan, after: Plan) -> tuple[int, int, int]:
     """Operators that are changed, added, removed."""
-    found = update(before.draft, after.draft)
+    found = outline_of_resize(before.draft, after.draft)
     return found["changed"], found["added"], found["removed"]
 
 

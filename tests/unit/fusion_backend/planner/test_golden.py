@@ -16,7 +16,7 @@ from lxml import etree
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from contracts.reasons import Reason
 from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.outline import outline, update
+from services.fusion_backend.core.outline import outline, outline_of_resize
 from services.fusion_backend.core.planning import (
     Application,
     PlanLimits,
@@ -141,7 +141,7 @@ def check_update(case: dict[str, Any], before: Draft, first: PlanResult) -> None
     expected = case["result"]["update"]
     after = drafted(case, compat=True, previous=first.record)
     second = complete(after)
-    changes = update(before, after)
+    changes = outline_of_resize(before, after)
     widths = changes["after"].pop("widths")
     assert widths == {**first.record.widths, **dict(widths_of(case, "u:"))}
     assert changes == comparable(expected)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contracts.bundle_format import BundleLimits, open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.outline import update
+from services.fusion_backend.core.outline import outline_of_resize
 from services.fusion_backend.core.planning import (
     Application,
     PlanRequest,
@@ -319,7 +319,7 @@ def test_there_and_back_leaves_untouched_pes_alone(
     submitted = plan_of(application, fusion).record.widths
     wanted = [by_region(application, there), submitted]
     for (before, old), (after, new) in pairwise(generations(application, fusion, wanted)):
-        changes = update(before, after)
+        changes = outline_of_resize(before, after)
         touched = {
             index
             for kind in ("changed_ops", "added_ops", "removed_ops")

@@ -1,4 +1,4 @@
-"""Annotations whose values come from the submission: settled once, before anybody reads them.
+"""Annotations whose values come from the submission: resolved once, before anybody reads them.
 
 Threading models, consistent regions and everything that is forwarded then read plain text.
 """
@@ -11,7 +11,9 @@ from services.fusion_backend.core import model
 from services.fusion_backend.core.submission import SubmissionValues
 
 
-def settled(application: model.Application, values: SubmissionValues) -> model.Application:
+def resolve_annotations(
+    application: model.Application, values: SubmissionValues
+) -> model.Application:
     """The application with every submission-time value in its annotations replaced."""
     main = _composite(application.main, values)
     return application if main is application.main else replace(application, main=main)
