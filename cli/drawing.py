@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.failing import Failure
 from services.fusion_backend.core.drafting import Draft
 from services.fusion_backend.core.explaining import Explanation, explain
 from services.fusion_backend.core.outline import outline, outline_of_resize, widths_of
@@ -166,14 +167,17 @@ def _quoted(text: str) -> str:
 
 
 def draw_svg(graph: str, target: Path) -> bool:
-    """The graph as SVG where Graphviz is there; says whether it was."""
+    """The graph as SVG where Graphviz is there; says whether it was. Raises Failure if it fails."""
     program = shutil.which("dot")
     if program is None:
         return False
-    subprocess.run(  # noqa: S603 - Graphviz, from the PATH of the person who asks for it
-        [program, "-Tsvg", "-o", str(target)],
-        input=graph.encode(),
-        check=True,
-        timeout=DRAWING_LIMIT_S,
-    )
+    try:
+        subprocess.run(  # noqa: S603 - Graphviz, from the PATH of the person who asks for it
+            [program, "-Tsvg", "-o", str(target)],
+            input=graph.encode(),
+            check=True,
+            timeout=DRAWING_LIMIT_S,
+        )
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise Failure(f"{target} cannot be drawn: {problem}") from None
     return True

@@ -295,6 +295,20 @@ def test_the_picture_is_drawn_where_graphviz_is_there(
     assert not (tmp_path / "none.svg").exists()
 
 
+@pytest.mark.parametrize("program", ["#!/bin/sh\nexit 3\n", "not a program"])
+def test_a_graphviz_that_fails_is_told_in_a_sentence(
+    adl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    dot = tmp_path / "dot"
+    dot.write_text(program)
+    dot.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _: str(dot))
+    result = ran(adl, "--format", "dot", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("digraph plan {")
+    assert "plan.svg cannot be drawn" in result.stderr
+
+
 def test_the_example_can_be_planned() -> None:
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     assert told(adl, "--fusion", "legacy", "--resize", "Counted=5")["update"]["added"] > 0
