@@ -12,7 +12,10 @@ from contracts.bundle_format import BundleInvalid, pack
 
 
 def pack_source(source: Path, output: Path | None) -> Path:
-    """Pack an ADL alone, or the folder of an application; returns the bundle's path."""
+    """Pack an ADL alone, or the folder of an application; returns the bundle's path.
+
+    Raises Misused where the source is neither, Failure where it cannot be packed.
+    """
     if source.is_dir():
         return pack_folder(source, output)
     if source.suffix != ".adl" or not source.is_file():
@@ -24,7 +27,7 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
     """Pack the folder's ADL and the files below it; returns the bundle's path.
 
     Hidden files and manifests (.yaml, .md) stay outside. Raises Misused where the folder does not
-    hold exactly one ADL, Failure where the ADL is not one.
+    hold exactly one ADL, Failure where the ADL is not one or a file cannot be read or written.
     """
     if not folder.is_dir():
         raise Misused(f"{folder} is not a folder")
@@ -36,22 +39,31 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
 
 
 def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
+    target = output or Path(f"{adl.stem}.sab")
     try:
         content = pack(adl.read_bytes(), files=files)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
     except BundleInvalid as problem:
         raise Failure(f"{adl} cannot be packed: {problem}") from None
-    target = output or Path(f"{adl.stem}.sab")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+    except OSError as problem:
+        raise Failure(_told(problem)) from None
     return target
 
 
 def _files(folder: Path, adl: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and path != adl
-        and path.suffix not in (".yaml", ".md", ".sab")
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    }
+    try:
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+            and path != adl
+            and path.suffix not in (".yaml", ".md", ".sab")
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        }
+    except OSError as problem:
+        raise Failure(_told(problem)) from None
+
+
+def _told(problem: OSError) -> str:
+    return f"{problem.filename} cannot be read or written: {problem.strerror}"

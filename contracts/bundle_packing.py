@@ -41,7 +41,10 @@ def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: 
     members[f"{output}/{name}.adl"] = adl
     for path in members:
         check_path(path, BundleLimits(), archive="tar")
-    tar = _tar_of(members)
+    try:
+        tar = _tar_of(members, tarfile.USTAR_FORMAT)
+    except ValueError:  # a path or its parts are too long for a plain header
+        tar = _tar_of(members, tarfile.PAX_FORMAT)
     build_id = hashlib.sha224(tar).hexdigest()
     info = _info_text(
         name=name,
@@ -86,9 +89,9 @@ def _info_text(
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
 
 
-def _tar_of(members: Mapping[str, bytes]) -> bytes:
+def _tar_of(members: Mapping[str, bytes], form: int) -> bytes:
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
         for path in sorted(members):
             header = tarfile.TarInfo(path)
             header.size = len(members[path])

@@ -34,7 +34,10 @@ class BundleKeys:
         self._kube = kube
 
     async def token(self, namespace: str, source: BundleSource) -> str:
-        """The token of the Secret that a source names; empty where it names none."""
+        """The token of the Secret that a source names; empty where it names none.
+
+        Raises PlanRefused for a Secret without one, BundleUnreadable where it may come later.
+        """
         if not source.secret:
             return ""
         field = source.secret_field
@@ -51,7 +54,10 @@ class BundleKeys:
         return token
 
     async def certificates(self, namespace: str, source: BundleSource) -> str:
-        """The roots, in PEM, of the ConfigMap that a source names; empty where it names none."""
+        """The roots, in PEM, of the ConfigMap that a source names; empty where it names none.
+
+        Raises PlanRefused for a key that it lacks, BundleUnreadable where it may come later.
+        """
         name = source.ca_config_map
         if not name:
             return ""

@@ -82,7 +82,7 @@ def settle(drafted: Draft, keep: Keep) -> tuple[Draft, PlanResult]:
     """As `complete`, with the draft that the plan is of; `keep` takes the texts one by one.
 
     Automatic fusion makes more PEs where one is too large and tries again, so there may be texts of
-    PEs that are not in the plan.
+    PEs that are not in the plan. Raises PlanRefused.
     """
     while True:
         try:

@@ -29,7 +29,7 @@ def input_key(operator: int, port: int) -> PortKey:
 
 
 def exports_by_port(topology: Topology) -> dict[PortKey, StreamExport]:
-    """The PE output ports that export, and what."""
+    """The PE output ports that export, and what. Raises PlanRefused."""
     found: dict[PortKey, StreamExport] = {}
     for (operator, port, splitter, channel), exports in topology.exports.items():
         if splitter != -1 and len(exports) > 1:

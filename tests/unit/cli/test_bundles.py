@@ -46,6 +46,23 @@ def test_what_is_no_application_is_misused(tmp_path: Path) -> None:
         assert str(source) in err
 
 
+def test_a_path_that_is_long_is_packed_too(tmp_path: Path) -> None:
+    """A plain header of a tar ends at 100 characters for a name, and 155 before it."""
+    folder, deep = tmp_path / "app", "/".join(["d" * 120] * 3)
+    (folder / deep).mkdir(parents=True)
+    (folder / "x.adl").write_bytes(EXAMPLE.read_bytes())
+    (folder / deep / f"{'ä' * 110}.txt").write_text("x")
+    target = tmp_path / "x.sab"
+    assert run("pack", str(folder), "-o", str(target))[0] == 0
+    assert run("verify", str(target))[0] == 0
+
+
+def test_a_target_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    code, _, err = run("pack", str(EXAMPLE), "-o", str(tmp_path))
+    assert code == 1
+    assert f"{tmp_path} cannot be read or written: Is a directory" in err
+
+
 def test_show_says_what_is_inside_for_programs(bundle: Path) -> None:
     code, out, _ = run("show", str(bundle), "--format", "json")
     assert code == 0
