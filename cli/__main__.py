@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from cli import jobs
 from cli.bundles import bundle_app
@@ -21,6 +20,7 @@ from cli.failing import Failure
 from cli.following import following
 from cli.live import job_panel, job_table, resize_text
 from cli.planning import plan_command
+from cli.printing import answers
 from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
 from cli.topics import TopicsWish, apply_topics, check_topics
@@ -71,9 +71,7 @@ Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …"
 State = Annotated[Path, typer.Option(help="The folder of the running `up` (`up --state`).")]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 
-PIPED_COLUMNS = 200
-# Without a terminal nobody can widen the window: lines are long enough for a sentence.
-console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+console = answers()
 WAIT_S = 300.0
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -21,6 +19,7 @@ from rich.text import Text
 
 from cli.bundling import pack_source
 from cli.failing import Failure, Misused
+from cli.printing import answers, failures_told, print_json
 from contracts.bundle_format import (
     Bundle,
     BundleInvalid,
@@ -40,7 +39,6 @@ Format = Annotated[
     typer.Option("--format", help="Default: a table on a terminal, else JSON."),
 ]
 BundleFile = Annotated[Path, typer.Argument(help="A bundle (.sab).")]
-PIPED_COLUMNS = 200
 
 bundle_app = typer.Typer(
     help="Bundles (.sab): an application description (ADL) with the files that run it, in a zip "
@@ -63,7 +61,7 @@ def bundle_pack(
 
     Example: millrace bundle pack examples/wordcount -o wordcount.sab
     """
-    with _failing():
+    with failures_told():
         print(pack_source(source, output))
 
 
@@ -75,12 +73,12 @@ def bundle_show(bundle: BundleFile, form: Format = None) -> None:
 
     Example: millrace bundle show wordcount.sab --format json
     """
-    with _failing():
+    with failures_told():
         found = checked(bundle)
         if found.contents is None:
             raise Failure(f"{bundle}: {found.problems[0].message}")
         if _form(form) == "json":
-            _print_json(found.contents)
+            print_json(found.contents)
         else:
             _draw(found.contents)
         for problem in found.problems:
@@ -95,11 +93,11 @@ def bundle_verify(bundle: BundleFile, form: Format = None) -> None:
 
     Example: millrace bundle verify wordcount.sab && cp wordcount.sab BUNDLE_ROOT
     """
-    with _failing():
+    with failures_told():
         found = checked(bundle)
     problems = [{"reason": each.reason, "message": each.message} for each in found.problems]
     if _form(form) == "json":
-        _print_json({"bundle": str(bundle), "valid": not problems, "problems": problems})
+        print_json({"bundle": str(bundle), "valid": not problems, "problems": problems})
     elif not problems and found.contents is not None:
         print(f"{bundle} is valid: build id {found.contents['buildId']}")
     else:
@@ -207,26 +205,12 @@ def _primitives(composite: model.Composite) -> Iterator[model.Primitive]:
 # --------------------------------------------------------------------------- printing
 
 
-@contextmanager
-def _failing() -> Iterator[None]:
-    """A Failure becomes one sentence on stderr and its exit code."""
-    try:
-        yield
-    except Failure as failure:
-        print(f"millrace: {failure}", file=sys.stderr)
-        raise typer.Exit(failure.exit_code) from None
-
-
 def _form(form: str | None) -> str:
     return form or ("table" if sys.stdout.isatty() else "json")
 
 
-def _print_json(document: Json) -> None:
-    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
-
-
 def _draw(contents: Json) -> None:
-    console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+    console = answers()
     lines = Table(show_header=False, box=None)
     for name in ("application", "productVersion", "adl", "buildId", "sha256", "bytes", "operators"):
         lines.add_row(name, _shown(contents[name]))

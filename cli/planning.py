@@ -25,6 +25,7 @@ from rich.console import Console
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from cli.printing import answers, failures_told, print_json
 from contracts.bundle_format import Bundle
 from contracts.reasons import Reason
 from services.fusion_backend.core.bundles import open_bundle
@@ -46,7 +47,6 @@ from services.fusion_backend.core.submission import matches
 Format = Literal["table", "json", "dot"]
 ZIP_MAGIC = b"PK"
 QUIET_S = 1.0
-PIPED_COLUMNS = 200
 NODE_CPUS = 4
 NO_LIMIT_BYTES = 1 << 40
 _OURS = re.compile(r"pe-\d+\.xml")
@@ -304,15 +304,13 @@ def plan_command(
 
 def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
     try:
-        with _patience(f"planning {wish.source.name}"):
-            steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
-        _print(steps, form, out)
+        with failures_told():
+            with _patience(f"planning {wish.source.name}"):
+                steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
+            _print(steps, form, out)
     except PlanRefused as refusal:
         _print_refusal(refusal, form)
         raise typer.Exit(Failure.exit_code) from None
-    except Failure as failure:
-        print(f"millrace: {failure}", file=sys.stderr)
-        raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
@@ -329,9 +327,9 @@ def _print(steps: list[Step], form: Format, out: Path | None) -> None:
     drafts = [step.draft for step in steps]
     records = [step.record for step in steps]
     if form == "json":
-        print(orjson.dumps(told(steps), option=orjson.OPT_INDENT_2).decode())
+        print_json(told(steps))
     elif form == "table":
-        console = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+        console = answers()
         draw_tables(console, drafts, records)
         for warning in warnings:
             console.print(warning, markup=False, highlight=False)
