@@ -95,12 +95,12 @@ class BundleStore:
         return await self._taken_in(source, namespace)
 
     async def path_of(self, digest: str, source: BundleSource, namespace: str = "") -> Path:
-        """The file of a bundle that was taken in; fetched again from its source if it is lost.
+        """The file of a bundle that was taken in; fetched again if it is lost or damaged.
 
         Raises PlanRefused where neither has a bundle of that digest.
         """
         path = self._path(digest)
-        if path.is_file():
+        if await self._apart(lambda: self._is_kept(digest, source)):
             return path
         if await self._taken_in(source, namespace) == digest:
             return path
@@ -122,6 +122,17 @@ class BundleStore:
 
     def _path(self, digest: str) -> Path:
         return self._store / f"{digest}{SUFFIX}"
+
+    def _is_kept(self, digest: str, source: BundleSource) -> bool:
+        """Whether the store has the bundle as it was taken in. Raises BundleUnreadable."""
+        try:
+            with self._path(digest).open("rb") as bundle:
+                return hashlib.file_digest(bundle, "sha256").hexdigest() == digest
+        except FileNotFoundError:
+            return False
+        except OSError as problem:
+            what = f"{source.field}: {shown(source.value)} cannot be read in the bundle store"
+            raise unreadable(what, problem) from problem
 
     async def _taken_in(self, source: BundleSource, namespace: str) -> str:
         if not source.url and not self._root_url:
@@ -204,7 +215,7 @@ class BundleStore:
         except (OSError, UnicodeDecodeError):
             return ""
         is_digest = len(digest) == 64 and digest.isalnum()
-        return digest if is_digest and self._path(digest).is_file() else ""
+        return digest if is_digest and self._is_kept(digest, source) else ""
 
 
 def _not_copied(source: BundleSource) -> str:

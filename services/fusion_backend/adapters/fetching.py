@@ -179,7 +179,9 @@ class HttpFetcher:
             context.load_verify_locations(cafile=self._ca_file)
         if wanted.certificates:
             try:
-                context.load_verify_locations(cadata=wanted.certificates)
+                # PEM is ASCII; what people write beside it may not be.
+                pem = wanted.certificates.encode("ascii", "ignore").decode()
+                context.load_verify_locations(cadata=pem)
             except (ssl.SSLError, ValueError) as problem:
                 raise PlanRefused(
                     Reason.SPEC_INVALID,

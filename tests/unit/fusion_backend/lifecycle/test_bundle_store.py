@@ -112,6 +112,23 @@ async def test_a_lost_bundle_is_not_replaced_by_another_of_its_name(
     assert caught.value.reason is Reason.BUNDLE_MISSING
 
 
+@pytest.mark.parametrize("damage", [b"", CONTENT[:3], b"another bundle"])
+async def test_a_damaged_bundle_is_fetched_again_or_missing(
+    store: BundleStore, root: Path, damage: bytes
+) -> None:
+    """What is not what was planned is neither refused as a bad bundle nor planned."""
+    source = BundleSource("shop.sab")
+    await store.take_in(source)
+    kept = root.parent / "store" / f"{DIGEST}.sab"
+    kept.write_bytes(damage)
+    assert (await store.path_of(DIGEST, source)).read_bytes() == CONTENT
+    kept.write_bytes(damage)
+    (root / "shop.sab").unlink()
+    with pytest.raises(PlanRefused) as caught:
+        await store.path_of(DIGEST, source)
+    assert caught.value.reason is Reason.BUNDLE_MISSING
+
+
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENOSPC])
 async def test_a_bundle_that_cannot_be_read_for_now_is_trouble_and_no_refusal(
     store: BundleStore, monkeypatch: pytest.MonkeyPatch, code: int
@@ -293,6 +310,17 @@ async def test_a_lost_bundle_that_has_changed_where_it_came_from_is_missing(
     with pytest.raises(PlanRefused) as caught:
         await store.path_of(digest, behind(), "default")
     assert caught.value.reason is Reason.BUNDLE_MISSING
+
+
+async def test_what_was_fetched_before_and_is_damaged_is_not_present(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    store = store_of(tmp_path, elsewhere)
+    first = await store.take_in(behind(), "default")
+    (tmp_path / "store" / f"{first}.sab").write_bytes(b"")
+    elsewhere.content = ZIP + b"!"
+    second = await store.take_in(behind(), "default")
+    assert second == hashlib.sha256(ZIP + b"!").hexdigest()
 
 
 async def test_names_and_paths_may_be_those_of_a_store_behind_http(

@@ -113,6 +113,14 @@ async def test_a_certificate_is_checked_and_one_s_own_root_is_trusted_where_it_i
     assert await fetched(wanted(url), fetcher(ca_file=str(tmp_path / "ca.pem"))) == CONTENT
 
 
+async def test_what_people_write_beside_a_root_is_no_part_of_it(
+    tls: Served, authority: trustme.CA
+) -> None:
+    """Lists of roots name authorities in their languages, and some editors begin with a mark."""
+    pem = f"\ufeff# Főtanúsítvány\n{authority.cert_pem.bytes().decode()}"
+    assert await fetched(wanted(tls.at("/x.sab", CONTENT), certificates=pem)) == CONTENT
+
+
 async def test_a_certificate_of_another_name_is_not_trusted(
     tls: Served, authority: trustme.CA
 ) -> None:
