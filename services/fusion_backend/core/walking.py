@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import model
@@ -138,7 +139,7 @@ class Walk:
         for first in socket.outgoing:
             end, depth = first, 0
             while end.vertex.kind in ("composite", "merger") and len(onward := _onward(end)) == 1:
-                self._step(depth := depth + 1)
+                self._step(in_a_circle=(depth := depth + 1) > DEPTH_MAX)
                 (end,) = onward
             yield end
 
@@ -175,15 +176,17 @@ class Walk:
         """Depth first, in order: every operator port, splitter and Export behind the place."""
         root = Leg(-1, -1)
         fan = Fan(root, [], [], [], 0)
-        stack = [(iter((meeting,)), _Context(root, ()))]
+        stack: list[Iterator[tuple[Socket, _Context]]] = [iter([(meeting, _Context(root, ()))])]
+        way: list[Socket] = []  # what led to each level of the stack but the first
+        passed: set[Socket] = set()
         legs = {id(root): root}
         while stack:
-            sockets, context = stack[-1]
-            target = next(sockets, None)
-            if target is None:
+            target, context = next(stack[-1], (None, None))
+            if target is None or context is None:
                 stack.pop()
+                passed -= {way.pop()} if way else set()
                 continue
-            self._step(len(stack))
+            self._step(in_a_circle=target in passed)
             kind = target.vertex.kind
             if kind == "primitive":
                 context.leg.targets.append(self._port(target))
@@ -191,12 +194,15 @@ class Walk:
                 fan.targets_count += 1
             elif kind == "export":
                 fan.exports.append((context.leg, self._export(target.vertex)))
-            elif kind == "splitter":
-                contexts = self._split(target.vertex, fan, context)
-                outputs = zip(target.vertex.outputs, contexts, strict=True)
-                stack += [(iter(out.outgoing), inner) for out, inner in reversed(list(outputs))]
             else:
-                stack.append((iter(_onward(target)), context))
+                way.append(target)
+                passed.add(target)
+                if kind == "splitter":
+                    contexts = self._split(target.vertex, fan, context)
+                    outs = zip(target.vertex.outputs, contexts, strict=True)
+                    stack.append((end, inner) for out, inner in outs for end in out.outgoing)
+                else:
+                    stack.append(zip(_onward(target), repeat(context)))
         fan.legs = [leg for leg in legs.values() if leg.targets]
         return fan
 
@@ -226,11 +232,11 @@ class Walk:
 
     # ------------------------------------------------------------------ limits
 
-    def _step(self, depth: int = 1) -> None:
+    def _step(self, *, in_a_circle: bool) -> None:
         self._steps_left -= 1
         if self._steps_left < 0:
             raise self._too_many()
-        if depth > DEPTH_MAX:
+        if in_a_circle:
             raise PlanRefused(
                 Reason.ADL_INVALID,
                 field="ADL connection",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
+from services.fusion_backend.core import walking
 from services.fusion_backend.core.planning import (
     Application,
     PlanLimits,
@@ -84,7 +85,16 @@ def test_composites_that_feed_each_other_in_a_circle_are_refused() -> None:
     application = read_application(replace(adl.bundle(), adl=text.encode()))
     with pytest.raises(PlanRefused) as caught:
         plan(request(application, limits=PlanLimits(connections_max=1000)))
-    assert caught.value.reason in (Reason.ADL_INVALID, Reason.PLAN_TOO_LARGE)
+    assert caught.value.reason is Reason.ADL_INVALID
+    assert "in a circle" in caught.value.message
+
+
+def test_a_region_with_more_channels_than_a_way_may_be_deep_is_no_circle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(walking, "DEPTH_MAX", 10)
+    adl = Adl().chain("a", "f", "g", "z").region("f", 20).region("g", 20)
+    assert len(plan(request(adl.application())).record.pes) == 42
 
 
 def request(application: Application, **more: Any) -> PlanRequest:
