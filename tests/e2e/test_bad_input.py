@@ -134,22 +134,6 @@ async def test_unknown_regions_and_bad_widths_fail_the_job(cluster: Cluster) -> 
     assert "0" in status["message"]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("threadingModel.dedicated", {"threadingModel": {"dedicated": True}}),
-    ],
-)
-async def test_values_that_come_later_are_refused_by_name(
-    cluster: Cluster, field: str, value: Obj
-) -> None:
-    """NotSupportedYet names the field."""
-    name = "later-" + field.replace(".", "-").lower()
-    status = await refused(cluster, name, {"bundle": {"name": "good.sab"}, **value})
-    assert status["reason"] == "NotSupportedYet"
-    assert f"spec.{field}" in status["message"]
-
-
 @pytest.mark.scenario(7)
 @pytest.mark.parametrize(
     "spec",

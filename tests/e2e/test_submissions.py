@@ -18,7 +18,7 @@ from tests.e2e.applications import (
     widths,
     widths_in_force,
 )
-from tests.e2e.examples import OUTSIDE, submit_example, until_width
+from tests.e2e.examples import OUTSIDE, submit_example, until_width, with_example
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
@@ -47,6 +47,25 @@ async def test_manual_one_gives_one_of_everything(cluster: Cluster) -> None:
         of_pe = f"single-0-{pe['spec']['contentId'][:10]}"
         assert set(job.of("config_maps")) == {"single", of_pe, "single.plan.0"}
         assert set(job.of("services")) == {"single-0"}
+
+
+async def test_the_threading_model_that_a_job_asks_for_is_in_the_texts_of_its_pes(
+    cluster: Cluster,
+) -> None:
+    """The example's annotations name none, so every operator has that of the Job."""
+    async with cluster.job("threads") as job:
+        await with_example(cluster, job, 2, threadingModel={"dedicated": True})
+        maps = job.of("config_maps")
+        texts = [
+            str(
+                maps[
+                    labels.pe_config_map_name("threads", pe["spec"]["id"], pe["spec"]["contentId"])
+                ]["data"]
+            )
+            for pe in job.of("pes").values()
+        ]
+        assert texts
+        assert all('value="dedicated"' in text for text in texts)
 
 
 @pytest.mark.scenario(2)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
+from services.chassis.backing_off import GrowingPause
 from services.chassis.bus import Partition
 from services.chassis.errors import NotAllowed, Transient
 from services.chassis.hosting import Main
@@ -312,11 +313,17 @@ class Ingestion:
         """Readers may restore from where this resync began, once all of it is in the log."""
         began_at, number = self._began_at, self._rounds.number
         await self._publisher.flush()
-        if number != self._rounds.number:
-            return  # overtaken by a newer one while the log was written
-        await log_state.commit_resync(self._runtime.bus, self._runtime.prefix, began_at)
-        self._committed_at = began_at
-        _log.info("resync_complete", incarnation=self._incarnation, number=number)
+        pause = GrowingPause(AWAY_RETRY_S, self._runtime.random.random)
+        while number == self._rounds.number:  # else overtaken by a newer one meanwhile
+            try:
+                await log_state.commit_resync(self._runtime.bus, self._runtime.prefix, began_at)
+            except Transient as problem:  # it may have been applied: the same once more is harmless
+                _log.warning("log_away", problem=str(problem))
+                await self._runtime.clock.sleep(pause.next_s())
+                continue
+            self._committed_at = began_at
+            _log.info("resync_complete", incarnation=self._incarnation, number=number)
+            return
 
     def _epoch(self, number: int) -> Epoch:
         return Epoch(self._incarnation, number, self._cluster_uid)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from contracts.topics import sync_group
 from services.chassis.bus import NewRecord, Partition
+from services.chassis.errors import Transient
 from services.chassis.memory_log import MemoryLog
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.builders import a_job
@@ -47,5 +48,34 @@ def test_the_offsets_of_a_resync_are_committed_when_its_last_record_is_in_the_lo
         async with world.speaking():
             await asyncio.sleep(30)
         assert log.commits == [await log.length()]
+
+    run_virtually(test())
+
+
+class _DeafLog(MemoryLog):
+    """A log that commits, and whose answers are lost at first."""
+
+    deaf = 3
+
+    async def commit(self, group: str, offsets: Mapping[Partition, int]) -> None:
+        await super().commit(group, offsets)
+        if group == sync_group(PREFIX) and self.deaf:
+            self.deaf -= 1
+            raise Transient("the answer was lost")
+
+
+def test_a_commit_whose_answer_is_lost_is_tried_again() -> None:
+    """It ended the service, whose successor said everything anew."""
+
+    async def test() -> None:
+        world = World()
+        log = _DeafLog(now=world.sandbox.clock.now)
+        world.log = log
+        world.runtime = world.new_runtime()
+        world.sandbox.create(a_job("job"))
+        async with world.speaking() as service:
+            await asyncio.sleep(60)
+            assert not service.done()
+        assert log.deaf == 0
 
     run_virtually(test())
