@@ -41,19 +41,35 @@ class _Clash:
     why: str
 
 
-def refuse_contradictions(topology: Topology, units: Iterable[Unit], rule: FusionType) -> None:
-    """Refuses CONSTRAINTS_CONTRADICT by the first operators that clash."""
+def refuse_contradictions(
+    topology: Topology,
+    units: Iterable[Unit],
+    rule: FusionType,
+    running: frozenset[int] = frozenset(),
+) -> None:
+    """Refuses CONSTRAINTS_CONTRADICT by the first operators that clash.
+
+    Those that run already (indices) were accepted, maybe by a release that did not look: they stay.
+    """
+    for clash, why in _clashes(topology, units, rule):
+        if not {clash.one.index, clash.other.index} <= running:
+            raise _refusal(clash, why)
+
+
+def _clashes(
+    topology: Topology, units: Iterable[Unit], rule: FusionType
+) -> Iterator[tuple[_Clash, str]]:
     hosts = host_groups(topology)
     for unit in units:
         members = [topology.operators[index] for index in unit.operators]
         for clash in _in_unit(topology, members, rule):
-            raise _refusal(clash, "must share a processing element")
+            yield clash, "must share a processing element"
         for clash in _beyond_unit(topology, unit, hosts):
-            raise _refusal(clash, "must be on the same host")
+            yield clash, "must be on the same host"
     for indices in hosts.all_members():
         members = [topology.operators[index] for index in indices]
         for clash in _on_host(topology, members):
-            raise _refusal(clash, "must be on the same host")
+            yield clash, "must be on the same host"
 
 
 def _in_unit(topology: Topology, members: list[Operator], rule: FusionType) -> Iterator[_Clash]:

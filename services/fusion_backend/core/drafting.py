@@ -167,7 +167,9 @@ def _units(
 ) -> list[Unit]:
     units = group(topology, consistent.member_of, fusion.type)
     if not request.compat:
-        refuse_contradictions(topology, units, fusion.type)
+        known = request.resized.operators if request.resized else ()
+        running = frozenset(each.operator for each in known)
+        refuse_contradictions(topology, units, fusion.type, running)
     if fusion.type == "channelIsolation" and fusion.scheme != "legacy":
         units = gathered(units)
     if fusion.scheme != "legacy":

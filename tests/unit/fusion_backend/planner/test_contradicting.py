@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from services.fusion_backend.core import drafting
 from services.fusion_backend.core.planning import PlanRequest, PlanResult, plan
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
@@ -33,7 +34,9 @@ def refusal(adl: Adl, fusion: Fusion) -> PlanRefused:
     return caught.value
 
 
-def planned(adl: Adl, fusion: Fusion, *, compat: bool = False) -> PlanResult:
+def planned(
+    adl: Adl, fusion: Fusion, *, compat: bool = False, previous: PlanRecord | None = None
+) -> PlanResult:
     return plan(
         PlanRequest(
             application=adl.application(),
@@ -42,6 +45,7 @@ def planned(adl: Adl, fusion: Fusion, *, compat: bool = False) -> PlanResult:
             job_id=7,
             fusion=fusion,
             compat=compat,
+            previous=previous,
             is_placed=False,
         )
     )
@@ -92,6 +96,20 @@ def test_operators_that_must_and_must_not_share_a_pe_are_refused_by_name(
     assert "'a' and 'b'" in found.message
     assert code in found.message
     assert len(planned(adl, fusion, compat=True).record.pes) == 1
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_operators_that_run_together_in_spite_of_a_contradiction_stay(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that did not look accepted them: their job can be resized and rendered again."""
+    first, second, _ = CONTRADICTIONS[name]
+    adl = pair({"partitions": TOGETHER, **first}, {"partitions": TOGETHER, **second})
+    with monkeypatch.context() as earlier:
+        earlier.setattr(drafting, "refuse_contradictions", lambda *_: None)
+        before = planned(adl, Fusion.legacy())
+    after = planned(adl, Fusion.legacy(), previous=before.record)
+    assert after.record.pes == before.record.pes
 
 
 def test_operators_that_must_and_must_not_share_a_host_are_refused_by_name() -> None:
