@@ -36,16 +36,17 @@ def delete_children(snapshot: Snapshot) -> tuple[Effect, ...]:
 
 
 def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
-    """Effects that delete children of Jobs of this name that are gone."""
-    uids = sorted({job_uid_of(entry) for entry in snapshot.strangers})
-    return tuple(
-        effect
-        for uid in uids
-        if uid
-        for effect in _deleted(
-            snapshot, [entry for entry in snapshot.strangers if job_uid_of(entry) == uid], uid
-        )
-    )
+    """Effects that delete children of Jobs of this name that are gone.
+
+    Owner and labels must both say so: what only names a Job that is not there may be anybody's, and
+    is the garbage collector's.
+    """
+    left: dict[str, list[Entry]] = {}
+    for entry in snapshot.strangers:
+        uid = job_uid_of(entry)
+        if uid and is_member(snapshot, entry, uid):
+            left.setdefault(uid, []).append(entry)
+    return tuple(effect for uid in sorted(left) for effect in _deleted(snapshot, left[uid], uid))
 
 
 def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
