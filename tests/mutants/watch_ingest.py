@@ -46,17 +46,24 @@ MUTANTS = (
     Mutant(
         "readers restore from a resync that is not in the log yet",
         "services/watch_ingest/adapters/ingesting.py",
-        "        await self._publisher.flush()\n        if number != self._rounds.number:\n",
-        "        if number != self._rounds.number:\n",
+        "        await self._publisher.flush()\n        pause = GrowingPause(",
+        "        pause = GrowingPause(",
         (f"{_UNIT}/test_committing.py",),
     ),
     Mutant(
         "the offsets of a resync are those of its end",
         "services/watch_ingest/adapters/ingesting.py",
-        "        await log_state.commit_resync(",
-        "        began_at = await self._runtime.bus.end_offsets(list(began_at))\n"
-        "        await log_state.commit_resync(",
+        "                await log_state.commit_resync(",
+        "                began_at = await self._runtime.bus.end_offsets(list(began_at))\n"
+        "                await log_state.commit_resync(",
         (_UNIT, "tests/simulation/test_faults.py"),
+    ),
+    Mutant(
+        "a commit whose answer is lost ends the service",
+        "services/watch_ingest/adapters/ingesting.py",
+        "                await self._runtime.clock.sleep(pause.next_s())\n                continue\n",
+        "                raise\n",
+        (f"{_UNIT}/test_committing.py",),
     ),
     Mutant(
         "an incarnation is not above what the log holds",
