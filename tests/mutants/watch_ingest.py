@@ -61,7 +61,8 @@ MUTANTS = (
     Mutant(
         "a commit whose answer is lost ends the service",
         "services/watch_ingest/adapters/ingesting.py",
-        "                await self._runtime.clock.sleep(pause.next_s())\n                continue\n",
+        "                await self._runtime.clock.sleep(pause.next_s())\n"
+        "                continue\n",
         "                raise\n",
         (f"{_UNIT}/test_committing.py",),
     ),
