@@ -25,7 +25,7 @@ from rich.console import Console
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
-from cli.printing import answers, failures_told, print_json
+from cli.printing import answers, failures_told, print_answers_only, print_json
 from contracts.bundle_format import Bundle
 from contracts.reasons import Reason
 from services.fusion_backend.core.bundles import open_bundle
@@ -297,6 +297,7 @@ def plan_command(
 
     Example: millrace plan app.sab --fusion manual=3 --width '*Region1=4' --resize Region1=6
     """
+    print_answers_only()
     widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
     wish = PlanWish(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
     _answer(wish, form or ("table" if sys.stdout.isatty() else "json"), out)

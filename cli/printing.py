@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,24 @@ def answers() -> Console:
 def print_json(document: object) -> None:
     """A document for programs, that people can read, too."""
     print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+
+
+def print_answers_only() -> None:
+    """From now on nothing but what Python prints is on standard output.
+
+    METIS prints notes of its own there, and a C library's buffer is written when the process ends:
+    behind the JSON.
+    """
+    said = sys.__stdout__
+    if said is None or said is not sys.stdout:
+        return  # somebody captures it
+    said.flush()
+    answers_to = os.dup(said.fileno())
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), said.fileno())
+    sys.stdout = open(  # noqa: SIM115 - as long as the process
+        answers_to, "w", encoding=said.encoding, errors=said.errors, buffering=1
+    )
 
 
 @contextmanager
