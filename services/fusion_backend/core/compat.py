@@ -14,13 +14,12 @@ A fresh plan is the same in both modes, but for what the original cannot: `refus
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import NoReturn, TypeVar
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import model
 from services.fusion_backend.core.identity import Identities
-from services.fusion_backend.core.meaning import PeMeaning, PoolMeaning
+from services.fusion_backend.core.meaning import PeMeaning, PoolMeaning, value
 from services.fusion_backend.core.records import OperatorKey, PoolRecord, SplitterKey
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.topology import Topology
@@ -108,7 +107,7 @@ def positions(operators: Mapping[int, list[int]]) -> dict[int, int]:
     return {pe: position for position, pe in enumerate(ordered)}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PositionedMeaning(PeMeaning):
     """A meaning that says where among all PEs this one comes."""
 
@@ -127,7 +126,7 @@ def widened(
     pools: Mapping[int, PoolRecord],
 ) -> PositionedMeaning:
     """The meaning with what only a position or another PE brings in."""
-    said = {each.name: getattr(meaning, each.name) for each in fields(meaning)}
+    said = dict(vars(meaning))
     said["pools"] = tuple(
         PoolMeaning(pool.index, pool.name, pool.size, pool.mode, pool.hosts, pool.tags)
         for _, pool in sorted(pools.items())
