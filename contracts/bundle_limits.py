@@ -47,6 +47,10 @@ class BundleTooLarge(ValueError):
         self.part = part
 
 
+class OutOfMemory(BundleTooLarge):
+    """The process has not the memory that reading takes; another might."""
+
+
 def shown_path(path: str) -> str:
     """A path of a hostile archive as it may stand in a message."""
     return ascii(path[:200])

@@ -52,6 +52,10 @@ class Reason(StrEnum):
         "SubmissionTimedOut",
         "The job could not be submitted within its time-out.",
     )
+    PLANNING_LIMIT_EXCEEDED = (
+        "PlanningLimitExceeded",
+        "Planning takes more CPU time or memory than a planning worker may use.",
+    )
     PLANNING_FAILED = "PlanningFailed", "The planner stopped without an answer; it is tried again."
     SPEC_INVALID = "SpecInvalid", "A field of the object has a value that cannot be used."
     EDIT_REFUSED = (

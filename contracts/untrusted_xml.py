@@ -7,7 +7,7 @@ import re
 
 from lxml import etree
 
-from contracts.bundle_limits import CHUNK_BYTES, BundleInvalid, BundleTooLarge
+from contracts.bundle_limits import CHUNK_BYTES, BundleInvalid, OutOfMemory
 
 _DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
 
@@ -17,7 +17,7 @@ def parse_untrusted_xml(text: bytes, *, part: str) -> etree._Element:
 
     The text is read as UTF-8 whatever it says about itself, so that nothing hides in an encoding.
     Elements nest at most 256 deep, and no text is longer than 10 MB: libxml2's own limits.
-    Raises BundleInvalid, and BundleTooLarge where the memory of the process does not suffice.
+    Raises BundleInvalid, and OutOfMemory where the memory of the process does not suffice.
     """
     _check_encoding(text, part)
     if _DECLARATION.search(text):
@@ -31,7 +31,7 @@ def parse_untrusted_xml(text: bytes, *, part: str) -> etree._Element:
         return etree.fromstring(text.removeprefix(codecs.BOM_UTF8), parser)
     except etree.XMLSyntaxError as error:
         if getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise BundleTooLarge(
+            raise OutOfMemory(
                 f"{part} takes more memory than its reader may have", part=part
             ) from error
         raise BundleInvalid(f"{part} is not well-formed XML: {error.msg}", part=part) from error

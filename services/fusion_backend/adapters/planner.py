@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from contracts.bundle_format import BundleTooLarge
+from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.inputs import PlanInputs, request
@@ -91,6 +92,8 @@ def _application_in(task: PlanTask) -> Application:
         return read_application(open_bundle(task.bundle_path.read_bytes()))
     except PlanRefused as refusal:
         raise _of_bundle(task, refusal) from refusal
+    except OutOfMemory as error:
+        raise MemoryError(str(error)) from error  # this process' limit, not one on bundles
     except BundleTooLarge as error:
         told = PlanRefused(
             Reason.BUNDLE_TOO_LARGE, field="ADL", value=error.part, message=str(error)

@@ -6,7 +6,8 @@ replaced; its task is Transient trouble and tried again later, other tasks go on
 
 Every task is first tried with little CPU time. One that needs more goes on among the slow ones,
 which never have all workers: however many large jobs there are, small ones wait for short tasks
-only.
+only. There it has all the CPU time that there is for a task, and a process of its own, whose memory
+no other task has used. What exceeds a limit there would exceed it again, so it is refused.
 
 Messages are a length (8 bytes, big-endian) and that many bytes of JSON. CPU time is limited by
 task: RLIMIT_CPU counts a whole life, so it is set to what was used so far plus the budget.
@@ -37,12 +38,14 @@ from services.fusion_backend.adapters.planner import (
     run_task,
 )
 from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, shown
 
 _LENGTH = struct.Struct(">Q")
 ANSWER_BYTES_MAX = 1024 * 1024 * 1024
 STOP_GRACE_S = 2.0
 SLOW_TASKS_KEPT_MAX = 1000
+EXIT_OUT_OF_MEMORY = 77
+"""The exit code of a worker whose task used up its memory; no signal and no traceback has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,11 @@ class _Worker:
         return self._process.returncode == -signal.SIGXCPU
 
     @property
+    def is_out_of_memory(self) -> bool:
+        """Whether it ended because its task used up its memory."""
+        return self._process.returncode == EXIT_OUT_OF_MEMORY
+
+    @property
     def epitaph(self) -> str:
         """How it ended, for people."""
         code = self._process.returncode
@@ -159,25 +167,32 @@ class WorkerPlanner:
         digest = task.inputs.digest
         if digest not in self._slow:
             try:
-                return await self._planned(task, self._limits.first_cpu_s_max)
-            except _OutOfCpu:
+                return await self._planned(
+                    task, min(self._limits.first_cpu_s_max, self._limits.cpu_s_max)
+                )
+            except _LimitReached:
                 self._slow[digest] = None
                 if len(self._slow) > SLOW_TASKS_KEPT_MAX:
                     self._slow.popitem(last=False)
         async with self._slow_slots:
             try:
-                return await self._planned(task, self._limits.cpu_s_max)
-            except _OutOfCpu as problem:
-                told = f"the planner needed more than {self._limits.cpu_s_max} s of CPU time"
-                raise _trouble(told) from problem
+                return await self._planned(task, self._limits.cpu_s_max, alone=True)
+            except _LimitReached as limit:
+                source = task.inputs.bundle
+                raise PlanRefused(
+                    Reason.PLANNING_LIMIT_EXCEEDED,
+                    field=source.field,
+                    value=source.value,
+                    message=f"{source.field}: {shown(source.value)}: planning it takes {limit}",
+                ) from limit
 
-    async def _planned(self, task: PlanTask, cpu_s_max: int) -> PlanResult:
+    async def _planned(self, task: PlanTask, cpu_s_max: int, *, alone: bool = False) -> PlanResult:
         async with self._slots:
-            worker = await self._take()
+            worker = await (_Worker.start(self._limits) if alone else self._take())
             is_reusable = False
             try:
                 answer = await self._ask(worker, task, cpu_s_max)
-                is_reusable = True
+                is_reusable = not alone
             finally:
                 # Also when cancelled: a worker in the middle of a task would answer the next.
                 if is_reusable:
@@ -205,12 +220,19 @@ class WorkerPlanner:
             # Not killed: a signal to a process that is over reaps it, and how it ended is lost.
             await worker.stop()
             if worker.is_out_of_cpu:
-                raise _OutOfCpu from problem
+                told = f"more than {cpu_s_max} s of CPU time"
+                raise _LimitReached(told, "MILLRACE_PLANNER_CPU_S_MAX") from problem
+            if worker.is_out_of_memory:
+                told = f"more than {self._limits.memory_bytes_max // 1024**2} MiB of memory"
+                raise _LimitReached(told, "MILLRACE_PLANNER_MEMORY_BYTES_MAX") from problem
             raise _trouble(f"the planner died with {worker.epitaph}") from problem
 
 
-class _OutOfCpu(Exception):
-    """A task used up the CPU time of its try."""
+class _LimitReached(Exception):
+    """A task used up what its try may use; the message says how much that is."""
+
+    def __init__(self, told: str, setting: str) -> None:
+        super().__init__(f"{told}, and no planning worker may use more ({setting})")
 
 
 def _trouble(what: str) -> Transient:
@@ -229,7 +251,10 @@ def _work(memory_bytes_max: int) -> None:
     while (message := _read_message(sys.stdin.buffer)) is not None:
         asked = orjson.loads(message)
         _allow_cpu(asked["cpuSecondsMax"])
-        answer = orjson.dumps(_answer(asked["task"], applications))
+        try:
+            answer = orjson.dumps(_answer(asked["task"], applications))
+        except MemoryError:
+            os._exit(EXIT_OUT_OF_MEMORY)  # what is left may not do for an orderly end
         answers.write(_LENGTH.pack(len(answer)))
         answers.write(answer)
         answers.flush()

@@ -40,6 +40,7 @@ _ABOUT_FUSION = frozenset(
         Reason.PE_TOO_LARGE,
         Reason.PLAN_TOO_LARGE,
         Reason.PLANNING_FAILED,
+        Reason.PLANNING_LIMIT_EXCEEDED,
     }
 )
 _ABOUT_SUBMISSION = frozenset({Reason.SUBMISSION_TIMED_OUT, Reason.NAME_TAKEN})

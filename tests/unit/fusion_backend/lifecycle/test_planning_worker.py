@@ -84,12 +84,49 @@ async def test_a_worker_that_died_is_trouble_of_one_task(task: PlanTask) -> None
         assert (await planner.plan(task)).record.job_name == "shop"
 
 
-async def test_a_planner_that_needs_too_much_memory_dies_alone(task: PlanTask) -> None:
+@pytest.fixture
+def heavy(task: PlanTask) -> PlanTask:
+    """A bundle whose file alone is larger than a narrow worker."""
     os.truncate(task.bundle_path, 512 * 1024 * 1024)
+    return task
+
+
+async def test_a_plan_that_needs_too_much_memory_is_refused_with_the_limit(heavy: PlanTask) -> None:
+    """Another try would need as much; the second is in a process that did nothing else before."""
     limits = WorkerLimits(memory_bytes_max=400 * 1024 * 1024)
     async with WorkerPlanner(limits=limits) as planner:
-        with pytest.raises(Transient, match="died"):
-            await planner.plan(task)
+        with pytest.raises(PlanRefused) as caught:
+            await planner.plan(heavy)
+        assert planner._idle == [], "no worker is used again whose memory was exhausted"
+    assert caught.value.reason is Reason.PLANNING_LIMIT_EXCEEDED
+    assert (caught.value.field, caught.value.value) == ("spec.bundle.name", "shop.sab")
+    assert "more than 400 MiB of memory" in caught.value.message
+    assert "MILLRACE_PLANNER_MEMORY_BYTES_MAX" in caught.value.message
+
+
+async def test_memory_that_only_a_used_worker_lacks_is_no_reason_to_refuse(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a worker has kept of other tasks is not this task's."""
+    begun, start, ask = [], planning_worker._Worker.start, planning_worker._Worker.ask
+
+    async def started(limits: WorkerLimits) -> planning_worker._Worker:
+        begun.append(await start(limits))
+        return begun[-1]
+
+    async def full(worker: planning_worker._Worker, message: bytes) -> bytes:
+        if worker is begun[0]:
+            raise EOFError
+        return await ask(worker, message)
+
+    monkeypatch.setattr(planning_worker._Worker, "start", staticmethod(started))
+    monkeypatch.setattr(planning_worker._Worker, "ask", full)
+    monkeypatch.setattr(
+        planning_worker._Worker, "is_out_of_memory", property(lambda worker: worker is begun[0])
+    )
+    async with WorkerPlanner() as planner:
+        assert (await planner.plan(task)).record.job_name == "shop"
+    assert len(begun) == 2
 
 
 def exhaust(monkeypatch: pytest.MonkeyPatch, *, tries: int) -> list[int]:
@@ -116,13 +153,17 @@ async def test_a_task_that_needs_more_time_goes_on_among_the_slow_ones(
     assert budgets == [3, 70, 70], "what was slow once is not tried as a quick one again"
 
 
-async def test_a_task_that_exceeds_every_budget_is_trouble_of_its_own(
+async def test_a_task_that_exceeds_every_budget_is_refused_with_the_limit(
     task: PlanTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exhaust(monkeypatch, tries=2)
+    budgets = exhaust(monkeypatch, tries=2)
     async with WorkerPlanner() as planner:
-        with pytest.raises(Transient, match="more than 120 s of CPU time"):
+        with pytest.raises(PlanRefused, match="more than 120 s of CPU time") as caught:
             await planner.plan(task)
+    assert caught.value.reason is Reason.PLANNING_LIMIT_EXCEEDED
+    assert "spec.bundle.name: shop.sab" in caught.value.message
+    assert "MILLRACE_PLANNER_CPU_S_MAX" in caught.value.message
+    assert budgets == [5, 120]
 
 
 async def test_slow_tasks_never_have_all_workers(
