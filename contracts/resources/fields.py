@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from contracts.quantities import QUANTITY_PATTERN
+
 GROUP: Final = "streams.ibm.com"
 VERSION: Final = "v1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
@@ -24,8 +26,6 @@ WIDTH_MAX: Final = 2**31 - 1
 """What a scale subresource can carry; the limit on a width that is planned is fusion-backend's."""
 INT32_MAX: Final = 2**31 - 1
 """The most that a number may be which goes into a pod, or counts launches."""
-
-QUANTITY_PATTERN: Final = r"^[0-9]+(\.[0-9]+)?([numkMGTPE]|[KMGTPE]i|[eE][0-9]+)?$"
 
 
 class Fields(BaseModel):

@@ -11,21 +11,13 @@ Shares never add up to more than the whole, but for rule 3's least.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_DOWN, Decimal, localcontext
 from typing import Any, Final
 
-_QUANTITY: Final = re.compile(
-    r"(?P<number>\d{1,99}(?:\.\d{1,99})?)"
-    r"(?:[eE](?P<exponent>\d{1,2})|(?P<suffix>[numkKMGTPE]|[KMGTPE]i)?)"
-)
-_EXACT: Final = Context(prec=400)
-"""Digits that are enough for every share of what _QUANTITY takes; more are nobody's resources."""
+from contracts.quantities import EXACT, Quantity, quantity_of
+
 _DECIMALS: Final = Decimal("0.001")
-_DECIMAL_UNITS: Final = ("E", "P", "T", "G", "M", "k", "", "m", "u", "n")
-_BINARY_UNITS: Final = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", "")
-_THOUSANDS_AS_MANY_WRITE_IT: Final = "K"
 _WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 _WHOLE_PIECES: Final = ("hugepages-",)
 _SHARED: Final = ("limits", "requests")
@@ -44,41 +36,29 @@ def share_of_job(whole: Mapping[str, Any] | None, pes: int) -> Json:
 
 def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
     """One share of a quantity; what is none, or endless, is left for the API server to refuse."""
-    found = _QUANTITY.fullmatch(str(quantity))
-    if found is None or parts < 1:
+    whole = quantity_of(quantity)
+    if whole is None or parts < 1:
         return str(quantity)
-    with localcontext(_EXACT):
-        return _share_of(found, parts, resource)
+    with localcontext(EXACT):
+        return _pieces(whole, parts) if _is_counted(resource) else _share(whole, parts, resource)
 
 
 def mcpu_of(quantity: object) -> int:
     """Thousandths of a CPU, rounded up; 0 for what is no quantity."""
-    found = _QUANTITY.fullmatch(str(quantity))
-    if found is None:
+    cpus = quantity_of(quantity)
+    if cpus is None:
         return 0
-    with localcontext(_EXACT):
-        number = Decimal(found["number"]).scaleb(int(found["exponent"] or 0))
-        return int((number * _factor(found["suffix"] or "") * 1000).to_integral(ROUND_CEILING))
+    return int(EXACT.multiply(cpus.value, 1000).to_integral_value(ROUND_CEILING))
 
 
-def _share_of(found: re.Match[str], parts: int, resource: str) -> str:
-    number = Decimal(found["number"]).scaleb(int(found["exponent"] or 0))
-    suffix = found["suffix"] or ""
-    if _is_whole(resource):
-        return _whole_share(number * _factor(suffix), parts)
-    return _share(number / parts, suffix, resource)
-
-
-def _share(exact: Decimal, suffix: str, resource: str) -> str:
-    if not exact:
-        return f"0{suffix}"
-    units = _BINARY_UNITS if suffix.endswith("i") else _DECIMAL_UNITS
-    at = units.index("k" if suffix == _THOUSANDS_AS_MANY_WRITE_IT else suffix)
+def _share(whole: Quantity, parts: int, resource: str) -> str:
+    units, at, unit = whole.units, whole.place, whole.suffix
+    share = whole.number / parts
+    if not share:
+        return f"0{unit}"
     least = _least(units, resource)
-    step = 1024 if units is _BINARY_UNITS else 1000
-    share, unit = exact, suffix
     while not (rounded := share.quantize(_DECIMALS, rounding=ROUND_DOWN)) and at < least:
-        at, share = at + 1, share * step
+        at, share = at + 1, share * whole.step
         unit = units[at]
     is_below_least = at >= least and rounded < 1
     return f"1{unit}" if is_below_least else _text(rounded) + unit
@@ -90,21 +70,14 @@ def _least(units: tuple[str, ...], resource: str) -> int:
     return units.index(smallest)
 
 
-def _is_whole(resource: str) -> bool:
+def _is_counted(resource: str) -> bool:
     """Extended resources (they have a domain) and huge pages are counted, not measured."""
     return "/" in resource or resource.startswith(_WHOLE_PIECES)
 
 
-def _whole_share(number: Decimal, parts: int) -> str:
-    share = int(number / parts)
-    return str(share if share or not number else 1)
-
-
-def _factor(suffix: str) -> Decimal:
-    if suffix.endswith("i"):
-        return Decimal(1024) ** (_BINARY_UNITS.index("") - _BINARY_UNITS.index(suffix))
-    unit = "k" if suffix == _THOUSANDS_AS_MANY_WRITE_IT else suffix
-    return Decimal(1000) ** (_DECIMAL_UNITS.index("") - _DECIMAL_UNITS.index(unit))
+def _pieces(whole: Quantity, parts: int) -> str:
+    share = int(whole.value / parts)
+    return str(share if share or not whole.number else 1)
 
 
 def _text(number: Decimal) -> str:

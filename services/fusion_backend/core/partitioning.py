@@ -1,11 +1,11 @@
-"""Divides a graph into parts so that few connections cross, and parts are about as large.
+"""Partitions a graph so that few connections cross, and parts are about as large.
 
-1. METIS proposes two divisions (recursive bisection, and all parts at once); walking along the
+1. METIS proposes two partitions (recursive bisection, and all parts at once); walking along the
    connections and cutting at equal shares proposes a third, which is the best for chains.
 2. Each is made to keep the rules: who may not be in its part goes where it has most connections.
 3. Parts that are too large give something away, empty ones get something, and single vertices move
    where more of their connections are, as long as there is room.
-4. The division with the fewest connections across wins, then the one whose largest part is least.
+4. The partition with the fewest connections across wins, then the one whose largest part is least.
 
 Everything is in the order of the vertices, and METIS starts from a fixed seed: the same graph gives
 the same parts. What the vertices are, and what may not share a part, is not known here.
@@ -55,20 +55,20 @@ class RuledPart(Protocol):
         """Takes the vertex in, if nothing keeps it out."""
 
 
-def divide(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
+def partition(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
     """The vertices of each part. More parts than asked for only where rules leave no other way."""
     if parts >= len(graph):
         return [[vertex] for vertex in range(len(graph))]
     if parts == 1 and rules is None:
         return [list(range(len(graph)))]
-    best: _Division | None = None
+    best: _Partition | None = None
     for proposal in _proposals(graph, parts):
-        division = _Division(graph, parts, rules)
-        division.put(proposal)
-        division.improve()
-        if best is None or division.cost() < best.cost():
-            best = division
-    assert best is not None, "walking proposes a division of every graph"
+        candidate = _Partition(graph, parts, rules)
+        candidate.put(proposal)
+        candidate.improve()
+        if best is None or candidate.cost() < best.cost():
+            best = candidate
+    assert best is not None, "walking proposes a partition of every graph"
     return best.members()
 
 
@@ -124,7 +124,7 @@ def _depth_first(graph: Graph) -> Iterator[int]:
             )
 
 
-class _Division:
+class _Partition:
     """Which vertex is in which part, while it is improved."""
 
     def __init__(self, graph: Graph, parts: int, rules: Rules | None) -> None:

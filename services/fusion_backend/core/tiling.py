@@ -4,8 +4,8 @@
    at each of its stages, and a width takes whole tiles in and out. It is the outermost channel of
    which whole ones about fill a PE's share; an innermost channel is never cut, however large.
 2. What constraints keep apart within a tile makes several tiles of it.
-3. Tiles that may share a PE at all are divided among PEs by connections (partitioning.py); units
-   that stand alone have a PE each, and every class of tiles that no other may join has one at
+3. Tiles that may share a PE at all are partitioned among PEs by connections (partitioning.py);
+   units that stand alone have a PE each, and every class of tiles that no other may join has one at
    least.
 4. The original's greedy packing (fusing.py) of the same number wins where fewer of its connections
    cross.
@@ -28,7 +28,7 @@ from services.fusion_backend.core.constraints import (
     conflict,
 )
 from services.fusion_backend.core.fusing import Container, fuse_manual
-from services.fusion_backend.core.partitioning import Graph, divide
+from services.fusion_backend.core.partitioning import Graph, partition
 from services.fusion_backend.core.topology import Topology
 
 TILES_TRIED_MAX = 64
@@ -67,7 +67,7 @@ def split(units: list[Unit], topology: Topology, parts: int) -> list[list[Unit]]
     found = _tiled(units, topology, parts)
     if len(found) > 1 or len(units) == 1:
         return found
-    return _divided([Tile([unit], unit.profile, len(unit.operators)) for unit in units], parts)
+    return _partitioned([Tile([unit], unit.profile, len(unit.operators)) for unit in units], parts)
 
 
 def _tiled(units: list[Unit], topology: Topology, pes: int) -> list[list[Unit]]:
@@ -75,7 +75,7 @@ def _tiled(units: list[Unit], topology: Topology, pes: int) -> list[list[Unit]]:
     rest = [unit for unit in units if not unit.stands_alone]
     left = max(1, pes - len(found))
     share = -(-sum(len(unit.operators) for unit in rest) // left)
-    found += _divided(tiles_of(rest, topology, share), left)
+    found += _partitioned(tiles_of(rest, topology, share), left)
     return sorted(found, key=lambda each: min(unit.operators[0] for unit in each))
 
 
@@ -124,7 +124,7 @@ def _profile(units: list[Unit]) -> Profile:
     return profile
 
 
-# --------------------------------------------------------------------------- dividing
+# ----------------------------------------------------------------------- partitioning
 
 
 class _Rules:
@@ -156,15 +156,15 @@ class _Part:
         return True
 
 
-def _divided(tiles: list[Tile], pes: int) -> list[list[Unit]]:
+def _partitioned(tiles: list[Tile], pes: int) -> list[list[Unit]]:
     classes: dict[Hashable, list[Tile]] = {}
     for tile in tiles:
         classes.setdefault(tile.profile.fusion_class, []).append(tile)
     found: list[list[Unit]] = []
     for members, parts in zip(classes.values(), _shares(list(classes.values()), pes), strict=True):
         is_free = all(tile.profile.is_plain for tile in members)
-        divided = divide(_graph(members), parts, None if is_free else _Rules(members))
-        found += [[unit for vertex in part for unit in members[vertex].units] for part in divided]
+        vertices = partition(_graph(members), parts, None if is_free else _Rules(members))
+        found += [[unit for vertex in part for unit in members[vertex].units] for part in vertices]
     return found
 
 

@@ -6,19 +6,13 @@ container rounds up; so does this, and says the same in bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING
 from typing import Any, Final
 
+from contracts.quantities import THOUSANDS_AS_MANY_WRITE_IT, quantity_of
+
 _IN_BYTES: Final = frozenset({"memory", "ephemeral-storage"})
-_QUANTITY: Final = re.compile(
-    r"(?P<number>\d{1,99}(?:\.\d{1,99})?)"
-    r"(?:[eE](?P<exponent>\d{1,2})|(?P<suffix>[numkMGTPE]|[KMGTPE]i)?)"
-)
-_EXACT: Final = Context(prec=400)
-_POWERS: Final = {unit: power for power, unit in enumerate("numkMGTPE", start=-3)}
-"""Of 1000; there is no letter for 1, which lies between m and k."""
 
 
 def in_whole_bytes(resources: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,20 +24,8 @@ def in_whole_bytes(resources: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(name: str, value: Any) -> Any:
-    found = _QUANTITY.fullmatch(str(value))
-    if name not in _IN_BYTES or found is None:
+    size = quantity_of(value)
+    if name not in _IN_BYTES or size is None or size.suffix == THOUSANDS_AS_MANY_WRITE_IT:
         return value  # what is none is left for the API server to refuse
-    with localcontext(_EXACT):
-        size = Decimal(found["number"]).scaleb(int(found["exponent"] or 0))
-        size *= _factor(found["suffix"] or "")
-        whole = size.to_integral_value(ROUND_CEILING)
-        return value if whole == size else f"{whole:f}"
-
-
-def _factor(suffix: str) -> Decimal:
-    if suffix.endswith("i"):
-        return Decimal(1024) ** ("KMGTPE".index(suffix[0]) + 1)
-    if not suffix:
-        return Decimal(1)
-    power = _POWERS[suffix]
-    return Decimal(1000) ** (power if power < 0 else power + 1)
+    whole = size.value.to_integral_value(ROUND_CEILING)
+    return value if whole == size.value else f"{whole:f}"

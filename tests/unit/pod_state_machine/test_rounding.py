@@ -20,6 +20,8 @@ from services.pod_state_machine.core.rounding import in_whole_bytes
         ("1.5k", "1.5k"),
         ("1e3", "1e3"),
         ("2000m", "2000m"),
+        ("1.0005K", "1.0005K"),
+        ("9" * 99 + ".5", "1" + "0" * 99),
         (7, 7),
         ("lots", "lots"),
     ],

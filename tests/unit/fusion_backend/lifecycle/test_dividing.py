@@ -76,6 +76,7 @@ def test_a_pe_that_a_resize_changes_gets_its_share_of_the_wider_job() -> None:
         ("100", 1, "100"),
         ("1e3", 4, "250"),
         ("2E", 4, "0.5E"),
+        ("2K", 4, "0.5K"),
         ("0", 4, "0"),
         ("0Gi", 4, "0Gi"),
         ("odd", 2, "odd"),

@@ -9,9 +9,10 @@ import pytest
 
 from contracts.reasons import Reason
 from loadtest.cutting import Cut, cuts
-from services.fusion_backend.core.planning import PlanLimits, PlanRequest, PlanResult, plan
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import read_pes
 
@@ -32,7 +33,7 @@ def crossing(result: PlanResult) -> int:
     return sum(item.static for item in read_pes(result.aadls).values())
 
 
-# --------------------------------------------------------------------------- what is divided
+# ------------------------------------------------------------------------ what is partitioned
 
 
 @pytest.mark.parametrize("row", cuts(), ids=lambda row: row.shape)
