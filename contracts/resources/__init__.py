@@ -11,8 +11,8 @@ from .conditions import (
     Condition,
     ConditionStatus,
     condition_holds,
+    stalled_patch,
     with_condition,
-    with_stalled,
 )
 from .custom_resource import CustomResource
 from .fields import API_VERSION, GROUP, VERSION
@@ -60,6 +60,6 @@ __all__ = [
     "ProcessingElementTemplate",
     "condition_holds",
     "ignored_fields",
+    "stalled_patch",
     "with_condition",
-    "with_stalled",
 ]

@@ -96,16 +96,17 @@ def with_condition(
     return sorted([*others, stated], key=lambda each: str(each["type"]))
 
 
-def with_stalled(
-    conditions: Iterable[Mapping[str, Any]],
-    *,
-    reason: str,
-    why: str,
-    observed_generation: int,
-    now: str,
-) -> list[dict[str, Any]] | None:
-    """The conditions with Stalled, or without it where `why` is empty; None where they stand so."""
-    before = [dict(each) for each in conditions]
+def stalled_patch(
+    object_: Mapping[str, Any], *, reason: str, why: str, now: str
+) -> dict[str, Any] | None:
+    """The patch of a status that has Stalled say `why`, or be gone where that is empty.
+
+    None where it stands so; that is asked after every run of a key.
+    """
+    before = [dict(each) for each in object_["status"].get("conditions") or ()]
+    said = {each.get("type"): each.get("message") for each in before}.get(STALLED, "")
+    if said == why:
+        return None
     after = [each for each in before if each.get("type") != STALLED]
     if why:
         after = with_condition(
@@ -114,11 +115,10 @@ def with_stalled(
             status=ConditionStatus.TRUE,
             reason=reason,
             message=why,
-            observed_generation=observed_generation,
+            observed_generation=int(object_["metadata"]["generation"]),
             now=now,
         )
-    said = {each.get("type"): each.get("message") for each in before}.get(STALLED, "")
-    return None if said == why else after
+    return {"status": {"conditions": after}}
 
 
 def condition_holds(conditions: Iterable[Mapping[str, Any]], type_: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
-from contracts.resources import with_stalled
+from contracts.resources import stalled_patch
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
@@ -98,15 +98,9 @@ class FusionBackend:
         entry = self._wiring.table.get(JOB, key.namespace, key.name)
         if entry is None:
             return
-        conditions = with_stalled(
-            entry.data["status"].get("conditions") or (),
-            reason=Reason.CRASHING,
-            why=why,
-            observed_generation=int(entry.data["metadata"]["generation"]),
-            now=moment_of(self._wiring.runtime.clock.now()),
-        )
-        if conditions is not None:
-            patch = {"status": {"conditions": conditions}}
+        now = moment_of(self._wiring.runtime.clock.now())
+        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        if patch is not None:
             await self._wiring.writer.patch(entry, patch, subresource="status")
 
     def subject(self, key: JobKey) -> tuple[str, str]:

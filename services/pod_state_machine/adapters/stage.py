@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
-from contracts.resources import with_stalled
+from contracts.resources import stalled_patch
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
@@ -74,15 +74,9 @@ class PodStateMachine:
         entry = self._table.get(intake.PE, key.namespace, key.name)
         if entry is None or isinstance(key, JobKey):
             return
-        conditions = with_stalled(
-            entry.data["status"].get("conditions") or (),
-            reason=Reason.CRASHING,
-            why=why,
-            observed_generation=int(entry.data["metadata"]["generation"]),
-            now=moment_of(self._now()),
-        )
-        if conditions is not None:
-            patch = {"status": {"conditions": conditions}}
+        now = moment_of(self._now())
+        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        if patch is not None:
             await self._writer.patch(entry, patch, subresource="status")
 
     def subject(self, key: Key) -> tuple[str, str]:
