@@ -28,20 +28,15 @@ from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
 from cli.printing import answers, failures_told, print_answers_only, print_json
 from contracts.bundle_format import Bundle
 from contracts.reasons import Reason
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.model import Application
 from services.fusion_backend.core.outline import outline, outline_of_resize
-from services.fusion_backend.core.planning import (
-    Application,
-    Keep,
-    PlanLimits,
-    PlanRequest,
-    PlanResult,
-    read_application,
-    settle,
-)
+from services.fusion_backend.core.planning import Keep, PlanResult, settle
 from services.fusion_backend.core.records import Fusion, FusionType, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.submission import matches
 
 Format = Literal["table", "json", "dot"]

@@ -16,9 +16,11 @@ from typing import Any, Protocol
 from contracts.bundle_format import BundleTooLarge
 from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.inputs import PlanInputs, request
-from services.fusion_backend.core.planning import Application, PlanResult, plan, read_application
+from services.fusion_backend.core.model import Application
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 

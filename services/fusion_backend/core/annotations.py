@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from services.fusion_backend.core import model
 from services.fusion_backend.core.consistent import ENTRY, ConsistentRegions
 from services.fusion_backend.core.meaning import AnnotationMeaning, AnnotationValue
+from services.fusion_backend.core.requesting import Threading
 from services.fusion_backend.core.submission import unquoted
-from services.fusion_backend.core.threads import ThreadingChoice
 from services.fusion_backend.core.topology import Operator, Topology
 
 EVENT_TIME = "eventTimeContext"
@@ -23,7 +23,7 @@ def describe_annotations(
     operator: Operator,
     topology: Topology,
     consistent: ConsistentRegions,
-    threading: ThreadingChoice | None,
+    threading: Threading | None,
 ) -> tuple[AnnotationMeaning, ...]:
     """The annotations of an operator, and the threading model that applies to it."""
     found = []
@@ -115,14 +115,16 @@ def _reference(like: AnnotationValue, values: tuple[str, str, str]) -> Annotatio
     return "tuple", tuple(zip((key for key, _ in like[1]), values, strict=True))
 
 
-def _threading(choice: ThreadingChoice) -> Entries:
-    entries: list[tuple[str, AnnotationValue]] = [("model", choice.model)]
-    if choice.model == "dynamic":
-        if choice.threads is not None:
-            entries.append(("threads", choice.threads))
-        if choice.elastic is not None:
-            entries.append(("elastic", choice.elastic))
+def _threading(chosen: Threading) -> Entries:
+    entries: list[tuple[str, AnnotationValue]] = [("model", chosen.model)]
+    if chosen.model == "dynamic":
+        details = (("threads", chosen.threads), ("elastic", chosen.elastic))
+        entries += [(key, _text(value)) for key, value in details if value is not None]
     return tuple(entries)
+
+
+def _text(value: int | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _view(operator: Operator, entries: Entries) -> Entries:

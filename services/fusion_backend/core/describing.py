@@ -19,13 +19,9 @@ from services.fusion_backend.core.crossing import describe_export, describe_impo
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.records import PortKey
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.requesting import Threading
 from services.fusion_backend.core.submission import SubmissionValues, unquoted
-from services.fusion_backend.core.threads import (
-    PeThreads,
-    ThreadingChoice,
-    choose_model,
-    find_threads,
-)
+from services.fusion_backend.core.threads import PeThreads, choose_model, find_threads
 from services.fusion_backend.core.topology import Operator, StreamExport, Topology
 
 TRACING_DEFAULT = "error"
@@ -37,7 +33,7 @@ class JobFacts:
 
     job_id: int
     job_name: str
-    threading: ThreadingChoice | None
+    threading: Threading | None
     data_directory: str | None
     tracing: str | None
 
@@ -139,7 +135,7 @@ class Describer:
         chosen: Mapping[int, Operator],
         ports: Iterable[tuple[int, PortKey]],
         connections: PeConnections,
-    ) -> tuple[dict[int, ThreadingChoice | None], PeThreads]:
+    ) -> tuple[dict[int, Threading | None], PeThreads]:
         models = {
             index: choose_model(operator, self._job.threading) for index, operator in chosen.items()
         }
@@ -208,7 +204,7 @@ class Describer:
         operator: Operator,
         connections: PeConnections,
         threads: PeThreads,
-        threading: ThreadingChoice | None,
+        threading: Threading | None,
     ) -> meaning.OperatorMeaning:
         item, own = operator.item, operator.constraints
         return meaning.OperatorMeaning(

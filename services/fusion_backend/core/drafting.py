@@ -38,7 +38,6 @@ from services.fusion_backend.core.submission import (
     resolve_values,
     resolve_widths,
 )
-from services.fusion_backend.core.threads import ThreadingChoice
 from services.fusion_backend.core.tiling import fuse_automatic, split
 from services.fusion_backend.core.topology import StreamExport, Topology
 
@@ -119,7 +118,7 @@ def _fusion(request: PlanRequest, topology: Topology) -> Fusion:
     if previous and fusion.requested == previous.fusion.requested == "automatic":
         return previous.fusion
     if fusion.scheme == "automatic":
-        return reckoned(fusion, topology, threading_of(request))
+        return reckoned(fusion, topology, request.threading)
     if fusion.scheme == "manual" and (fusion.pes_max is None or fusion.pes_max < 1):
         raise PlanRefused(
             Reason.FUSION_INVALID,
@@ -128,16 +127,6 @@ def _fusion(request: PlanRequest, topology: Topology) -> Fusion:
             message=f"spec.fusion.manual is {fusion.pes_max}; at least 1 is needed",
         )
     return fusion
-
-
-def threading_of(request: PlanRequest) -> ThreadingChoice | None:
-    """The threading model that the request asks for."""
-    asked = request.threading
-    if asked is None:
-        return None
-    threads = None if asked.threads is None else str(asked.threads)
-    elastic = None if asked.elastic is None else str(asked.elastic).lower()
-    return ThreadingChoice(asked.model, threads, elastic)
 
 
 def _identities(request: PlanRequest, values: SubmissionValues, widths: RegionWidths) -> Identities:
@@ -215,7 +204,7 @@ def _share(request: PlanRequest, fusion: Fusion, topology: Topology) -> int:
     """How many operators automatic fusion would give a PE of these widths."""
     if fusion.scheme != "automatic":
         return 0
-    pes = reckoned(fusion, topology, threading_of(request)).pes_max or 1
+    pes = reckoned(fusion, topology, request.threading).pes_max or 1
     return -(-len(topology.operators) // pes)
 
 

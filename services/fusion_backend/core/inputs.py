@@ -17,9 +17,9 @@ import orjson
 from contracts.resources import JobSpec
 from services.fusion_backend.core.bundle_urls import shown_url
 from services.fusion_backend.core.cluster import Cluster, automatic_fusion, fusion_type
-from services.fusion_backend.core.planning import Application, PlanRequest, Threading
+from services.fusion_backend.core.model import Application
 from services.fusion_backend.core.records import Fusion, PlanRecord
-from services.fusion_backend.core.requesting import ThreadingModel
+from services.fusion_backend.core.requesting import PlanRequest, Threading
 
 Pairs = tuple[tuple[str, str], ...]
 Widths = tuple[tuple[str, int], ...]
@@ -247,7 +247,7 @@ def threading_of(spec: JobSpec) -> Threading | None:
         return None
     if asked.dynamic is not None:
         return Threading("dynamic", asked.dynamic.thread_count, asked.dynamic.elastic)
-    models: tuple[tuple[ThreadingModel, bool | None], ...] = (
+    models: tuple[tuple[str, bool | None], ...] = (
         ("automatic", asked.automatic),
         ("dedicated", asked.dedicated),
         ("manual", asked.manual),

@@ -18,35 +18,19 @@ from contracts.labels import pe_config_map_name, pe_name
 from contracts.reasons import Reason
 from services.fusion_backend.core import compat
 from services.fusion_backend.core.aadl import render
-from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
 from services.fusion_backend.core.collecting import collector_paused
 from services.fusion_backend.core.describing import Describer, JobFacts
-from services.fusion_backend.core.drafting import Draft, draft, split_further, threading_of
+from services.fusion_backend.core.drafting import Draft, draft, split_further
 from services.fusion_backend.core.meaning import PeMeaning
 from services.fusion_backend.core.packing import PackedTexts
 from services.fusion_backend.core.placing import PePlace, place_of
 from services.fusion_backend.core.ports import port_labels
 from services.fusion_backend.core.records import Fusion, PeRecord, PlanRecord, RegionRecord
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import Application, PlanLimits, PlanRequest, Threading
+from services.fusion_backend.core.requesting import PlanRequest
 from services.fusion_backend.core.sizing import Sizes
 from services.fusion_backend.core.submission import SubmissionValues, repeated
-
-__all__ = [
-    "Application",
-    "Draft",
-    "Keep",
-    "PlanLimits",
-    "PlanRequest",
-    "PlanResult",
-    "Threading",
-    "complete",
-    "draft",
-    "plan",
-    "read_application",
-    "settle",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +143,7 @@ def _job_facts(request: PlanRequest) -> JobFacts:
                 message=f"tracing {request.tracing!r} is not one of {', '.join(TRACE_LEVELS)}",
             )
     return JobFacts(
-        request.job_id, request.job_name, threading_of(request), request.data_directory, tracing
+        request.job_id, request.job_name, request.threading, request.data_directory, tracing
     )
 
 

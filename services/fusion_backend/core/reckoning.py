@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from math import isqrt
 
 from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.threads import ThreadingChoice, choose_model
+from services.fusion_backend.core.requesting import Threading
+from services.fusion_backend.core.threads import choose_model
 from services.fusion_backend.core.topology import Operator, Topology
 
 CPU_MCPU = 1000
@@ -38,14 +39,14 @@ class Threads:
     most: int
 
 
-def reckoned(fusion: Fusion, topology: Topology, job: ThreadingChoice | None) -> Fusion:
+def reckoned(fusion: Fusion, topology: Topology, job: Threading | None) -> Fusion:
     """Automatic fusion with the number of PEs, and with the threads that it was chosen from."""
     threads = count_threads(topology, job)
     pes = min(_pes(fusion, threads), len(topology.operators))
     return replace(fusion, pes_max=max(1, pes), threads_min=threads.least, threads_max=threads.most)
 
 
-def count_threads(topology: Topology, job: ThreadingChoice | None) -> Threads:
+def count_threads(topology: Topology, job: Threading | None) -> Threads:
     """Steps 1 and 2. `job`: the threading model of the job."""
     least, schedulable = 0, 0
     for operator in topology.operators.values():

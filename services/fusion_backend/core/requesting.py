@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.records import Fusion, PlanRecord
 
-Application = model.Application
-ThreadingModel = Literal["automatic", "dedicated", "dynamic", "manual"]
-
 
 @dataclass(frozen=True, slots=True)
 class Threading:
-    """The threading model that the job spec asks for."""
+    """A threading model, as the job spec asks for it, or as an annotation writes it (in text)."""
 
-    model: ThreadingModel
-    threads: int | None = None
-    elastic: bool | None = None
+    model: str
+    threads: int | str | None = None
+    elastic: bool | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class PlanRequest:
     everything that an application may ask for.
     """
 
-    application: Application
+    application: model.Application
     bundle_digest: str
     job_name: str
     job_id: int

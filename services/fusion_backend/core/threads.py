@@ -17,22 +17,14 @@ from dataclasses import dataclass
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.meaning import ThreadedMeaning
+from services.fusion_backend.core.requesting import Threading
 from services.fusion_backend.core.topology import Edge, Operator
 
 ThreadSet = frozenset[tuple[str, int, int]]
 NONE: ThreadSet = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadingChoice:
-    """The threading model of an operator."""
-
-    model: str
-    threads: str | None = None
-    elastic: str | None = None
-
-
-def choose_model(operator: Operator, job: ThreadingChoice | None) -> ThreadingChoice | None:
+def choose_model(operator: Operator, job: Threading | None) -> Threading | None:
     """The operator's own model, else that of the innermost composite that has one, else the job's.
 
     The original gives a primitive's model to its siblings as well, and forgets a composite's model
@@ -45,7 +37,7 @@ def choose_model(operator: Operator, job: ThreadingChoice | None) -> ThreadingCh
         for annotation in scope:
             chosen = annotation.get("model") if annotation.tag == "threading" else None
             if chosen:
-                return ThreadingChoice(
+                return Threading(
                     chosen.strip('"'), annotation.get("threads"), annotation.get("elastic")
                 )
     return job
@@ -67,7 +59,7 @@ class _Flow:
     def __init__(
         self,
         operators: Mapping[int, Operator],
-        models: Mapping[int, ThreadingChoice | None],
+        models: Mapping[int, Threading | None],
         inside: Iterable[Edge],
         entered: set[tuple[int, int]],
     ) -> None:
@@ -151,7 +143,7 @@ def _saturated(threads: set[tuple[str, int, int]]) -> ThreadSet:
 
 def find_threads(
     operators: Mapping[int, Operator],
-    models: Mapping[int, ThreadingChoice | None],
+    models: Mapping[int, Threading | None],
     inside: Iterable[Edge],
     entered: set[tuple[int, int]],
 ) -> PeThreads:

@@ -19,6 +19,7 @@ from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.children import region_selector
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.deciding import decide
@@ -39,7 +40,8 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
 )
 from services.fusion_backend.core.inputs import request
-from services.fusion_backend.core.planning import Application, PlanResult, plan, read_application
+from services.fusion_backend.core.model import Application
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
@@ -247,9 +249,7 @@ class World:
     def _plan(self, snapshot: Snapshot, effect: Plan) -> None:
         self.planned += 1
         inputs, (model, digest) = effect.inputs, application()
-        previous = None
-        if inputs.previous is not None:
-            previous = snapshot.plans[inputs.previous].record
+        previous = None if inputs.previous is None else snapshot.plans[inputs.previous].record
         outcome: PlanResult | PlanRefused
         try:
             outcome = plan(

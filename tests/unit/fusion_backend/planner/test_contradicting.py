@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import drafting
-from services.fusion_backend.core.planning import PlanRequest, PlanResult, plan
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
 TOGETHER = '<coLocation colocId="C"/>'

@@ -13,8 +13,8 @@ from functools import cache
 import pytest
 from lxml import etree
 
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.adl_nodes import Node
-from services.fusion_backend.core.planning import read_application
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of

@@ -9,7 +9,8 @@ from math import prod
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.fusion_backend.core.planning import Application, PlanResult
+from services.fusion_backend.core.model import Application
+from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.records import Fusion
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import NAMES, Pe, read_pes, schema_errors

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.drafting import Draft, draft
 from services.fusion_backend.core.packing import PackedTexts
-from services.fusion_backend.core.planning import Draft, PlanLimits, PlanRequest, draft, plan
+from services.fusion_backend.core.planning import plan
 from services.fusion_backend.core.port_numbers import PortNumbers
 from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.topology import Edge, Topology
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.test_invariants import FAST, SCHEMES, applications

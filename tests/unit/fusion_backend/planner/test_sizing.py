@@ -7,11 +7,13 @@ import pytest
 from contracts.bundle_format import pack
 from contracts.reasons import Reason
 from services.fusion_backend.core import fusing, planning
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.constraints import Unit
-from services.fusion_backend.core.planning import PlanLimits, PlanRequest, plan, read_application
+from services.fusion_backend.core.planning import plan
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.sizing import Sizes
 from tests.places import ROOT
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.intrinsics import membership, substituted
-from services.fusion_backend.core.planning import (
-    PlanRequest,
-    PlanResult,
-    Threading,
-    plan,
-    read_application,
-)
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.requesting import PlanRequest, Threading
 from services.fusion_backend.core.xml_text import escape
 from tests.unit.fusion_backend.planner.adl_writing import PORT, Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors

@@ -7,8 +7,9 @@ import pytest
 from contracts.resources import JobSpec
 from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.inputs import PlanInputs, first_inputs, request, resized
-from services.fusion_backend.core.planning import PlanRequest, PlanResult, Threading, plan
+from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.requesting import PlanRequest, Threading
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
 from tests.unit.fusion_backend.planner.test_texts import flags, import_of, queues

@@ -13,7 +13,9 @@ from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from contracts.reasons import Reason
-from services.fusion_backend.core.planning import Application, PlanResult, read_application
+from services.fusion_backend.core.adl import read_application
+from services.fusion_backend.core.model import Application
+from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.places import corpus
