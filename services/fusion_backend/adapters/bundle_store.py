@@ -69,8 +69,8 @@ class BundleStore:
         *,
         root: Path,
         store: Path,
-        fetcher: Fetcher | None = None,
-        keys: Keys | None = None,
+        fetcher: Fetcher,
+        keys: Keys,
         root_url: str = "",
         limits: BundleLimits | None = None,
         in_threads: bool = True,
@@ -140,7 +140,6 @@ class BundleStore:
         incoming = await self._apart(lambda: self._incoming(source))
         try:
             wanted = await self._wanted(source, namespace)
-            assert self._fetcher is not None, "a store that is given URLs has a fetcher"
             await self._fetcher.fetch(
                 wanted, self._bytes_max, lambda piece: self._apart(lambda: incoming.write(piece))
             )
@@ -151,7 +150,6 @@ class BundleStore:
     async def _wanted(self, source: BundleSource, namespace: str) -> Wanted:
         if not source.url:
             return Wanted(source, url_below(self._root_url, source), is_ours=True)
-        assert self._keys is not None, "a store that is given URLs has keys"
         token = await self._keys.token(namespace, source)
         certificates = await self._keys.certificates(namespace, source)
         return Wanted(source, source.url, token=token, certificates=certificates)

@@ -34,8 +34,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(root: Path) -> BundleStore:
     """A store over that root."""
-    limits = BundleLimits(compressed_bytes_max=100)
-    return BundleStore(root=root, store=root.parent / "store", limits=limits, in_threads=False)
+    return store_of(root.parent, FromElsewhere())
 
 
 async def refused(store: BundleStore, source: BundleSource) -> PlanRefused:
