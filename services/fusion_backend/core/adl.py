@@ -11,15 +11,18 @@ Everything wrong is a PlanRefused with ADL_INVALID that names element, attribute
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Literal, NoReturn, cast
 
 from lxml import etree
 
 from contracts.bundle_format import Bundle, BundleInvalid, parse_untrusted_xml
 from contracts.reasons import Reason
+from contracts.untrusted_xml import is_plain
 from services.fusion_backend.core import model
-from services.fusion_backend.core.adl_nodes import NAMESPACE, Node
-from services.fusion_backend.core.adl_operators import read_composite
+from services.fusion_backend.core.adl_nodes import NAMESPACE, Element, Kept, Node
+from services.fusion_backend.core.adl_operators import MembersRead, read_composite
+from services.fusion_backend.core.adl_streaming import read_while_parsing
 from services.fusion_backend.core.adl_v4000 import OLD_NAMESPACE, foreign, upgraded
 from services.fusion_backend.core.collecting import collector_paused
 from services.fusion_backend.core.refusals import PlanRefused, shown
@@ -33,9 +36,9 @@ RUNTIMES = ("SPL_CPlusPlus", "SPL_Java", "Java")
 @collector_paused()
 def read_application(bundle: Bundle) -> model.Application:
     """The application of a bundle. Raises PlanRefused."""
-    application = _application_node(bundle.adl)
+    application, read_members = _application_node(bundle.adl)
     definitions = _definitions(application)
-    main = _main_composite(application)
+    main = _main_composite(application, read_members)
     members = list(_members(main))
     _check_indices(main, members)
     primitives = [member for member in members if isinstance(member, model.Primitive)]
@@ -75,22 +78,32 @@ def _refuse(field: str, message: str, value: object = "") -> NoReturn:
     raise PlanRefused(Reason.ADL_INVALID, field=f"ADL {field}", value=value, message=message)
 
 
-def _application_node(adl: bytes) -> Node:
-    try:
-        root = parse_untrusted_xml(adl, part="the ADL")
-    except BundleInvalid as error:
-        raise PlanRefused(Reason.ADL_INVALID, field="ADL", value="", message=str(error)) from error
+def _application_node(adl: bytes) -> tuple[Node, MembersRead]:
+    kept = Kept()
+    root, members = _parsed(adl, kept)
     if root.tag == f"{{{OLD_NAMESPACE}}}applicationSet":
         root = upgraded(root)
     if root.tag != f"{{{NAMESPACE}}}applicationSet":
         raise foreign(root)
-    application = Node(root).child("splApplication")
+    application = Node(root, kept).child("splApplication")
     if application is None:
         _refuse("applicationSet", "the applicationSet of the ADL has no splApplication")
-    return application
+    return application, members
 
 
-def _main_composite(application: Node) -> model.Composite:
+def _parsed(adl: bytes, kept: Kept) -> tuple[Element, MembersRead]:
+    """The root, and the members of composites that are not in its tree any more."""
+    if is_plain(adl):
+        with suppress(PlanRefused, BundleInvalid):
+            return read_while_parsing(adl, kept)
+    # What is wrong is told in the order of the steps and in the words of a whole parse.
+    try:
+        return parse_untrusted_xml(adl, part="the ADL"), {}
+    except BundleInvalid as error:
+        raise PlanRefused(Reason.ADL_INVALID, field="ADL", value="", message=str(error)) from error
+
+
+def _main_composite(application: Node, read: MembersRead) -> model.Composite:
     composites = application.required_child("composites")
     annotations = {
         position: tuple(node.children("splAnnotation"))
@@ -98,10 +111,10 @@ def _main_composite(application: Node) -> model.Composite:
             composites.within("compositeOperDefinitions", "compositeOperDefinition")
         )
     }
-    main = next(composites.within("compositeOperInstances", "compositeOperInstance"), None)
+    main = next(iter(composites.within("compositeOperInstances", "compositeOperInstance")), None)
     if main is None:
         composites.refuse("compositeOperInstances", "", "has no compositeOperInstance")
-    return read_composite(main, annotations, is_main=True)
+    return read_composite(main, annotations, read, is_main=True)
 
 
 def _members(composite: model.Composite) -> Iterator[model.Member]:

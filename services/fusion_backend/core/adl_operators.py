@@ -1,22 +1,28 @@
-"""Reading the operators of an ADL: composites, primitives, Import and Export pseudo operators."""
+"""Reading the operators of an ADL: composites, primitives, Import and Export pseudo operators.
+
+Large applications repeat themselves, so parts of operators that are equal are kept once (`once`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar, cast
 
 from services.fusion_backend.core import model
-from services.fusion_backend.core.adl_nodes import NAMESPACE, Node
+from services.fusion_backend.core.adl_nodes import TAGS, Element, Node
 
 DEFAULT_SCOPE = "Default"
 ENCODINGS = ("NBO", "LE", "BE")
+Port = TypeVar("Port", model.InputPort, model.OutputPort)
 TRACE_LEVELS = ("off", "error", "warn", "info", "debug", "trace")
 
 DefinitionAnnotations = Mapping[int, tuple[Node, ...]]
+MembersRead = Mapping[Element, list[model.Member]]
+"""The members of composites that were read while the document was parsed (adl_streaming.py)."""
 
 
 def read_composite(
-    node: Node, definitions: DefinitionAnnotations, *, is_main: bool = False
+    node: Node, definitions: DefinitionAnnotations, read: MembersRead, *, is_main: bool = False
 ) -> model.Composite:
     """A composite instance with everything inside. `definitions`: annotations by position."""
     definition = definitions.get(node.number("definitionIndex"))
@@ -28,42 +34,49 @@ def read_composite(
         inputs=tuple(map(_composite_port, node.within("inputPorts", "port"))),
         outputs=tuple(map(_composite_port, node.within("outputPorts", "port"))),
         composites=tuple(
-            read_composite(inner, definitions) for inner in node.children("compositeOperInstance")
+            read_composite(inner, definitions, read)
+            for inner in node.children("compositeOperInstance")
         ),
-        members=tuple(_members(node)),
+        members=(*read.get(node.element, ()), *_members(node)),
         annotations=_annotations(node.children("splAnnotation")),
         definition_annotations=_annotations(definition),
     )
 
 
 def _own_name(node: Node) -> str:
-    own = node.required("name").rpartition(".")[2]
+    name = node.required("name")
+    own = name.rpartition(".")[2]
     if not own:
         node.refuse("name", node.get("name"), "has no usable name")
-    return own
+    return node.kept.once(own)
 
 
-def _members(node: Node) -> Iterable[model.Member]:
-    readers: dict[str, Callable[[Node], model.Member]] = {
-        f"{{{NAMESPACE}}}primitiveOperInstance": _primitive,
-        f"{{{NAMESPACE}}}primitiveImportOperInstance": _import,
-        f"{{{NAMESPACE}}}primitiveExportOperInstance": _export,
-    }
+def _members(node: Node) -> Iterator[model.Member]:
     for element in node.element:
-        reader = readers.get(element.tag) if isinstance(element.tag, str) else None
-        if reader is not None:
-            yield reader(Node(element))
+        if element.tag in _READERS:
+            yield read_member(Node(element, node.kept))
+
+
+def read_member(node: Node) -> model.Member:
+    """An element with one of `MEMBER_TAGS`."""
+    return _READERS[node.element.tag](node)
 
 
 def _references(node: Node, holder: str) -> tuple[model.PortRef, ...]:
-    return tuple(
-        model.PortRef(
-            operator=item.number("operIndex"),
-            side=cast(model.Side, item.choice("portKind", ("input", "output"))),
-            port=item.number("portIndex"),
+    return node.kept.once(
+        tuple(
+            model.PortRef(
+                operator=item.number("operIndex"),
+                side=cast(model.Side, item.choice("portKind", ("input", "output"))),
+                port=item.number("portIndex"),
+            )
+            for item in node.within(holder, "connection")
         )
-        for item in node.within(holder, "connection")
     )
+
+
+def _ports(node: Node, holder: str, read: Callable[[Node], Port]) -> tuple[Port, ...]:
+    return node.kept.once(tuple(map(read, node.within(holder, "port"))))
 
 
 def _composite_port(node: Node) -> model.CompositePort:
@@ -125,16 +138,18 @@ def _primitive(node: Node) -> model.Primitive:
         definition=node.number("definitionIndex"),
         optimized=node.flag("optimized"),
         single_threaded_on_outputs=node.flag("singleThreadedOnOutputs"),
-        inputs=tuple(map(_input_port, node.within("inputPorts", "port"))),
-        outputs=tuple(map(_output_port, node.within("outputPorts", "port"))),
-        constraints=_constraints(node),
+        inputs=_ports(node, "inputPorts", _input_port),
+        outputs=_ports(node, "outputPorts", _output_port),
+        constraints=node.kept.once(_constraints(node)),
         checkpointing=None if checkpointing is None else _checkpointing(checkpointing),
-        constants=tuple(map(_constant, node.within("runtimeConstants", "runtimeConstant"))),
+        constants=node.kept.once(
+            tuple(map(_constant, node.within("runtimeConstants", "runtimeConstant")))
+        ),
         display=None if display is None else _constant(display),
         class_name=shared.required("class"),
         wrapper="none" if wrapper is None else wrapper.text,
         uri="" if uri is None else uri.text,
-        annotations=_annotations(node.children("splAnnotation")),
+        annotations=node.kept.once(_annotations(node.children("splAnnotation"))),
         tracing=None if tracing is None else tracing.choice("level", TRACE_LEVELS),
         structured=tuple(map(_structured, node.children("annotation"))),
     )
@@ -237,7 +252,7 @@ def _import(node: Node) -> model.Import:
     return model.Import(
         index=node.number("index"),
         own_name=_own_name(node),
-        outputs=tuple(map(_output_port, node.within("outputPorts", "port"))),
+        outputs=_ports(node, "outputPorts", _output_port),
         filter=node.get("filter"),
         scope=chosen.get("applicationScope") or DEFAULT_SCOPE,
         application=None if by_name is None else by_name.required("applicationName"),
@@ -251,7 +266,7 @@ def _export(node: Node) -> model.Export:
     return model.Export(
         index=node.number("index"),
         own_name=_own_name(node),
-        inputs=tuple(map(_input_port, node.within("inputPorts", "port"))),
+        inputs=_ports(node, "inputPorts", _input_port),
         stream=node.get("streamName"),
         allow_filter=node.flag("allowFilter", default=True),
         congestion_policy=node.choice("congestionPolicy", ("wait", "dropConnection"), "wait"),
@@ -268,3 +283,11 @@ def _property(node: Node) -> model.ExportProperty:
     return model.ExportProperty(
         name=node.required("name"), type=node.required("type"), values=values
     )
+
+
+_READERS: Mapping[object, Callable[[Node], model.Member]] = {
+    TAGS["primitiveOperInstance"]: _primitive,
+    TAGS["primitiveImportOperInstance"]: _import,
+    TAGS["primitiveExportOperInstance"]: _export,
+}
+MEMBER_TAGS = tuple(map(str, _READERS))

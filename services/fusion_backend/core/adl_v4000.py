@@ -245,7 +245,7 @@ def _move(node: Node, physical: _Physical) -> None:
         node.refuse("name", name, f"is named by no PE port as what it {_moves(is_import)}")
     pe_port, said = found
     side = "output" if is_import else "input"
-    port = next(node.within(f"{side}Ports", "port"), None)
+    port = next(iter(node.within(f"{side}Ports", "port")), None)
     if port is not None:
         for attribute, value in (("name", name), ("streamName", name), ("isMutable", "false")):
             port.element.set(attribute, value)

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.adl_nodes import Node
+from services.fusion_backend.core.adl_nodes import Kept, Node
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
@@ -41,9 +41,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     found = Work()
     made = Node.__init__
 
-    def counted(node: Node, element: etree._Element) -> None:
+    def counted(node: Node, element: etree._Element, *kept: Kept) -> None:
         found.nodes += 1
-        made(node, element)
+        made(node, element, *kept)
 
     monkeypatch.setattr(Node, "__init__", counted)
     return found
