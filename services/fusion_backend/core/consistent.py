@@ -2,7 +2,9 @@
 
 A region has an instance for each channel in which its start operators are replicated. Membership
 spreads downstream from the start operators over operators that carry an entry; it includes, but
-does not pass, those flagged as the end. Instances that share a real operator are one.
+does not pass, those flagged as the end. Instances that share a real operator are one, but for
+fusion, which keeps them apart as the original did: an operator that several of them share goes with
+the first.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ REGION = "consistentRegion"
 
 @dataclass(frozen=True, slots=True)
 class ConsistentRegions:
-    """Physical region by operator index, and the time-outs of logical regions."""
+    """By operator index the region that it is in, and the one that it is fused with.
+
+    They differ where regions share an operator. `timeouts` are those of logical regions.
+    """
 
     member_of: Mapping[int, int]
+    fused_with: Mapping[int, int]
     timeouts: Mapping[str, tuple[str | None, str | None]]
 
 
@@ -36,19 +42,20 @@ def find_consistent_regions(
             channel = operator.levels[0].channel if operator.levels else 0
             seeds.setdefault((entry.get("index") or "0", channel), []).append(operator.index)
     if not seeds:
-        return ConsistentRegions({}, {})
+        return ConsistentRegions({}, {}, {})
     downstream: dict[int, list[int]] = {}
     for edge in topology.edges:
         downstream.setdefault(edge.source, []).append(edge.target)
     merged = list(range(len(seeds)))
-    member_of: dict[int, int] = {}
+    first: dict[int, int] = {}
     for number, starts in enumerate(seeds.values()):
         for index in _reached(topology, starts, downstream):
-            other = member_of.setdefault(index, number)
+            other = first.setdefault(index, number)
             lowest = min(_lowest(merged, other), _lowest(merged, number))
             merged[_lowest(merged, other)] = merged[_lowest(merged, number)] = lowest
     return ConsistentRegions(
-        {index: _lowest(merged, number) for index, number in member_of.items()},
+        {index: _lowest(merged, number) for index, number in first.items()},
+        first,
         dict(_timeouts(application.main)),
     )
 

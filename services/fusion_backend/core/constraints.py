@@ -309,7 +309,9 @@ def _unit(
 ) -> Unit:
     items = [topology.operators[member].item for member in members]
     profile = _all_of(profiles[member] for member in members)
-    soft = len(members) > 1 and any(member in consistent for member in members)
+    regions = {consistent[member] for member in members if member in consistent}
+    # The original compares these numbers: what mixes members of as many regions needs no PE alone.
+    soft = bool(regions) and len(regions) < len(members)
     return Unit(
         operators=members,
         profile=profile,

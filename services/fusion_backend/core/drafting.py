@@ -154,7 +154,7 @@ def _topology(request: PlanRequest, widths: RegionWidths, identities: Identities
 def _units(
     request: PlanRequest, fusion: Fusion, topology: Topology, consistent: ConsistentRegions
 ) -> list[Unit]:
-    units = group(topology, consistent.member_of, fusion.type)
+    units = group(topology, consistent.fused_with, fusion.type)
     if not request.compat:
         known = request.resized.operators if request.resized else ()
         running = frozenset(each.operator for each in known)

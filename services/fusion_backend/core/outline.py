@@ -1,7 +1,8 @@
 """A plan in numbers and names: what `millrace plan` prints, and what is compared with the original.
 
 `outline` says what a draft holds; `outline_of_resize` what became of one draft in another. Both are
-plain JSON. An operator survives if it keeps its number, and it is changed by a resize where it
+plain JSON. An operator survives if it keeps its number (with `compat` also where it is numbered
+anew: the original matches operators by what they are), and it is changed by a resize where it
 survives and
 
 * is inside of a region that got another width, or
@@ -90,7 +91,11 @@ def _indices(operators: Iterable[Operator]) -> dict[str, int]:
 
 
 def _by_identity(draft: Draft) -> dict[tuple[OperatorKey, int], Operator]:
-    return {(each.key, each.index): each for each in draft.topology.operators.values()}
+    is_compat = draft.request.compat
+    return {
+        (each.key, -1 if is_compat else each.index): each
+        for each in draft.topology.operators.values()
+    }
 
 
 def _resized(before: Draft, after: Draft) -> frozenset[int]:

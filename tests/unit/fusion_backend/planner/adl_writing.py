@@ -39,6 +39,9 @@ class _Operator:
     partitions: str
     extra: str
     restartable: bool
+    relocatable: bool = True
+    isolated: bool = False
+    host_isolated: bool = False
     index: int = -1
     ends: dict[tuple[str, int], list[tuple[int, str, int]]] = field(default_factory=dict)
 
@@ -220,14 +223,15 @@ class Adl:
         )
         return (
             f'<primitiveOperInstance name="{operator.path}" index="{operator.index}"'
-            ' definitionIndex="0" optimized="true" relocatable="true"'
-            f' restartable="{str(operator.restartable).lower()}" singleThreadedOnOutputs="true">'
+            f' definitionIndex="0" optimized="true" relocatable="{_flag(operator.relocatable)}"'
+            f' restartable="{_flag(operator.restartable)}" singleThreadedOnOutputs="true">'
             + (f"<inputPorts>{inputs}</inputPorts>" if inputs else "")
             + (f"<outputPorts>{outputs}</outputPorts>" if outputs else "")
-            + f"<envVars/><resources>{operator.resources}</resources><runtimeConstants/>"
+            + f"<envVars/><resources{_isolation(operator.host_isolated)}>{operator.resources}"
+            + "</resources><runtimeConstants/>"
             + '<sharedObject class="C"><wrapper>none</wrapper><uri>bin/x.so</uri></sharedObject>'
             + operator.extra
-            + (f"<partitions>{operator.partitions}</partitions>" if operator.partitions else "")
+            + _partitions(operator)
             + '<tracing level="error"/></primitiveOperInstance>'
         )
 
@@ -242,6 +246,20 @@ class Adl:
             f' operIndex="{root.index}">{splitters}</parallelOperator>'
             f"<parallelWidth>{width}</parallelWidth></parallelRegion>"
         )
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()
+
+
+def _isolation(is_asked: bool) -> str:
+    return ' isolation="true"' if is_asked else ""
+
+
+def _partitions(operator: _Operator) -> str:
+    if not operator.partitions and not operator.isolated:
+        return ""
+    return f"<partitions{_isolation(operator.isolated)}>{operator.partitions}</partitions>"
 
 
 def _parent(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -21,7 +22,6 @@ from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import read_pe
 
 LEGACY = Fusion.legacy()
-ISOLATED = '</partitions><partitions isolation="true">'
 
 
 @dataclass(frozen=True)
@@ -142,24 +142,52 @@ def test_a_second_resize_renumbers_what_the_first_one_kept() -> None:
     assert second.operators["Result.Region2[2]"] == 7
 
 
-def nested(*, is_isolated: bool = False) -> Application:
+@pytest.mark.corpus
+def test_several_resizes_count_what_came_and_went_and_not_what_was_numbered_anew() -> None:
+    """Operators are matched by what they are; the second resize gives some another number."""
+    start = planned(parallel(), LEGACY, region_widths(2, 2, 2))
+    first = planned(parallel(), LEGACY, {"Result.Region2": 3}, before=start)
+    second = planned(parallel(), LEGACY, {"Result.Region1": 3}, before=first)
+    assert changes(start, first) == (6, 1, 0)
+    assert changes(first, second) == (6, 1, 0)
+    assert changes(start, second) == (7, 2, 0)
+
+
+def nested() -> Application:
     """Regions within regions: 2 x 4 x 3 channels, 37 operators, 59 connections."""
     adl = Adl().operator("beat", 0, 1).operator("m").operator("z", 1, 0)
     adl.operator("P.o").operator("P.H.f").operator("P.H.o")
-    for source, target in (
-        ("beat", "m"),
-        ("m", "P.H.f"),
-        ("P.H.f", "P.H.o"),
-        ("P.H.o", "P.o"),
-        ("P.o", "z"),
-    ):
+    for source, target in pairwise(("beat", "P.H.f", "P.H.o", "P.o", "m", "z")):
         adl.connect(source, target)
     adl.region("P", 2).region("P.H", 4).region("P.H.f", 3)
-    if is_isolated:
-        adl.operators["beat"].partitions = ISOLATED
-        text = adl.text().replace("<partitions></partitions><partitions iso", "<partitions iso")
-        return read_application(replace(adl.bundle(), adl=text.encode()))
+    adl.operators["beat"].isolated = True
     return adl.application()
+
+
+def test_nested_regions_are_numbered_as_the_originals() -> None:
+    """Replicas in the order of copying: inner regions first, composites before operators."""
+    found = planned(nested(), LEGACY).operators
+    shown = {f"P[0].H[0].f[{n}]": index for n, index in enumerate((4, 6, 7))}
+    shown |= {"P[0].H[1].f[3]": 8, "P[0].H[1].o": 9, "P[0].H[1].f[4]": 10, "P[1].o": 36}
+    assert shown.items() <= found.items()
+    assert found["P[1].H[4].f[12]"] == 20
+
+
+@pytest.mark.parametrize(
+    ("fusion", "pes", "inputs", "outputs"),
+    [(LEGACY, 37, 36, 59), (Fusion.manual(10), 10, 28, 34), (Fusion.manual(40), 37, 36, 59)]
+    + [
+        (Fusion.manual(wanted), pes, None, None) for wanted, pes in ((1, 2), (2, 2), (3, 3), (5, 5))
+    ],
+)
+def test_nested_regions_are_fused_as_the_originals(
+    fusion: Fusion, pes: int, inputs: int | None, outputs: int | None
+) -> None:
+    """The source is isolated."""
+    found = outline(planned(nested(), fusion).draft)
+    assert found["pes"] == pes
+    assert inputs in (None, found["pe_input_ports"])
+    assert outputs in (None, found["pe_output_ports"])
 
 
 @pytest.mark.parametrize(
@@ -191,15 +219,14 @@ def test_a_resize_of_nested_regions_is_the_originals(
     assert texts(before, after) == aadls
 
 
+@pytest.mark.parametrize("step", [-1, 1])
 @pytest.mark.parametrize("region", ["P.H.f", "P.H", "P"])
-def test_fusion_from_scratch_keeps_only_the_isolated_pe(region: str) -> None:
-    """Manual 6: one PE stays (and changes), five are new, five are gone."""
-    application = nested(is_isolated=True)
-    before = planned(application, Fusion.manual(6))
-    width = before.record.widths[region] + 1
-    after = planned(application, Fusion.manual(6), {region: width}, before=before)
-    _, _, new, gone = texts(before, after)
-    assert (new, gone) == (5, 5)
+def test_fusion_from_scratch_keeps_only_the_isolated_pe(region: str, step: int) -> None:
+    """Manual 6: one PE stays and changes, five are new, five are gone."""
+    before = planned(nested(), Fusion.manual(6))
+    width = before.record.widths[region] + step
+    after = planned(nested(), Fusion.manual(6), {region: width}, before=before)
+    assert texts(before, after) == (0, 1, 5, 5)
 
 
 def grown() -> Application:
@@ -238,19 +265,18 @@ def test_an_aadl_lists_every_pool_of_the_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partitions", "others"),
-    [
-        ('<coLocation colocId="C"/><exLocation exlocId="X"/>',) * 2,
-        (f"{ISOLATED}<coLocation colocId='C'/>", '<coLocation colocId="C"/>'),
-    ],
+    ("apart", "is_isolated"), [('<exLocation exlocId="X"/>', False), ("", True)]
 )
-def test_constraints_that_contradict_are_taken_without_a_word(partitions: str, others: str) -> None:
+def test_constraints_that_contradict_are_taken_without_a_word(
+    apart: str, *, is_isolated: bool
+) -> None:
     """What is co-located is fused, whatever else it asks for."""
     adl = Adl().chain("a", "b", "c")
-    adl.operators["a"].partitions, adl.operators["b"].partitions = partitions, others
-    text = adl.text().replace("<partitions></partitions><partitions iso", "<partitions iso")
-    application = read_application(replace(adl.bundle(), adl=text.encode()))
-    assert [pe.operators for pe in planned(application, LEGACY).record.pes] == [("a", "b"), ("c",)]
+    for path in ("a", "b"):
+        adl.operators[path].partitions = f'<coLocation colocId="C"/>{apart}'
+    adl.operators["a"].isolated = is_isolated
+    found = planned(adl.application(), LEGACY).record.pes
+    assert [pe.operators for pe in found] == [("a", "b"), ("c",)]
 
 
 def imported(*, inside: bool) -> Application:

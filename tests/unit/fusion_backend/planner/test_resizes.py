@@ -216,10 +216,8 @@ def test_a_nested_resize_keeps_splitter_and_port_numbers_of_what_stays() -> None
 def test_a_new_operator_never_joins_an_isolated_one() -> None:
     """Isolation holds at a resize as it does in a fresh plan."""
     adl = Adl().operator("a", 0, 1).operator("f").operator("z", 1, 0)
-    adl.operators["a"].partitions = '</partitions><partitions isolation="true">'
-    text = adl.connect("a", "f").connect("f", "z").region("f", 1).text()
-    text = text.replace("<partitions></partitions><partitions isolation", "<partitions isolation")
-    application = read_application(replace(adl.bundle(), adl=text.encode()))
+    adl.operators["a"].isolated = True
+    application = adl.connect("a", "f").connect("f", "z").region("f", 1).application()
     first = plan_of(application, Fusion.manual(2))
     wide = plan_of(application, Fusion.manual(2), {"f": 5}, previous=first.record)
     assert [pe.operators for pe in wide.record.pes if "a" in pe.operators] == [("a",)]

@@ -1,0 +1,62 @@
+"""Fusion under constraints is what the specification's own words give, in both modes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.reasons import Reason
+from services.fusion_backend.core.drafting import Draft, draft
+from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.requesting import PlanRequest
+from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.fusion_backend.planner.constrained import by_chance
+from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
+
+SEEDS = 150
+PES = (1, 2, 3, 4, 5, 7, 12)
+
+
+def request_for(adl: Adl) -> PlanRequest:
+    return PlanRequest(
+        application=adl.application(),
+        bundle_digest="digest",
+        job_name="job",
+        job_id=7,
+        fusion=Fusion.legacy(),
+        compat=True,
+        is_placed=False,
+    )
+
+
+def pes_of(drafted: Draft) -> list[list[int]]:
+    return sorted(drafted.placed.values())
+
+
+def drafted(request: PlanRequest) -> Draft | PlanRefused:
+    try:
+        return draft(request)
+    except PlanRefused as refused:
+        return refused
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_pes_are_those_of_the_pseudo_code(seed: int) -> None:
+    """Legacy, and manual N for some N; a plan that the default takes is the same one."""
+    request = request_for(by_chance(seed))
+    legacy = drafted(request)
+    if isinstance(legacy, PlanRefused):
+        assert (legacy.code, legacy.field) == ("CDISR3200E", "jvmArguments")
+        return
+    naive = NaiveFusion(legacy.topology)
+    assert pes_of(legacy) == naive.units
+    for pes in PES:
+        wanted = replace(request, fusion=Fusion.manual(pes))
+        assert pes_of(draft(wanted)) == naive.packed(pes), pes
+    by_default = drafted(replace(wanted, compat=False))
+    if isinstance(by_default, PlanRefused):
+        assert by_default.reason is Reason.CONSTRAINTS_CONTRADICT
+    else:
+        assert pes_of(by_default) == naive.packed(pes)
