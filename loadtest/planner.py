@@ -1,14 +1,13 @@
 """The planner's part of `make bench`: time and memory by shape, scheme and size, against lxml.
 
-Each measurement is a process of its own, so that its peak of memory is its own. Times are CPU
-seconds on one core. The yardstick is what lxml takes to parse the expanded ADL of the same
-application in the same process; growth is how much faster than operators plus connections time
-grows from one size to the next.
+Each measurement is a process of its own, so that its peak of memory is its own: that of reading and
+planning, above the program. Times are CPU seconds on one core. The yardstick is what lxml takes to
+parse the expanded ADL of the same application in the same process; growth is how much faster than
+operators plus connections time grows from one size to the next.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -99,43 +99,67 @@ class _Stopwatch:
 
 
 def measure(shape: str, scheme: str, size: int) -> Measured:
-    """Plan one application in this process."""
-    application = _application(shape, size)
-    started = _memory("VmRSS")
-    start = time.process_time()
-    read = read_application(_bundle(application.logical))
-    read_s = time.process_time() - start
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew: reading is not planning
-    watch = _Stopwatch(render_aadl)
-    request = PlanRequest(
-        application=read,
-        bundle_digest="digest",
-        job_name="load",
-        job_id=1,
-        fusion=SCHEMES[scheme],
-        limits=WITHOUT_A_CONFIG_MAP,
-    )
-    with patch.object(planning, "render", watch):
+    """Read and plan one application in this process; both count for the peak."""
+    with TemporaryDirectory() as folder:
+        written = _written(shape, size, Path(folder))
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        started = _memory("VmRSS")
         start = time.process_time()
-        result = planning.plan(request)
-        planned_s = time.process_time() - start
-    peak = _memory("VmHWM") - started
-    pes = len(result.record.pes)
-    del result, read
-    return Measured(
-        shape=shape,
-        scheme=scheme,
-        operators=application.operators,
-        connections=application.connections,
-        pes=pes,
-        parse_s=_parsed_s(application.expanded),
-        read_s=read_s,
-        plan_s=planned_s - watch.seconds,
-        render_s=watch.seconds,
-        text_bytes=watch.bytes,
-        peak_bytes=peak,
-    )
+        read = read_application(_bundle(written.logical.read_bytes()))
+        read_s = time.process_time() - start
+        watch = _Stopwatch(render_aadl)
+        request = PlanRequest(
+            application=read,
+            bundle_digest="digest",
+            job_name="load",
+            job_id=1,
+            fusion=SCHEMES[scheme],
+            limits=WITHOUT_A_CONFIG_MAP,
+        )
+        with patch.object(planning, "render", watch):
+            start = time.process_time()
+            result = planning.plan(request)
+            planned_s = time.process_time() - start
+        peak = _memory("VmHWM") - started
+        pes = len(result.record.pes)
+        del result, read, request
+        return Measured(
+            shape=shape,
+            scheme=scheme,
+            operators=written.operators,
+            connections=written.connections,
+            pes=pes,
+            parse_s=_parsed_s(written.expanded.read_bytes()),
+            read_s=read_s,
+            plan_s=planned_s - watch.seconds,
+            render_s=watch.seconds,
+            text_bytes=watch.bytes,
+            peak_bytes=peak,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An application in files: the process that is measured has not made its texts."""
+
+    logical: Path
+    expanded: Path
+    operators: int
+    connections: int
+
+
+def _written(shape: str, size: int, folder: Path) -> _Written:
+    command = [sys.executable, "-m", "loadtest.planner", "write", shape, str(size), str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    operators, connections = map(int, done.stdout.split())
+    return _Written(folder / "logical", folder / "expanded", operators, connections)
+
+
+def _write(shape: str, size: int, folder: Path) -> None:
+    application = _application(shape, size)
+    (folder / "logical").write_text(application.logical)
+    (folder / "expanded").write_text(application.expanded)
+    print(application.operators, application.connections)
 
 
 def _application(shape: str, size: int) -> Application:
@@ -144,24 +168,23 @@ def _application(shape: str, size: int) -> Application:
     return next(each for each in SHAPES if each.name == shape).made(size)
 
 
-def _bundle(adl: str) -> Bundle:
+def _bundle(adl: bytes) -> Bundle:
     return Bundle(
         digest="digest",
         build_id="build",
         adl_file="load.Main.adl",
         adl_path="output/load.Main.adl",
-        adl=adl.encode(),
+        adl=adl,
         application_directory=".",
         output_directory="output",
     )
 
 
-def _parsed_s(text: str) -> float:
+def _parsed_s(data: bytes) -> float:
     """Seconds that lxml takes for the text; 0 where there is none."""
-    if not text:
+    if not data:
         return 0.0
     found = []
-    data = text.encode()
     for _ in range(2):
         start = time.process_time()
         etree.fromstring(data)
@@ -296,5 +319,8 @@ def to_json(rows: Iterable[Measured]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    _, asked_shape, asked_scheme, asked_size = sys.argv
-    print(json.dumps(asdict(measure(asked_shape, asked_scheme, int(asked_size)))))
+    if sys.argv[1] == "write":
+        _write(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+    else:
+        _, asked_shape, asked_scheme, asked_size = sys.argv
+        print(json.dumps(asdict(measure(asked_shape, asked_scheme, int(asked_size)))))
