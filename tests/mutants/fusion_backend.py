@@ -96,8 +96,8 @@ MUTANTS = (
     Mutant(
         "the numbers of PEs begin anew with each plan",
         f"{_CORE}/identity.py",
-        "        self._pe_high = high.pe\n",
-        "        self._pe_high = HighWater().pe\n",
+        "        found._pe_high = self._high_before.pe\n",
+        "        found._pe_high = HighWater().pe\n",
         (_PLANNED_RESIZES,),
     ),
     Mutant(
