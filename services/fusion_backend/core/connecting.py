@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from services.fusion_backend.core.meaning import ChannelMeaning, Connection, SplitterMeaning
-from services.fusion_backend.core.port_numbers import PortNumbers
-from services.fusion_backend.core.records import PortKey
+from services.fusion_backend.core.port_numbers import PortNumbers, Way
 from services.fusion_backend.core.topology import (
     Edge,
     FanSource,
@@ -57,13 +56,13 @@ class PeConnections:
         self._pe = pe
         self._numbers = numbers
         self._pe_of = pe_of
-        self._crossing: dict[PortKey, Connections] = {}
+        self._crossing: dict[tuple[Way, int], Connections] = {}
         self.arriving: dict[Port, Arriving] = {}
         self.leaving: dict[Port, Leaving] = {}
         for operator in operators:
             for entry in operator.item.inputs:
                 place = (operator.index, entry.index)
-                self.arriving[place] = self._arriving(topology.inlets.get(place, Inlet()))
+                self.arriving[place] = self._arriving(topology.inlets.get(place, _NO_INLET))
             for exit_ in operator.item.outputs:
                 place = (operator.index, exit_.index)
                 self.leaving[place] = self._leaving(place, topology.outlets[place])
@@ -81,9 +80,9 @@ class PeConnections:
         inter = self.arriving[port].inter
         return tuple(sorted({(self._pe_of[end[0]], end[4]) for end in inter}))
 
-    def static_from(self, key: PortKey) -> tuple[tuple[int, int, int, int], ...]:
+    def static_from(self, way: Way, channel: int) -> tuple[tuple[int, int, int, int], ...]:
         """(PE, PE input port, operator, operator port) of what a PE output port feeds."""
-        inter = self._crossing.get(key, ())
+        inter = self._crossing.get((way, channel), ())
         return tuple(
             sorted({(self._pe_of[target], entry, target, port) for target, port, entry in inter})
         )
@@ -94,72 +93,76 @@ class PeConnections:
         inter: list[Connection] = []
         intra: list[Connection] = []
         for operator, output in inlet.sources:
-            self._arrive(operator, output, -1, -1, inter, intra)
+            self._arrive((operator, output, -1), -1, inter, intra)
         for fan, leg in inlet.fans:
-            for source in fan.sources:
-                place = source.place(leg.position, leg.channel)
-                self._arrive(source.operator, source.output, *place, inter, intra)
-        return Arriving(tuple(sorted(inter)), tuple(sorted(intra)))
+            for operator, output, ids in fan.sources:
+                splitter = -1 if leg.position < 0 else ids[leg.position]
+                self._arrive((operator, output, splitter), leg.channel, inter, intra)
+        return Arriving(_sorted(inter), _sorted(intra))
 
     def _arrive(
-        self,
-        operator: int,
-        output: int,
-        splitter: int,
-        channel: int,
-        inter: list[Connection],
-        intra: list[Connection],
+        self, way: Way, channel: int, inter: list[Connection], intra: list[Connection]
     ) -> None:
-        pe = self._pe_of[operator]
+        pe = self._pe_of[way[0]]
         if pe == self._pe:
-            intra.append((operator, output, splitter, channel, -1))
-            return
-        number = self._numbers.id_of(pe, ("out", operator, output, splitter), channel)
-        inter.append((operator, output, splitter, channel, number))
+            intra.append((*way, channel, -1))
+        else:
+            inter.append((*way, channel, self._numbers.output_id(pe, way, channel)))
 
     # ------------------------------------------------------------------ outputs
 
     def _leaving(self, place: Port, outlet: Outlet) -> Leaving:
         targets = list(outlet.targets)
-        below: list[tuple[Splitter, FanSource]] = []
+        splitters: list[SplitterMeaning] = []
         for fan, source in outlet.fans:
             targets += fan.root.targets
-            below += [(splitter, source) for splitter in fan.root.splitters]
-        inter, intra = self._ends(PortKey("out", *place, -1, -1), targets)
-        found = [self._splitter(splitter, source) for splitter, source in below]
-        return Leaving(inter, intra, tuple(sorted(found, key=lambda each: each.index)))
+            splitters += self._splitters(fan.root.splitters, source)
+        return Leaving(*self._ends((*place, -1), -1, targets), _by_index(splitters))
 
-    def _ends(self, key: PortKey, targets: list[Port]) -> tuple[Connections, Connections]:
+    def _ends(self, way: Way, channel: int, targets: list[Port]) -> tuple[Connections, Connections]:
         inter: list[Connection] = []
         intra: list[Connection] = []
-        for operator, port in targets:
-            pe = self._pe_of[operator]
+        for target in targets:
+            pe = self._pe_of[target[0]]
             if pe == self._pe:
-                intra.append((operator, port, -1))
+                intra.append((*target, -1))
             else:
-                number = self._numbers.id_of(pe, ("in", operator, port, -1), -1)
-                inter.append((operator, port, number))
+                inter.append((*target, self._numbers.input_id(pe, target)))
+        crossing = _sorted(inter)
         if inter:
-            self._crossing[key] = tuple(sorted(inter))
-        return self._crossing.get(key, ()), tuple(sorted(intra))
+            self._crossing[way, channel] = crossing
+        return crossing, _sorted(intra)
 
-    def _splitter(self, splitter: Splitter, source: FanSource) -> SplitterMeaning:
-        return SplitterMeaning(
-            index=source.ids[splitter.position],
-            kind=splitter.spec.kind,
-            port=splitter.spec.port,
-            region=splitter.region,
-            drop_window_punctuation=splitter.drop_window_punctuation,
-            attributes=splitter.spec.attributes,
-            channels=tuple(self._channel(leg, source) for leg in splitter.channels),
-        )
+    def _splitters(self, splitters: list[Splitter], source: FanSource) -> list[SplitterMeaning]:
+        return [
+            SplitterMeaning(
+                index=source.ids[splitter.position],
+                kind=splitter.spec.kind,
+                port=splitter.spec.port,
+                region=splitter.region,
+                drop_window_punctuation=splitter.drop_window_punctuation,
+                attributes=splitter.spec.attributes,
+                channels=tuple([self._channel(leg, source) for leg in splitter.channels]),
+            )
+            for splitter in splitters
+        ]
 
     def _channel(self, leg: Leg, source: FanSource) -> ChannelMeaning:
-        place = source.place(leg.position, leg.channel)
-        key = PortKey("out", source.operator, source.output, *place)
-        inside = [self._splitter(splitter, source) for splitter in leg.splitters]
+        way = (source.operator, source.output, source.ids[leg.position])
+        inside = self._splitters(leg.splitters, source)
         return ChannelMeaning(
-            leg.channel,
-            *self._ends(key, leg.targets),
-            tuple(sorted(inside, key=lambda each: each.index)),
+            leg.channel, *self._ends(way, leg.channel, leg.targets), _by_index(inside)
         )
+
+
+_NO_INLET = Inlet()
+
+
+def _sorted(connections: list[Connection]) -> Connections:
+    connections.sort()
+    return tuple(connections)
+
+
+def _by_index(splitters: list[SplitterMeaning]) -> tuple[SplitterMeaning, ...]:
+    splitters.sort(key=lambda each: each.index)
+    return tuple(splitters)

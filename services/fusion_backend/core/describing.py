@@ -5,9 +5,9 @@ Works PE by PE and port by port: of a wide connection only the part of one PE is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import meaning, model
@@ -17,14 +17,16 @@ from services.fusion_backend.core.connecting import Arriving, Leaving, PeConnect
 from services.fusion_backend.core.consistent import ConsistentRegions
 from services.fusion_backend.core.crossing import describe_export, describe_imports
 from services.fusion_backend.core.identity import Identities
+from services.fusion_backend.core.port_numbers import Way
 from services.fusion_backend.core.records import PortKey
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.requesting import Threading
 from services.fusion_backend.core.submission import SubmissionValues, unquoted
-from services.fusion_backend.core.threads import PeThreads, choose_model, find_threads
-from services.fusion_backend.core.topology import Operator, StreamExport, Topology
+from services.fusion_backend.core.threads import OperatorThreads, choose_model, find_threads
+from services.fusion_backend.core.topology import Operator, Port, StreamExport, Topology
 
 TRACING_DEFAULT = "error"
+AnyPort = TypeVar("AnyPort", model.InputPort, model.OutputPort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,16 @@ class JobFacts:
     threading: Threading | None
     data_directory: str | None
     tracing: str | None
+
+
+class _Logical(NamedTuple):
+    """What the replicas of a logical operator have in common."""
+
+    toolkit: int
+    constants: tuple[tuple[str, str], ...]
+    display: str | None
+    threading: Threading | None
+    tuple_types: tuple[int, ...]
 
 
 class _Catalogue(NamedTuple):
@@ -71,21 +83,26 @@ class Describer:
         self._identities = identities
         self._exported = exported
         self._pe_of = pe_of
+        self._logical: dict[int, _Logical] = {}
         self._catalogues: dict[frozenset[int], _Catalogue] = {}
+        self._listed_types: dict[frozenset[int], tuple[tuple[int, str], ...]] = {}
+        self._listed_pools: dict[frozenset[int | None], tuple[meaning.PoolMeaning, ...]] = {}
 
     def describe(self, pe: int, operators: Iterable[int]) -> meaning.PeMeaning:
         """The meaning of one PE."""
         chosen = {index: self._topology.operators[index] for index in sorted(operators)}
         numbers = self._identities.ports
+        entered, left = numbers.inputs_of(pe), numbers.outputs_of(pe)
         connections = PeConnections(
-            pe,
-            chosen.values(),
-            topology=self._topology,
-            numbers=numbers,
-            pe_of=self._pe_of,
+            pe, chosen.values(), topology=self._topology, numbers=numbers, pe_of=self._pe_of
         )
-        ports = sorted((number, key) for key, number in numbers.of(pe))
-        models, threads = self._threads(chosen, ports, connections)
+        logical = {index: self._logical_of(operator) for index, operator in chosen.items()}
+        threads = find_threads(
+            chosen,
+            {index: each.threading for index, each in logical.items()},
+            connections.inside(),
+            {place for _, place in entered},
+        )
         items = [operator.item for operator in chosen.values()]
         catalogue = self._catalogue(frozenset([item.definition for item in items]))
         application = self._application
@@ -106,41 +123,43 @@ class Describer:
             optimized=all(item.optimized for item in items),
             restartable=all(item.constraints.restartable for item in items),
             relocatable=all(item.constraints.relocatable for item in items),
-            display=self._display(items),
+            display=self._display(logical.values()),
             tracing=self._tracing(items),
-            pools=self._pools(chosen.values()),
-            tuple_types=self._tuple_types(items),
+            pools=self._pools(frozenset([each.constraints.pool for each in chosen.values()])),
+            tuple_types=self._tuple_types(
+                frozenset([kind for each in logical.values() for kind in each.tuple_types])
+            ),
             operators=tuple(
-                self._operator(operator, connections, threads, models[index])
-                for index, operator in chosen.items()
+                [
+                    self._operator(operator, connections, threads[index], logical[index])
+                    for index, operator in chosen.items()
+                ]
             ),
-            inputs=tuple(
-                self._pe_input(number, key, connections)
-                for number, key in ports
-                if key.direction == "in"
-            ),
-            outputs=tuple(
-                self._pe_output(number, key, connections, threads)
-                for number, key in ports
-                if key.direction == "out"
-            ),
+            inputs=tuple([self._pe_input(*each, connections) for each in entered]),
+            outputs=tuple([self._pe_output(*each, connections, threads) for each in left]),
             definitions=catalogue.definitions,
             metrics=catalogue.metrics,
             toolkits=catalogue.toolkits,
             capabilities=catalogue.capabilities,
         )
 
-    def _threads(
-        self,
-        chosen: Mapping[int, Operator],
-        ports: Iterable[tuple[int, PortKey]],
-        connections: PeConnections,
-    ) -> tuple[dict[int, Threading | None], PeThreads]:
-        models = {
-            index: choose_model(operator, self._job.threading) for index, operator in chosen.items()
-        }
-        entered = {(key.operator, key.port) for _, key in ports if key.direction == "in"}
-        return models, find_threads(chosen, models, connections.inside(), entered)
+    def _logical_of(self, operator: Operator) -> _Logical:
+        item = operator.item
+        found = self._logical.get(item.index)
+        if found is None:
+            found = self._logical[item.index] = _Logical(
+                toolkit=self._application.definitions[item.definition].toolkit,
+                constants=tuple(
+                    [(each.name, self._values.constant(each)) for each in item.constants]
+                ),
+                display=unquoted(self._values.constant(item.display)) if item.display else None,
+                threading=choose_model(operator, self._job.threading),
+                tuple_types=(
+                    *[port.tuple_type for port in item.inputs],
+                    *[port.tuple_type for port in item.outputs],
+                ),
+            )
+        return found
 
     def _catalogue(self, kinds: frozenset[int]) -> _Catalogue:
         """The same for all PEs of the same kinds of operators."""
@@ -164,10 +183,10 @@ class Describer:
         metrics = (self._application.metrics[index] for index in indices)
         return tuple((each.index, each.name, each.kind, each.description) for each in metrics)
 
-    def _display(self, items: Iterable[model.Primitive]) -> str:
+    def _display(self, logical: Iterable[_Logical]) -> str:
         if self._values.display is not None:
             return self._values.display
-        displays = {unquoted(self._values.constant(item.display)) for item in items if item.display}
+        displays = {each.display for each in logical if each.display is not None}
         if len(displays) > 1:
             listed = ", ".join(sorted(map(shown, displays)))
             raise PlanRefused(
@@ -184,41 +203,45 @@ class Describer:
         levels = [item.tracing for item in items if item.tracing is not None]
         return max(levels, key=TRACE_LEVELS.index, default=TRACING_DEFAULT)
 
-    def _pools(self, operators: Iterable[Operator]) -> tuple[meaning.PoolMeaning, ...]:
-        used = {operator.constraints.pool for operator in operators} - {None}
-        pools = (self._topology.pools[index] for index in sorted(i for i in used if i is not None))
-        return tuple(
-            meaning.PoolMeaning(pool.index, pool.name, pool.size, pool.mode, pool.hosts, pool.tags)
-            for pool in pools
-        )
+    def _pools(self, used: frozenset[int | None]) -> tuple[meaning.PoolMeaning, ...]:
+        found = self._listed_pools.get(used)
+        if found is None:
+            pools = [self._topology.pools[index] for index in used if index is not None]
+            found = self._listed_pools[used] = tuple(
+                meaning.PoolMeaning(
+                    each.index, each.name, each.size, each.mode, each.hosts, each.tags
+                )
+                for each in sorted(pools, key=lambda pool: pool.index)
+            )
+        return found
 
-    def _tuple_types(self, items: Iterable[model.Primitive]) -> tuple[tuple[int, str], ...]:
-        used: set[int] = set()
-        for item in items:
-            used.update(port.tuple_type for port in item.inputs)
-            used.update(port.tuple_type for port in item.outputs)
-        return tuple((index, self._application.tuple_types[index]) for index in sorted(used))
+    def _tuple_types(self, used: frozenset[int]) -> tuple[tuple[int, str], ...]:
+        found = self._listed_types.get(used)
+        if found is None:
+            found = tuple((index, self._application.tuple_types[index]) for index in sorted(used))
+            self._listed_types[used] = found
+        return found
 
     def _operator(
         self,
         operator: Operator,
         connections: PeConnections,
-        threads: PeThreads,
-        threading: Threading | None,
+        threads: OperatorThreads,
+        logical: _Logical,
     ) -> meaning.OperatorMeaning:
-        item, own = operator.item, operator.constraints
+        item, own, index = operator.item, operator.constraints, operator.index
         return meaning.OperatorMeaning(
-            index=operator.index,
+            index=index,
             name=operator.name,
             logical_index=item.index,
             logical_name=operator.logical_name,
             definition=item.definition,
-            toolkit=self._application.definitions[item.definition].toolkit,
+            toolkit=logical.toolkit,
             class_name=item.class_name,
             wrapper=item.wrapper,
             uri=item.uri,
-            single_threaded_on_inputs=threads.single_inputs[operator.index],
-            single_threaded_on_outputs=threads.single_outputs[operator.index],
+            single_threaded_on_inputs=threads.single_inputs,
+            single_threaded_on_outputs=threads.single_outputs,
             restartable=own.restartable,
             relocatable=own.relocatable,
             host_isolation=own.host_isolation,
@@ -228,35 +251,36 @@ class Describer:
             host_colocations=own.host_colocations,
             host_exlocations=own.host_exlocations,
             checkpointing=item.checkpointing,
-            constants=tuple(
-                (constant.name, self._values.constant(constant)) for constant in item.constants
-            ),
+            constants=logical.constants,
             inputs=tuple(
-                _input(
-                    port,
-                    connections.arriving[operator.index, port.index],
-                    threads.queues.get((operator.index, port.index)),
-                )
-                for port in item.inputs
+                [
+                    _input(port, connections.arriving[index, port.index], threads.queues)
+                    for port in item.inputs
+                ]
             ),
             outputs=tuple(
-                _output(port, connections.leaving[operator.index, port.index], stream)
-                for port, stream in zip(item.outputs, operator.stream_names, strict=True)
+                [
+                    _output(port, connections.leaving[index, port.index], stream)
+                    for port, stream in zip(item.outputs, operator.stream_names, strict=True)
+                ]
             ),
-            annotations=describe_annotations(operator, self._topology, self._consistent, threading),
+            annotations=describe_annotations(
+                operator, self._topology, self._consistent, logical.threading
+            ),
             jvm_arguments=own.jvm_arguments,
             levels=tuple(
-                (level.channel, level.local, level.channels, level.width, level.region)
-                for level in operator.levels
+                [
+                    (level.channel, level.local, level.channels, level.width, level.region)
+                    for level in operator.levels
+                ]
             ),
         )
 
     def _pe_input(
-        self, number: int, key: PortKey, connections: PeConnections
+        self, number: int, place: Port, connections: PeConnections
     ) -> meaning.PeInputMeaning:
-        item = self._topology.operators[key.operator].item
-        port = next(port for port in item.inputs if port.index == key.port)
-        place = (key.operator, key.port)
+        operator, index = place
+        port = _port(self._topology.operators[operator].item.inputs, index)
         return meaning.PeInputMeaning(
             id=number,
             encoding=port.encoding,
@@ -267,32 +291,45 @@ class Describer:
                 self._application.tuple_types[port.tuple_type],
             ),
             static=connections.static_into(place),
-            operator=key.operator,
-            port=key.port,
+            operator=operator,
+            port=index,
         )
 
     def _pe_output(
-        self, number: int, key: PortKey, connections: PeConnections, threads: PeThreads
+        self,
+        number: int,
+        way: Way,
+        channel: int,
+        connections: PeConnections,
+        threads: Mapping[int, OperatorThreads],
     ) -> meaning.PeOutputMeaning:
-        item = self._topology.operators[key.operator].item
-        port = next(port for port in item.outputs if port.index == key.port)
+        operator, index, splitter = way
+        port = _port(self._topology.operators[operator].item.outputs, index)
+        export = self._exported.get(PortKey("out", *way, channel)) if self._exported else None
         return meaning.PeOutputMeaning(
             id=number,
             encoding=port.encoding,
             transport=port.transport,
-            single_threaded=threads.single_submission[key.operator],
+            single_threaded=threads[operator].single_submission,
             tuple_type=port.tuple_type,
-            export=describe_export(self._exported.get(key)),
-            static=connections.static_from(key),
-            operator=key.operator,
-            port=key.port,
-            splitter=key.splitter,
-            channel=key.channel if key.splitter >= 0 else -1,
+            export=describe_export(export),
+            static=connections.static_from(way, channel),
+            operator=operator,
+            port=index,
+            splitter=splitter,
+            channel=channel if splitter >= 0 else -1,
         )
 
 
+def _port(ports: Sequence[AnyPort], index: int) -> AnyPort:
+    """The port of that index, which mostly is its place."""
+    if index < len(ports) and ports[index].index == index:
+        return ports[index]
+    return next(port for port in ports if port.index == index)
+
+
 def _input(
-    port: model.InputPort, arriving: Arriving, queue: meaning.ThreadedMeaning | None
+    port: model.InputPort, arriving: Arriving, queues: Mapping[int, meaning.ThreadedMeaning]
 ) -> meaning.InputMeaning:
     return meaning.InputMeaning(
         index=port.index,
@@ -302,7 +339,7 @@ def _input(
         tuple_type=port.tuple_type,
         inter=arriving.inter,
         intra=arriving.intra,
-        threaded=queue,
+        threaded=queues.get(port.index),
     )
 
 

@@ -115,15 +115,16 @@ class Identities:
         self._pe_high += 1
         return self._pe_high
 
-    def number_ports(self, pe: int, keys: Iterable[PortKey]) -> None:
+    def number_ports(self, pe: int, direction: Direction, keys: Iterable[PortKey]) -> None:
         """Numbers the ports of one PE and direction, given in the order of a fresh plan."""
+        highest = self._port_high.get((pe, direction), -1)
         for key in keys:
-            number = self._known_ports.get((pe, key))
+            number = self._known_ports.find(pe, key)
             if number is None:
-                place = (pe, key.direction)
-                number = self._port_high.get(place, -1) + 1
-                self._port_high[place] = number
+                number = highest = highest + 1
             self.ports.put(pe, key, number)
+        if highest >= 0:
+            self._port_high[pe, direction] = highest
 
     def high_water(self, pes: set[int]) -> HighWater:
         """The marks for the record. Those of PEs and operators that are gone need not be kept."""

@@ -7,7 +7,7 @@ rest of the planner carries those constraints already.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from contracts.reasons import Reason
 from services.fusion_backend.core.refusals import PlanRefused, shown
@@ -42,8 +42,7 @@ def _refuse(operator: str, what: str, field: str, value: object) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PePlace:
+class PePlace(NamedTuple):
     """Where a PE may run."""
 
     host_pool: int | None
@@ -55,14 +54,24 @@ class PePlace:
 
 def place_of(topology: Topology, operators: Iterable[int]) -> PePlace:
     """The constraints of a PE: those of its operators together."""
-    chosen = [topology.operators[index].constraints for index in operators]
-    pools = {own.pool for own in chosen if own.pool is not None}
-    named = [index for index in sorted(pools) if topology.pools[index].name != DEFAULT_POOL]
-    hosts = sorted({own.host for own in chosen if own.host is not None})
+    pools: set[int] = set()
+    hosts: set[str] = set()
+    colocations: set[str] = set()
+    exlocations: set[str] = set()
+    isolation = False
+    for index in operators:
+        own = topology.operators[index].constraints
+        if own.pool is not None and topology.pools[own.pool].name != DEFAULT_POOL:
+            pools.add(own.pool)
+        if own.host is not None:
+            hosts.add(own.host)
+        colocations.update(own.host_colocations)
+        exlocations.update(own.host_exlocations)
+        isolation = isolation or own.host_isolation
     return PePlace(
-        host_pool=named[0] if named else None,
-        host=hosts[0] if hosts else None,
-        colocations=tuple(sorted({item for own in chosen for item in own.host_colocations})),
-        exlocations=tuple(sorted({item for own in chosen for item in own.host_exlocations})),
-        isolation=any(own.host_isolation for own in chosen),
+        host_pool=min(pools, default=None),
+        host=min(hosts, default=None),
+        colocations=tuple(sorted(colocations)),
+        exlocations=tuple(sorted(exlocations)),
+        isolation=isolation,
     )

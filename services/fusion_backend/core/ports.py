@@ -15,17 +15,13 @@ from collections.abc import Mapping
 
 from contracts.reasons import Reason
 from services.fusion_backend.core.identity import Identities
-from services.fusion_backend.core.records import Direction, PortKey
+from services.fusion_backend.core.records import PortKey
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.topology import Fan, StreamExport, Topology
+from services.fusion_backend.core.topology import Fan, Port, StreamExport, Topology
 
 NO_PEER = 2**63
-DIRECTIONS: tuple[Direction, ...] = ("in", "out")
-
-
-def input_key(operator: int, port: int) -> PortKey:
-    """The PE input port before an operator's input port."""
-    return PortKey("in", operator, port, -1, -1)
+NOBODY = NO_PEER + 1
+"""Above every peer: nothing from outside of the PE is there."""
 
 
 def exports_by_port(topology: Topology) -> dict[PortKey, StreamExport]:
@@ -63,15 +59,19 @@ def number_ports(
         exporting.setdefault(key.operator, []).append(key)
     borders = _Borders(topology, pe_of)
     for pe in sorted(members):
-        peers: dict[PortKey, int] = {}
+        entering: dict[PortKey, int] = {}
+        leaving: dict[PortKey, int] = {}
         for operator in members[pe]:
-            borders.add_entering(operator, pe, peers)
-            borders.add_leaving(operator, pe, peers)
+            borders.add_entering(operator, pe, entering)
+            borders.add_leaving(operator, pe, leaving)
             for key in exporting.get(operator, ()):
-                peers.setdefault(key, NO_PEER)
-        ordered = sorted(peers, key=lambda key: (peers[key], key))
-        for direction in DIRECTIONS:
-            identities.number_ports(pe, (key for key in ordered if key.direction == direction))
+                leaving.setdefault(key, NO_PEER)
+        identities.number_ports(pe, "in", _by_peer(entering))
+        identities.number_ports(pe, "out", _by_peer(leaving))
+
+
+def _by_peer(peers: Mapping[PortKey, int]) -> list[PortKey]:
+    return [key for _, key in sorted(zip(peers.values(), peers, strict=True))]
 
 
 class _Borders:
@@ -84,27 +84,42 @@ class _Borders:
 
     def add_entering(self, operator: int, pe: int, peers: dict[PortKey, int]) -> None:
         """The input ports of an operator that something from another PE or an Import reaches."""
-        for port in self._topology.operators[operator].item.inputs:
+        topology = self._topology
+        for port in topology.operators[operator].item.inputs:
             place = (operator, port.index)
-            inlet = self._topology.inlets.get(place)
-            found = [NO_PEER] if place in self._topology.imports else []
+            peer = NO_PEER if place in topology.imports else NOBODY
+            inlet = topology.inlets.get(place)
             if inlet is not None:
-                found += [self._pe_of[source] for source, _ in inlet.sources]
+                peer = min(peer, self._smallest(inlet.sources, pe))
                 for fan, _ in inlet.fans:
-                    found += self._first_sources(fan)
-            _note(peers, input_key(*place), pe, found)
+                    peer = min([peer, *(each for each in self._first_sources(fan) if each != pe)])
+            if peer != NOBODY:
+                peers[PortKey("in", operator, port.index, -1, -1)] = peer
 
     def add_leaving(self, operator: int, pe: int, peers: dict[PortKey, int]) -> None:
         """The ways that lead from the output ports of an operator to other PEs."""
         for port in self._topology.operators[operator].item.outputs:
             outlet = self._topology.outlets[operator, port.index]
-            plain = PortKey("out", operator, port.index, -1, -1)
-            _note(peers, plain, pe, [self._pe_of[target] for target, _ in outlet.targets])
+            plain = self._smallest(outlet.targets, pe)
             for fan, source in outlet.fans:
                 for leg in fan.legs:
-                    place = source.place(leg.position, leg.channel)
-                    key = PortKey("out", operator, port.index, *place)
-                    _note(peers, key, pe, [self._pe_of[target] for target, _ in leg.targets])
+                    peer = self._smallest(leg.targets, pe)
+                    if leg.position < 0:
+                        plain = min(plain, peer)
+                    elif peer != NOBODY:
+                        place = source.ids[leg.position], leg.channel
+                        peers[PortKey("out", operator, port.index, *place)] = peer
+            if plain != NOBODY:
+                peers[PortKey("out", operator, port.index, -1, -1)] = plain
+
+    def _smallest(self, ends: list[Port], pe: int) -> int:
+        """The smallest PE of the operators at these ends, but for this one."""
+        smallest = NOBODY
+        for operator, _ in ends:
+            other = self._pe_of[operator]
+            if other < smallest and other != pe:
+                smallest = other
+        return smallest
 
     def _first_sources(self, fan: Fan) -> list[int]:
         """The two smallest PEs that feed a fan: one of them is not the PE that asks."""
@@ -115,18 +130,9 @@ class _Borders:
         return found
 
 
-def _note(peers: dict[PortKey, int], key: PortKey, pe: int, found: list[int]) -> None:
-    peer = min((each for each in found if each != pe), default=None)
-    if peer is not None:
-        peers[key] = min(peers.get(key, NO_PEER), peer)
-
-
 def port_labels(identities: Identities, job_id: int) -> str:
     """`operator_port_labels.properties`: how a PE finds the PE port behind an operator's port."""
-    entries = sorted(
-        (key.operator, key.port, pe, number) for pe, key, number in identities.ports.entering()
-    )
     return "".join(
         f"{job_id}.{operator}.{port}={pe}.{number}@{job_id}\n"
-        for operator, port, pe, number in entries
+        for operator, port, pe, number in sorted(identities.ports.entering())
     )

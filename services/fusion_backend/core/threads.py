@@ -12,13 +12,13 @@ The PE runtime skips locks where one thread arrives, so `True` must be certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.meaning import ThreadedMeaning
 from services.fusion_backend.core.requesting import Threading
-from services.fusion_backend.core.topology import Edge, Operator
+from services.fusion_backend.core.topology import Edge, Operator, Port
 
 ThreadSet = frozenset[tuple[str, int, int]]
 NONE: ThreadSet = frozenset()
@@ -43,14 +43,24 @@ def choose_model(operator: Operator, job: Threading | None) -> Threading | None:
     return job
 
 
-@dataclass(frozen=True, slots=True)
-class PeThreads:
-    """The thread facts of one PE, by operator and port."""
+class OperatorThreads(NamedTuple):
+    """The thread facts of one operator. `queues`: before its input ports, by their index."""
 
-    queues: Mapping[tuple[int, int], ThreadedMeaning]
-    single_inputs: Mapping[int, bool]
-    single_outputs: Mapping[int, bool]
-    single_submission: Mapping[int, bool]
+    single_inputs: bool
+    single_outputs: bool
+    single_submission: bool
+    queues: Mapping[int, ThreadedMeaning]
+
+
+def find_threads(
+    operators: Mapping[int, Operator],
+    models: Mapping[int, Threading | None],
+    inside: Iterable[Edge],
+    entered: Container[Port],
+) -> dict[int, OperatorThreads]:
+    """The facts of a PE: its operators, their models, edges inside, ports reached from outside."""
+    flow = _Flow(operators, models, inside, entered)
+    return {index: flow.found(index) for index in operators}
 
 
 class _Flow:
@@ -61,34 +71,24 @@ class _Flow:
         operators: Mapping[int, Operator],
         models: Mapping[int, Threading | None],
         inside: Iterable[Edge],
-        entered: set[tuple[int, int]],
+        entered: Container[Port],
     ) -> None:
         self._operators = operators
         self._models = {index: choice.model if choice else "" for index, choice in models.items()}
         self._entered = entered
-        self._into: dict[tuple[int, int], list[Edge]] = {}
+        self._into: dict[Port, list[Edge]] = {}
         self._out_of: dict[int, set[int]] = {}
         for edge in inside:
             self._into.setdefault((edge.target, edge.input), []).append(edge)
             self._out_of.setdefault(edge.source, set()).add(edge.target)
-        self.injected: set[tuple[int, int]] = set()
-        self.queued: set[tuple[int, int]] = set()
-        for index, operator in operators.items():
-            self._place_queues(index, operator)
+        self._injected = {place for place, edges in self._into.items() if self._injects(edges)}
         self._reaching: dict[int, ThreadSet] = dict.fromkeys(operators, NONE)
         self._run()
 
-    def _place_queues(self, index: int, operator: Operator) -> None:
-        for port in operator.item.inputs:
-            place = (index, port.index)
-            edges = self._into.get(place, ())
-            if port.threaded is not None:
-                self.queued.add(place)
-            elif edges and (
-                self._models[index] == "dedicated" or any(edge.splitter >= 0 for edge in edges)
-            ):
-                self.queued.add(place)
-                self.injected.add(place)
+    def _injects(self, edges: list[Edge]) -> bool:
+        """Whether a queue is put before a port, if the user wrote none there."""
+        is_dedicated = self._models[edges[0].target] == "dedicated"
+        return is_dedicated or any(edge.splitter >= 0 for edge in edges)
 
     def _run(self) -> None:
         waiting = set(self._operators)
@@ -97,76 +97,66 @@ class _Flow:
             threads = self._compute(index)
             if threads != self._reaching[index]:
                 self._reaching[index] = threads
-                waiting |= self._out_of.get(index, set())
+                waiting.update(self._out_of.get(index, ()))
 
     def _compute(self, index: int) -> ThreadSet:
-        operator = self._operators[index]
-        if not operator.item.inputs:
-            return frozenset({("operator", index, -1)})
+        inputs = self._operators[index].item.inputs
+        if not inputs:
+            return frozenset((("operator", index, -1),))
+        kind = self._models[index]
         found = set(self._reaching[index])
-        for port in operator.item.inputs:
+        for port in inputs:
             place = (index, port.index)
-            if place in self.queued:
+            if port.threaded is not None or place in self._injected:
                 found.add(("queue", *place))
                 continue
-            if self._models[index] != "manual":
+            if kind != "manual":
                 found.add(("scheduler", *place))
-            if self._models[index] != "dynamic":
-                found |= self.entering(place)
+            if kind != "dynamic":
+                found |= self._entering(place)
         return _saturated(found)
 
-    def entering(self, place: tuple[int, int]) -> ThreadSet:
+    def _entering(self, place: Port) -> ThreadSet:
         """The threads that submit to an input port."""
         found: set[tuple[str, int, int]] = set()
         if place in self._entered:
             found.add(("pe port", *place))
         for edge in self._into.get(place, ()):
-            found |= self.leaving(edge.source)
+            found |= self._leaving(edge.source)
         return _saturated(found)
 
-    def leaving(self, index: int) -> ThreadSet:
+    def _leaving(self, index: int) -> ThreadSet:
         """The threads that an operator submits from."""
         reaching = self._reaching[index]
         if self._operators[index].item.single_threaded_on_outputs:
             return reaching
         return _saturated({*reaching, ("own", index, 0), ("own", index, 1)})
 
-    def reaching(self, index: int) -> ThreadSet:
-        """The threads that run in an operator."""
-        return self._reaching[index]
+    def found(self, index: int) -> OperatorThreads:
+        """The facts of an operator."""
+        item = self._operators[index].item
+        is_one = len(self._reaching[index]) <= 1
+        single_inputs = is_one and (self._models[index] == "manual" or len(item.inputs) <= 1)
+        return OperatorThreads(
+            single_inputs=single_inputs,
+            single_outputs=single_inputs and item.single_threaded_on_outputs,
+            single_submission=is_one and item.single_threaded_on_outputs,
+            queues={
+                port.index: self._queue(port.threaded, (index, port.index))
+                for port in item.inputs
+                if port.threaded is not None or (index, port.index) in self._injected
+            },
+        )
+
+    def _queue(self, written: model.ThreadedPort | None, place: Port) -> ThreadedMeaning:
+        return ThreadedMeaning(
+            congestion_policy=written.congestion_policy if written else "wait",
+            queue_size=written.queue_size if written else None,
+            single_threaded_on_input=len(self._entering(place)) <= 1,
+            injected=written is None,
+        )
 
 
 def _saturated(threads: set[tuple[str, int, int]]) -> ThreadSet:
     """Two are as good as many."""
-    return frozenset(sorted(threads)[:2])
-
-
-def find_threads(
-    operators: Mapping[int, Operator],
-    models: Mapping[int, Threading | None],
-    inside: Iterable[Edge],
-    entered: set[tuple[int, int]],
-) -> PeThreads:
-    """The facts of a PE: its operators, their models, edges inside, ports reached from outside."""
-    flow = _Flow(operators, models, inside, entered)
-    queues: dict[tuple[int, int], ThreadedMeaning] = {}
-    single_inputs: dict[int, bool] = {}
-    single_outputs: dict[int, bool] = {}
-    for index, operator in operators.items():
-        choice = models[index]
-        manual = choice is not None and choice.model == "manual"
-        few = manual or len(operator.item.inputs) <= 1
-        single_inputs[index] = len(flow.reaching(index)) <= 1 and few
-        single_outputs[index] = single_inputs[index] and operator.item.single_threaded_on_outputs
-        for port in operator.item.inputs:
-            place = (index, port.index)
-            if place in flow.queued:
-                written = port.threaded
-                queues[place] = ThreadedMeaning(
-                    congestion_policy=written.congestion_policy if written else "wait",
-                    queue_size=written.queue_size if written else None,
-                    single_threaded_on_input=len(flow.entering(place)) <= 1,
-                    injected=place in flow.injected,
-                )
-    submission = {index: len(flow.leaving(index)) <= 1 for index in operators}
-    return PeThreads(queues, single_inputs, single_outputs, submission)
+    return frozenset(threads if len(threads) <= 2 else sorted(threads)[:2])
