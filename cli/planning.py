@@ -28,6 +28,7 @@ from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
 from cli.printing import answers, failures_told, print_answers_only, print_json
 from contracts.bundle_format import Bundle
 from contracts.reasons import Reason
+from services.chassis.collecting import collector_paused
 from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
@@ -75,6 +76,7 @@ class Step:
         return self.result.record
 
 
+@collector_paused()
 def plan_words(wish: PlanWish, keep: Keep) -> list[Step]:
     """The generations that were asked for, in order; `keep` takes the texts of their AADLs.
 

@@ -23,6 +23,7 @@ from lxml import etree
 
 from contracts.bundle_format import Bundle
 from loadtest.applications import SHAPES, Application, wide_connection
+from services.chassis.collecting import collector_paused
 from services.fusion_backend.core import planning
 from services.fusion_backend.core.aadl import render as render_aadl
 from services.fusion_backend.core.adl import read_application
@@ -98,6 +99,7 @@ class _Stopwatch:
         return text
 
 
+@collector_paused()
 def measure(shape: str, scheme: str, size: int) -> Measured:
     """Read and plan one application in this process; both count for the peak."""
     with TemporaryDirectory() as folder:

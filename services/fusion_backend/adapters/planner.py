@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from contracts.bundle_format import BundleTooLarge
 from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
+from services.chassis.collecting import collector_paused
 from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.inputs import PlanInputs, request
@@ -103,6 +104,7 @@ def _application_in(task: PlanTask) -> Application:
         raise _of_bundle(task, told) from error
 
 
+@collector_paused()
 def run_task(task: PlanTask, applications: Applications) -> PlanResult:
     """Open, read, plan. Raises PlanRefused; what is wrong with the bundle names the bundle."""
     asked = request(

@@ -24,7 +24,6 @@ from services.fusion_backend.core.adl_nodes import NAMESPACE, Element, Kept, Nod
 from services.fusion_backend.core.adl_operators import MembersRead, read_composite
 from services.fusion_backend.core.adl_streaming import read_while_parsing
 from services.fusion_backend.core.adl_v4000 import OLD_NAMESPACE, foreign, upgraded
-from services.fusion_backend.core.collecting import collector_paused
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.xml_text import escape
 
@@ -33,7 +32,6 @@ TUPLE_NAMESPACE = "http://www.ibm.com/xmlns/prod/streams/spl/tupleType"
 RUNTIMES = ("SPL_CPlusPlus", "SPL_Java", "Java")
 
 
-@collector_paused()
 def read_application(bundle: Bundle) -> model.Application:
     """The application of a bundle. Raises PlanRefused."""
     application, read_members = _application_node(bundle.adl)

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import compat
-from services.fusion_backend.core.collecting import collector_paused
 from services.fusion_backend.core.consistent import ConsistentRegions, find_consistent_regions
 from services.fusion_backend.core.constraints import Unit, connect, gathered, group
 from services.fusion_backend.core.contradicting import refuse_contradictions
@@ -63,7 +62,6 @@ class Draft:
     exported: Mapping[PortKey, StreamExport]
 
 
-@collector_paused()
 def draft(request: PlanRequest) -> Draft:
     """Steps 1 to 4. Raises PlanRefused."""
     application = request.application

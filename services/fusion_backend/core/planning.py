@@ -19,11 +19,10 @@ from contracts.reasons import Reason
 from services.fusion_backend.core import compat
 from services.fusion_backend.core.aadl import render
 from services.fusion_backend.core.adl_operators import TRACE_LEVELS
-from services.fusion_backend.core.collecting import collector_paused
+from services.fusion_backend.core.compressing import CompressedTexts
 from services.fusion_backend.core.describing import Describer, JobFacts
 from services.fusion_backend.core.drafting import Draft, draft, split_further
 from services.fusion_backend.core.meaning import PeMeaning
-from services.fusion_backend.core.packing import PackedTexts
 from services.fusion_backend.core.placing import PePlace, place_of
 from services.fusion_backend.core.ports import port_labels
 from services.fusion_backend.core.records import Fusion, PeRecord, PlanRecord, RegionRecord
@@ -43,7 +42,6 @@ class PlanResult:
     warnings: tuple[str, ...] = ()
 
 
-@collector_paused()
 def plan(request: PlanRequest) -> PlanResult:
     """The plan of one generation. Raises PlanRefused."""
     return complete(draft(request))
@@ -55,13 +53,12 @@ Keep = Callable[[str, str], object]
 
 def complete(drafted: Draft) -> PlanResult:
     """Steps 2 and 3: the PEs of a draft, described and rendered. Raises PlanRefused."""
-    texts: PackedTexts[str] = PackedTexts()
+    texts: CompressedTexts[str] = CompressedTexts()
     _, result = settle(drafted, texts.put)
     content_ids = {pe.id: pe.content_id for pe in result.record.pes}
     return replace(result, aadls=texts.found_by(content_ids))
 
 
-@collector_paused()
 def settle(drafted: Draft, keep: Keep) -> tuple[Draft, PlanResult]:
     """As `complete`, with the draft that the plan is of; `keep` takes the texts one by one.
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.compressing import CompressedTexts
 from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.packing import PackedTexts
 from services.fusion_backend.core.planning import plan
 from services.fusion_backend.core.port_numbers import PortNumbers
 from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey
@@ -179,18 +179,37 @@ def test_numbers_of_ports_come_back_from_their_runs(ids: dict[tuple[int, PortKey
 
 
 @given(st.dictionaries(st.integers(0, 9), st.text()))
-def test_packed_texts_are_those_that_were_kept(texts: dict[int, str]) -> None:
-    packed: PackedTexts[int] = PackedTexts()
+def test_compressed_texts_are_those_that_were_kept(texts: dict[int, str]) -> None:
+    held: CompressedTexts[int] = CompressedTexts()
     for key, text in texts.items():
-        packed.put(key, text)
-    assert packed == texts
-    assert packed.found_by({"a": 3, "b": 99}) == ({"a": texts[3]} if 3 in texts else {})
+        held.put(key, text)
+    assert held == texts
+    assert held.found_by({"a": 3, "b": 99}) == ({"a": texts[3]} if 3 in texts else {})
+    assert CompressedTexts.of(held.models, held.compressed, bytes_max=1_000_000) == texts
 
 
 def test_the_texts_of_a_plan_are_kept_in_a_fraction_of_their_size() -> None:
     texts = plan_of(Adl().chain("a", "f", "z").region("f", 200), Fusion.legacy()).aadls
-    assert isinstance(texts, PackedTexts)
-    assert texts.packed_bytes < sum(map(len, texts.values())) / 2
+    assert isinstance(texts, CompressedTexts)
+    assert texts.compressed_bytes < sum(map(len, texts.values())) / 10
+
+
+def test_texts_that_are_alike_are_small_although_the_first_was_another() -> None:
+    held: CompressedTexts[int] = CompressedTexts()
+    held.put(-1, "".join(f"<{number}/>" for number in range(2_000)))
+    for number in range(100):
+        held.put(number, f"{number} " + "".join(f"({part})" for part in range(1_000)))
+    assert max(len(held.compressed[number]) for number in range(1, 100)) < 200
+
+
+def test_a_text_larger_than_may_be_is_not_restored() -> None:
+    held: CompressedTexts[int] = CompressedTexts()
+    held.put(0, "a" * 1_000_000)
+    assert CompressedTexts.of(held.models, held.compressed, bytes_max=1_000_000)[0] == held[0]
+    with pytest.raises(ValueError, match="more than 999999 bytes"):
+        CompressedTexts.of(held.models, held.compressed, bytes_max=999_999)[0]
+    with pytest.raises(ValueError, match="models"):
+        CompressedTexts.of([b""] * 100, {})
 
 
 # --------------------------------------------------------------------------- what is refused
