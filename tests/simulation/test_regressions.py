@@ -19,6 +19,9 @@ FOUND = {
     "an instance that slept with a plan in hand makes no texts again that a newer one removed": (
         *("resize-chain", Kind.READ, "1: ConfigMap/default/j.plan.1", Mishap.ZOMBIE),
     ),
+    "a PE that somebody deleted goes on counting its launches in a service that starts anew": (
+        *("pe-deleted", Kind.WRITE, "POST /apis/streams.ibm.com/v1/", Mishap.CRASH_BEFORE),
+    ),
 }
 
 

@@ -108,10 +108,12 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         return Snapshot(key.namespace, key.name, strangers=strangers, with_pods=with_pods)
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
-    known.see_launches(
-        children["ProcessingElement"].values(), (pod for each in pods.values() for pod in each)
-    )
     heads = _heads(children["ConfigMap"], key.name)
+    pes = children["ProcessingElement"]
+    known.see_launches(
+        (*pes.values(), *_lost_pes(table, key, job.uid, known.newest, pes)),
+        (pod for each in pods.values() for pod in each),
+    )
     return Snapshot(
         key.namespace,
         key.name,
@@ -174,6 +176,21 @@ def _pods(table: TableReading, key: JobKey, job_uid: str) -> dict[int, tuple[Ent
         if pe.isdecimal() and _label(entry, labels.JOB_UID) == job_uid:
             found.setdefault(int(pe), []).append(entry)
     return {pe: tuple(pods) for pe, pods in found.items()}
+
+
+def _lost_pes(
+    table: TableReading,
+    key: JobKey,
+    job_uid: str,
+    newest: KnownPlan | None,
+    pes: Mapping[str, Entry],
+) -> Iterator[Entry]:
+    """Planned PEs that somebody deleted, as they looked last: the log tells a restarted service."""
+    for planned in newest.record.pes if newest is not None else ():
+        if planned.name not in pes:
+            entry = table.last_seen("ProcessingElement", key.namespace, planned.name)
+            if entry is not None and job_uid_of(entry) == job_uid:
+                yield entry
 
 
 def _with_pods(table: TableReading, key: JobKey, *, living: str) -> frozenset[str]:
