@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations
+import re
+from dataclasses import replace
+from itertools import combinations, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
 from services.fusion_backend.core import drafting
+from services.fusion_backend.core.drafting import Draft
 from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
-from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.fusion_backend.planner.constrained import constrained
+from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
+from tests.unit.fusion_backend.planner.test_naive_fusing import drafted, request_for
 
 TOGETHER = '<coLocation colocId="C"/>'
 DEFAULT_POOL = '<poolLocation poolIndex="0"/>'
@@ -132,78 +137,90 @@ def test_an_operator_without_a_place_goes_where_the_other_one_must_be(
 
 # --------------------------------------------------------------------------- generated ones
 
-PARTITIONS = ("", "", TOGETHER, '<exLocation exlocId="X"/>', '<coLocation colocId="byChannel(B)"/>')
-RESOURCES = (DEFAULT_POOL, DEFAULT_POOL, DEFAULT_POOL, POOL)
 SCHEMES = [Fusion.legacy(), Fusion.automatic(2, largest_node_mcpu=1000)]
 SCHEMES += [Fusion.manual(number) for number in (1, 2, 4)]
 FUSIONS = st.builds(
-    lambda scheme, kind: Fusion(
-        scheme.scheme, scheme.pes_max, scheme.requested, scheme.nodes, kind
-    ),
+    lambda scheme, kind: replace(scheme, type=kind),
     st.sampled_from(SCHEMES),
     st.sampled_from(["noChannelInfluence", "channelIsolation", "channelExlocation"]),
 )
 
 
-@st.composite
-def constrained(draw: st.DrawFn) -> Adl:
-    """A few operators in a row, some of them in a region, with constraints of every kind."""
-    count = draw(st.integers(2, 6))
-    inside = draw(st.integers(0, count))
-    adl = Adl().pool("one")
-    paths = [f"W.o{n}" if n < inside else f"o{n}" for n in range(count)]
-    for number, path in enumerate(paths):
-        adl.operator(
-            path,
-            int(number > 0),
-            1,
-            partitions=draw(st.sampled_from(PARTITIONS)),
-            resources=draw(st.sampled_from(RESOURCES)),
-            restartable=draw(st.integers(0, 5)) > 0,
-        )
-        if number:
-            adl.connect(paths[number - 1], path)
-    if inside:
-        adl.region("W", draw(st.integers(1, 4)))
-    return adl
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(adl=constrained(), fusion=FUSIONS)
 def test_all_constraints_hold_or_the_refusal_names_two_operators(adl: Adl, fusion: Fusion) -> None:
-    result = outcome(adl, fusion)
-    if isinstance(result, PlanRefused):
-        assert result.reason is Reason.CONSTRAINTS_CONTRADICT
-        assert result.message.count("'") >= 4
+    """What a plan holds together, every rule allows; what is refused, two operators contradict."""
+    request = replace(request_for(adl), fusion=fusion)
+    found = drafted(replace(request, compat=False))
+    if isinstance(found, PlanRefused):
+        check_refusal(found, request)
         return
-    names = [name for pe in result.record.pes for name in pe.operators]
-    assert max(Counter(names).values()) == 1
-    for pe in result.record.pes:
-        for one, other in combinations(pe.operators, 2):
-            check_pair(adl, fusion, one, other)
+    naive = NaiveFusion(found.topology)
+    assert sorted(index for pe in found.placed.values() for index in pe) == sorted(naive.operators)
+    for pe in found.placed.values():
+        units = [unit for unit in naive.units if set(unit) & set(pe)]
+        assert sorted(index for unit in units for index in unit) == sorted(pe)
+        for one, other in combinations(units, 2):
+            assert naive.compatible(one, other)
+            if fusion.scheme != "legacy":
+                assert not any(in_channels(naive, fusion, *pair) for pair in product(one, other))
+    for pair in together(naive):
+        assert not clashing(naive, *pair, fusion)
 
 
-def outcome(adl: Adl, fusion: Fusion) -> PlanResult | PlanRefused:
-    try:
-        return plan_of(adl, fusion)
-    except PlanRefused as refused:
-        return refused
+def check_refusal(refusal: PlanRefused, request: PlanRequest) -> None:
+    """It names two operators that must be together and must not."""
+    assert refusal.reason is Reason.CONSTRAINTS_CONTRADICT
+    assert refusal.code == "CDISR3200E"
+    if refusal.field == "jvmArguments":
+        assert "CDISR3216E" in refusal.message
+        return
+    taken = drafted(replace(request, compat=True))
+    assert isinstance(taken, Draft)
+    naive = NaiveFusion(taken.topology)
+    named = {f"{each.name!r}": each.index for each in naive.each()}
+    one, other = (named[name] for name in re.findall(r"'[^']*'", refusal.message)[:2])
+    assert (min(one, other), max(one, other)) in together(naive)
+    assert clashing(naive, one, other, request.fusion)
 
 
-def check_pair(adl: Adl, fusion: Fusion, one: str, other: str) -> None:
-    """Two operators that share a PE may, by the words of the specification."""
-    first, second = (adl.operators[name.replace(index(name), "")] for name in (one, other))
-    both_co_located = "coLocation" in first.partitions and "coLocation" in second.partitions
-    assert first.restartable == second.restartable
-    assert first.resources == second.resources or both_co_located
-    assert not ("exLocation" in first.partitions and "exLocation" in second.partitions)
+def together(naive: NaiveFusion) -> set[tuple[int, int]]:
+    """Operators that must share a PE or a host."""
+    groups = (*naive.units, *naive.host_groups)
+    return {pair for group in groups for pair in combinations(sorted(group), 2)}
+
+
+def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
+    """Whether two operators that must be together ask for what cannot be."""
+    share_pe = any({one, other} <= set(unit) for unit in naive.units)
+    first, second = (naive.operators[index].constraints for index in (one, other))
+    pools = [naive.topology.pools[0 if p is None else p] for p in (first.pool, second.pool)]
+    slots = first.pool_slot, second.pool_slot
+    on_host = [
+        set(first.host_exlocations) & set(second.host_exlocations),
+        first.host and second.host and first.host != second.host,
+        0 not in {pool.index for pool in pools} and pools[0] != pools[1],
+        pools[0] == pools[1] and None not in slots and slots[0] != slots[1],
+        not share_pe and (first.host_isolation or second.host_isolation),
+    ]
+    in_pe = [
+        first.restartable != second.restartable,
+        first.relocatable != second.relocatable,
+        first.isolation or second.isolation,
+        set(first.exlocations) & set(second.exlocations),
+        naive.is_exclusive(one) != naive.is_exclusive(other),
+        in_channels(naive, fusion, one, other),
+    ]
+    return any(on_host) or (share_pe and any(in_pe))
+
+
+def in_channels(naive: NaiveFusion, fusion: Fusion, one: int, other: int) -> bool:
+    """Whether `fusion.type` keeps two operators apart."""
+    first, second = (
+        {level.region: level.channel for level in naive.operators[index].levels}
+        for index in (one, other)
+    )
     if fusion.type == "channelIsolation":
-        assert index(one) == index(other)
-    if fusion.type == "channelExlocation":
-        assert index(one) == index(other) or not (index(one) and index(other))
-
-
-def index(name: str) -> str:
-    """The channel in a physical name, as it is written; empty outside of the region."""
-    start = name.find("[")
-    return "" if start < 0 else name[start : name.find("]") + 1]
+        return first != second
+    common = first.keys() & second.keys()
+    return fusion.type == "channelExlocation" and any(first[r] != second[r] for r in common)
