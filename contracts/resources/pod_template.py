@@ -17,6 +17,7 @@ from pydantic import Field, WithJsonSchema
 from contracts import labels
 
 from .fields import PROPERTIES_MAX, Fields
+from .pod_names import KEY_RULE, NAME_RULE, WORD_RULE, is_key, is_label_value, is_name
 from .pod_shapes import misshapen
 
 Json = Mapping[str, Any]
@@ -129,6 +130,7 @@ def contradictions(template: Json | None, place: str) -> Iterator[Contradiction]
             yield from _container(container, f"{place}.spec.containers[{at}]")
     for each in misshapen(spec, f"{place}.spec"):
         yield Contradiction(*each)
+    yield from _impossible(spec, f"{place}.spec")
 
 
 def _marks(metadata: Json, place: str) -> Iterator[Contradiction]:
@@ -138,6 +140,13 @@ def _marks(metadata: Json, place: str) -> Iterator[Contradiction]:
             is_ours = domain == labels.PREFIX or domain.endswith(f".{labels.PREFIX}")
             if is_ours or key in _OUR_MARKS:
                 why = "millrace finds its pods by keys of its own: choose another"
+                yield Contradiction(f"{place}.{group}.{key}", value, why)
+            elif not is_key(key):
+                yield Contradiction(
+                    f"{place}.{group}.{key}", value, f"{key!r} is no key: {KEY_RULE}"
+                )
+            elif group == "labels" and isinstance(value, str) and not is_label_value(value):
+                why = f"no label has such a value: it is {WORD_RULE}, or nothing"
                 yield Contradiction(f"{place}.{group}.{key}", value, why)
 
 
@@ -153,6 +162,20 @@ def _container(container: Json, place: str) -> Iterator[Contradiction]:
         if any(f"{path.rstrip('/')}/".startswith(f"{ours}/") for ours in OUR_PATHS):
             why = "the runtime reads its configuration there: choose another path"
             yield Contradiction(f"{place}.volumeMounts[{at}].mountPath", path, why)
+
+
+def _impossible(spec: Json, place: str) -> Iterator[Contradiction]:
+    """What no pod can have, and the API server says only when the pod is made."""
+    for group in ("containers", "initContainers", "volumes"):
+        for at, each in _objects(spec, group):
+            name = each.get("name")
+            if isinstance(name, str) and not is_name(name):
+                why = f"it is no name: a name is {NAME_RULE}"
+                yield Contradiction(f"{place}.{group}[{at}].name", name, why)
+            is_ours = group == "volumes" or (group == "containers" and name == PE_CONTAINER)
+            if not is_ours and not each.get("image"):
+                why = f"the container {name} beside {PE_CONTAINER} needs an image"
+                yield Contradiction(f"{place}.{group}[{at}].image", each.get("image"), why)
 
 
 def _given(group: Json, ours: Mapping[str, str], place: str) -> Iterator[Contradiction]:

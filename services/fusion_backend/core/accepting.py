@@ -1,13 +1,14 @@
 """Whether a Job's spec can be accepted before anything is read: a chain of small checks.
 
-Each check gives a refusal with reason, field, value and a sentence, or nothing. What only the
-planner can find out is refused there, by the same exception.
+Each check gives a refusal with reason, field, value and a sentence, or nothing; where it finds
+several fields wrong, the sentence names them all. What only the planner can find out is refused
+there, by the same exception.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -19,26 +20,53 @@ from services.fusion_backend.core.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.provisions import TEMPLATE, redis_asked, refusal_of_redis
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
+FAULTS_NAMED_MAX = 5
+
+
+class _Fault(NamedTuple):
+    """A field that cannot be as it is, and what to do about it."""
+
+    field: str
+    value: Any
+    why: str
+
 
 def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
     """Why a Job's spec cannot be accepted, before anything is read or planned."""
     try:
         JobSpec.model_validate(spec)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(("spec", *(str(step) for step in first["loc"])))
-        value = shown(first.get("input", ""))
-        return PlanRefused(
-            Reason.SPEC_INVALID,
-            field=field,
-            value=value,
-            message=f"{field}: {first['msg']} (it is {value})",
+        return _refusal(
+            _Fault(
+                ".".join(("spec", *(str(step) for step in each["loc"]))),
+                each.get("input", ""),
+                each["msg"],
+            )
+            for each in error.errors()
         )
     return (
         refusal_of_urls(spec.get("bundle") or {})
         or _no_fusion(spec.get("fusion") or {})
         or _no_pod(spec)
     )
+
+
+def _refusal(faults: Iterable[_Fault]) -> PlanRefused:
+    """One refusal of all faults: who mends the first one need not be told of the next."""
+    found = list(faults)
+    told = [
+        f"{each.field}: {each.why}" + (f" (it is {shown(each.value)})" if _is_said(each) else "")
+        for each in found[:FAULTS_NAMED_MAX]
+    ]
+    more = len(found) - len(told)
+    message = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    first = found[0]
+    value = shown(first.value) if _is_said(first) else ""
+    return PlanRefused(Reason.SPEC_INVALID, field=first.field, value=value, message=message)
+
+
+def _is_said(fault: _Fault) -> bool:
+    return fault.value is not None and shown(fault.value) != ""
 
 
 def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
@@ -58,23 +86,19 @@ def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
 def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
     """The refusal of a template that no pod could be made of."""
     template = spec.get("processingElement") or {}
-    for each in contradictions(template.get("podTemplate"), f"{TEMPLATE}.podTemplate"):
-        value = shown(each.value)
-        return PlanRefused(
-            Reason.SPEC_INVALID,
-            field=each.field,
-            value=value,
-            message=f"{each.field}: {each.why} (it is {value})",
+    faults = [
+        _Fault(
+            name.field,
+            name.value,
+            f"a PodSpec has no such field; write {name.meant} if that is meant, else leave it out",
         )
-    for name in _unknown(template):
-        if name.meant:
-            return PlanRefused(
-                Reason.SPEC_INVALID,
-                field=name.field,
-                value=shown(name.value),
-                message=f"{name.field}: a PodSpec has no such field; write {name.meant} if that is"
-                f" meant, else leave it out (it is {shown(name.value)})",
-            )
+        for name in _unknown(template)
+        if name.meant
+    ]
+    found = contradictions(template.get("podTemplate"), f"{TEMPLATE}.podTemplate")
+    faults += [_Fault(*each) for each in found]
+    if faults:
+        return _refusal(faults)
     asked = redis_asked(template, TEMPLATE)
     return refusal_of_redis(asked) if asked is not None else None
 

@@ -67,9 +67,10 @@ def test_the_container_pe_is_ours_with_what_is_added_and_others_come_after_it() 
         "ports": [{"containerPort": 80}],
         "securityContext": {"readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
     }
-    first, second = spec_with(containers=[{"name": "beside"}, added])["containers"]
+    beside = {"name": "beside", "image": "b:1"}
+    first, second = spec_with(containers=[beside, added])["containers"]
     ours = golden()["containers"][0]
-    assert second == {"name": "beside"}
+    assert second == beside
     assert first == ours | {
         "env": [*ours["env"], {"name": "A", "value": "b"}],
         "ports": [{"containerPort": 80}],
