@@ -6,6 +6,7 @@ limits that fusion-backend has. Packing is bundling.py's.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.bundling import pack_source
-from cli.failing import Failure, Misused
+from cli.failing import Failure
 from cli.printing import answers, failures_told, print_json
+from cli.recognizing import begins, contents_of, kind_of
 from contracts.bundle_format import (
     Bundle,
     BundleInvalid,
@@ -32,6 +34,7 @@ from contracts.reasons import Reason
 from services.fusion_backend.core import model
 from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.refusals import PlanRefused, printable
+from services.fusion_backend.core.submission import unquoted
 
 Json = dict[str, Any]
 Format = Annotated[
@@ -39,6 +42,9 @@ Format = Annotated[
     typer.Option("--format", help="Default: a table on a terminal, else JSON."),
 ]
 BundleFile = Annotated[Path, typer.Argument(help="A bundle (.sab).")]
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LIST = re.compile(rf"\[\s*{_STRING.pattern}(\s*,\s*{_STRING.pattern})*\s*\]")
 
 bundle_app = typer.Typer(
     help="Bundles (.sab): an application description (ADL) with the files that run it, in a zip "
@@ -69,7 +75,8 @@ def bundle_pack(
 def bundle_show(bundle: BundleFile, form: Format = None) -> None:
     """Show what is inside: application, build id, operators, regions, pools, submission values.
 
-    The names of regions are those of --width, the names of values those of --param.
+    The names of regions are those of --width (a pattern such as '*Region1' names them, too), the
+    names and defaults of values those of --param.
 
     Example: millrace bundle show wordcount.sab --format json
     """
@@ -128,12 +135,17 @@ class Checked:
 
 def checked(path: Path) -> Checked:
     """Open a bundle file and look at all of it. Raises Misused where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(BundleLimits().compressed_bytes_max + 1)
-    except OSError as problem:
-        raise Misused(f"{path} cannot be read: {problem.strerror}") from None
-    return checked_bytes(data)
+    data = contents_of(path)
+    kind = kind_of(data)
+    if kind == "bundle":
+        return checked_bytes(data)
+    what = f"it is no bundle: {begins(data)}"
+    if kind == "ADL":
+        what = (
+            f"it is an ADL, not a bundle: `millrace bundle pack {path}` makes a bundle of it, "
+            f"`millrace plan {path}` says what it becomes"
+        )
+    return Checked(None, (Problem(Reason.BUNDLE_INVALID.value, printable(what)),))
 
 
 def checked_bytes(data: bytes) -> Checked:
@@ -188,7 +200,7 @@ def _contents(bundle: Bundle, application: model.Application, size: int) -> Json
             for pool in application.pools
         ],
         "submissionTimeValues": [
-            {"name": value.name, "required": value.required, "default": value.literal}
+            {"name": value.name, "required": value.required, "default": default_of(value)}
             for value in application.submission_values
         ],
     }
@@ -200,6 +212,20 @@ def _primitives(composite: model.Composite) -> Iterator[model.Primitive]:
         each = composites.pop()
         composites += each.composites
         yield from (member for member in each.members if isinstance(member, model.Primitive))
+
+
+def default_of(value: model.SubmissionValue) -> str | None:
+    """The default as --param takes it: an SPL string without quotes, a list with commas.
+
+    What --param cannot say (a list whose items hold commas) is shown as the application says it.
+    """
+    literal = value.literal
+    if literal is None or value.kind == "named":
+        return None if literal is None else unquoted(literal)
+    if not _LIST.fullmatch(literal):
+        return literal
+    items = [unquoted(item) for item in _STRING.findall(literal)]
+    return literal if any("," in item for item in items) else ",".join(items)
 
 
 # --------------------------------------------------------------------------- printing
@@ -234,4 +260,6 @@ def _shown(value: object) -> Text:
     if value is None:
         return Text("")
     text = ", ".join(value) if isinstance(value, list) else str(value)
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
     return Text(printable(text))

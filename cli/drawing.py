@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from rich.console import Console
 from rich.table import Table
@@ -16,11 +19,21 @@ from services.fusion_backend.core.drafting import Draft
 from services.fusion_backend.core.explaining import Explanation, explain
 from services.fusion_backend.core.outline import outline, outline_of_resize, widths_of
 from services.fusion_backend.core.records import PlanRecord
-from services.fusion_backend.core.refusals import shown
+from services.fusion_backend.core.refusals import counted, shown
 
-OPERATORS_NAMED_MAX = 8
+NAMED_MAX = 8
 APART_NAMED_MAX = 3
+ALIKE_MAX = 8
+"""Of more PEs that differ in their channel only, the table has one row for all."""
+CONNECTIONS_MAX = 100_000
+DRAWN_MAX = 2_000
+"""Operators and arrows that Graphviz lays out within its limit, and that people can look at."""
 DRAWING_LIMIT_S = 120.0
+LABEL_CHARS = 48
+LABEL_LINES_MAX = 6
+LEGEND = "blue: between PEs; red: a constraint keeps them apart"
+LEGEND_OF_RESIZE = "yellow: restarts; green: new"
+_NUMBER = re.compile(r"\d+")
 COLOURS = {"new": "palegreen", "restarts": "lightgoldenrod", "": "white"}
 
 Fates = Mapping[int, str]
@@ -49,34 +62,41 @@ def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
 
 def _summary(draft: Draft) -> Text:
     found = outline(draft)
-    widths = ", ".join(f"{shown(name)}={width}" for name, width in widths_of(draft).items())
+    widths = [f"{shown(name)}={width}" for name, width in widths_of(draft).items()]
     return Text(
-        f"{shown(draft.request.application.name)}: {_count(found['pes'], 'PE')}, "
-        f"{_count(found['ops'], 'operator')}, "
-        f"{_count(found['operator_connections'], 'connection')}, "
+        f"{shown(draft.request.application.name)}: {counted(found['pes'], 'PE')}, "
+        f"{counted(found['ops'], 'operator')}, "
+        f"{counted(found['operator_connections'], 'connection')}, "
         f"{found['static_connections']} of them between PEs ({_scheme(draft)})"
-        + (f"; widths {widths}" if widths else "")
+        + (f"; widths {_first(widths)}" if widths else "")
     )
 
 
 def _scheme(draft: Draft) -> str:
     fusion = draft.fusion
+    scheme = fusion.scheme if fusion.pes_max is None else f"{fusion.scheme} {fusion.pes_max}"
     if fusion.scheme == "automatic":
         threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
-        return f"automatic: {fusion.pes_max} for {threads} on {_count(fusion.nodes or 1, 'node')}"
-    return fusion.scheme if fusion.pes_max is None else f"{fusion.scheme} {fusion.pes_max}"
+        cpus = counted(fusion.largest_node_mcpu // 1000, "CPU")
+        nodes = f"{counted(fusion.nodes or 1, 'node')} with {cpus}"
+        scheme = f"automatic: {counted(fusion.pes_max or 1, 'PE')} for {threads} on {nodes}"
+    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _first(named: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(named) - NAMED_MAX
+    return ", ".join(named[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
     was = widths_of(before)
-    widths = ", ".join(
-        f"{shown(name)} {was[name]} → {width}"
-        for name, width in widths_of(after).items()
-        if was[name] != width
+    widths = _first(
+        [
+            f"{shown(name)} {was[name]} → {width}"
+            for name, width in widths_of(after).items()
+            if was[name] != width
+        ]
     )
     changes = outline_of_resize(before, after)
     told = [f"{changes[what]} {what}" for what in ("changed", "added", "removed")]
@@ -89,31 +109,77 @@ def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A PE in the table. Rows of one `shape` differ in nothing but their channel."""
+
+    pe: int
+    operators: Mapping[str, int]
+    ports: tuple[str, str]
+    why: str
+    fate: str
+    shape: Hashable
+
+
+def _rows(draft: Draft, fates: Fates) -> Iterator[_Row]:
+    pes, reasons = outline(draft)["pe"], explain(draft)
+    for pe, indices in sorted(draft.placed.items()):
+        found, why, fate = pes[str(pe)], _why(reasons[pe]), fates.get(pe, "")
+        ports = str(found["in"]), str(found["out"])
+        logical = tuple(draft.topology.operators[index].logical_name for index in indices)
+        shape = (logical, ports, _NUMBER.sub("", why), fate)
+        yield _Row(pe, found["operators"], ports, why, fate, shape)
+
+
 def _table(draft: Draft, fates: Fates) -> Table:
     table = Table("PE", "operators (index)", "in", "out", "why")
     if fates:
         table.add_column("resize")
-    pes, reasons = outline(draft)["pe"], explain(draft)
-    for pe in sorted(draft.placed):
-        found = pes[str(pe)]
-        row = [
-            Text(str(pe)),
-            Text(_operators(found["operators"])),
-            Text(str(found["in"])),
-            Text(str(found["out"])),
-            Text(_why(reasons[pe])),
-        ]
-        table.add_row(*row, *([Text(fates[pe])] if fates else []))
-    for pe in sorted(pe for pe, fate in fates.items() if fate == "gone"):
+    alike: dict[Hashable, list[_Row]] = {}
+    for row in _rows(draft, fates):
+        alike.setdefault(row.shape, []).append(row)
+    for rows in sorted(_together(alike.values()), key=lambda rows: rows[0].pe):
+        cells = _cells(rows)
+        table.add_row(*map(Text, cells if fates else cells[:-1]))
+    gone = sorted(pe for pe, fate in fates.items() if fate == "gone")
+    if len(gone) > ALIKE_MAX:
+        table.add_row(_ranges(gone), "", "", "", "", "gone")
+    for pe in gone if len(gone) <= ALIKE_MAX else ():
         table.add_row(str(pe), "", "", "", "", "gone")
     return table
 
 
+def _together(alike: Iterable[list[_Row]]) -> Iterator[list[_Row]]:
+    """Many rows that are alike are one: what a table of a thousand channels is for."""
+    for rows in alike:
+        if len(rows) > ALIKE_MAX:
+            yield rows
+        else:
+            yield from ([row] for row in rows)
+
+
+def _cells(rows: list[_Row]) -> tuple[str, ...]:
+    first, last = rows[0], rows[-1]
+    pes, operators = str(first.pe), _operators(first.operators)
+    if len(rows) > 1:
+        pes = f"{_ranges([row.pe for row in rows])} ({len(rows)} alike)"
+        operators = f"{operators} … {_operators(last.operators)}"
+    return pes, operators, *first.ports, first.why, first.fate
+
+
+def _ranges(pes: Sequence[int]) -> str:
+    """`2, 5-9` for ascending numbers."""
+    runs: list[tuple[int, int]] = []
+    for pe in pes:
+        if runs and runs[-1][1] == pe - 1:
+            runs[-1] = runs[-1][0], pe
+        else:
+            runs.append((pe, pe))
+    return _first([str(one) if one == other else f"{one}-{other}" for one, other in runs])
+
+
 def _operators(indices: Mapping[str, int]) -> str:
-    named = [f"{shown(name)} ({index})" for name, index in indices.items()]
-    more = len(named) - OPERATORS_NAMED_MAX
-    kept = named[:OPERATORS_NAMED_MAX] if more > 0 else named
-    return ", ".join(kept) + (f" and {more} more" if more > 0 else "")
+    return _first([f"{shown(name)} ({index})" for name, index in indices.items()])
 
 
 def _why(explanation: Explanation) -> str:
@@ -135,42 +201,76 @@ def _pes(pes: Sequence[int]) -> str:
 
 
 def draw_graph(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> str:
-    """The last plan in the language of Graphviz; what a resize touched has a colour."""
+    """The last plan in the language of Graphviz: PEs and why, connections and what crosses.
+
+    Raises Failure where there are more connections than anybody can look at.
+    """
     draft = drafts[-1]
+    if draft.topology.connections_count > CONNECTIONS_MAX:
+        raise Failure(
+            f"a graph of {draft.topology.connections_count} connections is too large to look at "
+            f"(more than {CONNECTIONS_MAX}): plan smaller widths (--width), or say --format table"
+        )
     fates = fates_of(records[0], records[-1])
     reasons = explain(draft)
+    title = [draft.request.application.name, _summary(draft).plain.partition(": ")[2]]
+    legend = LEGEND + (f"; {LEGEND_OF_RESIZE}" if len(drafts) > 1 else "")
     lines = [
         "digraph plan {",
-        f"  label={_quoted(draft.request.application.name)};",
+        f"  label={_label(*title, legend)};",
         "  rankdir=LR; node [shape=box, style=filled, fillcolor=white];",
     ]
     for pe, operators in sorted(draft.placed.items()):
+        why = _why(reasons[pe])
+        told = wrap(why, LABEL_CHARS, max_lines=LABEL_LINES_MAX, placeholder=" …")
         lines += [
             f"  subgraph cluster_{pe} {{",
-            f"    label={_quoted(f'PE {pe}')}; tooltip={_quoted(_why(reasons[pe]))};",
+            f"    label={_label(_titled(pe, fates[pe]), *told)}; tooltip={_label(why)};",
             f"    style=filled; fillcolor={COLOURS[fates[pe]]};",
             *(
-                f"    o{index} [label={_quoted(draft.topology.operators[index].name)}];"
+                f"    o{index} [label={_label(draft.topology.operators[index].name)}];"
                 for index in operators
             ),
             "  }",
         ]
-    drawn = dict.fromkeys((edge.source, edge.target) for edge in draft.topology.edges)
-    for source, target in drawn:
-        crosses = draft.pe_of[source] != draft.pe_of[target]
-        lines.append(f"  o{source} -> o{target}{' [color=blue]' if crosses else ''};")
-    return "\n".join((*lines, "}", ""))
+    return "\n".join((*lines, *_arrows(draft, reasons), "}", ""))
 
 
-def _quoted(text: str) -> str:
-    return '"' + shown(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _titled(pe: int, fate: str) -> str:
+    return f"PE {pe}: {fate}" if fate else f"PE {pe}"
+
+
+def _arrows(draft: Draft, reasons: Mapping[int, Explanation]) -> Iterator[str]:
+    """One for each pair of connected operators; what leaves a PE stands out, and why it must."""
+    apart = {(pe, other): why for pe, found in reasons.items() for other, why in found.apart}
+    for source, target in dict.fromkeys((e.source, e.target) for e in draft.topology.edges):
+        pes = draft.pe_of[source], draft.pe_of[target]
+        style = " [color=blue]" if pes[0] != pes[1] else ""
+        if why := apart.get(pes):
+            style = f" [color=red, label={_label(why)}]"
+        yield f"  o{source} -> o{target}{style};"
+
+
+def _label(*lines: str) -> str:
+    """Lines of a label; names come from outside."""
+    quoted = (shown(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(quoted) + '"'
 
 
 def draw_svg(graph: str, target: Path) -> bool:
-    """The graph as SVG where Graphviz is there; says whether it was. Raises Failure if it fails."""
+    """The graph as SVG where Graphviz is there; says whether it was.
+
+    Raises Failure where it fails, and where it would take all the time that it has.
+    """
     program = shutil.which("dot")
     if program is None:
         return False
+    size = graph.count("\n  o") + graph.count("\n    o")
+    if size > DRAWN_MAX:
+        raise Failure(
+            f"{target} is not drawn: {size} operators and arrows are too many for a picture (more "
+            f"than {DRAWN_MAX}). Plan smaller widths (--width), or look at --format table"
+        )
     try:
         subprocess.run(  # noqa: S603 - Graphviz, from the PATH of the person who asks for it
             [program, "-Tsvg", "-o", str(target)],

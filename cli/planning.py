@@ -7,10 +7,9 @@ are planned, too. Each `--resize` is a generation of its own, planned from the o
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,12 +24,12 @@ from rich.console import Console
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from cli.phrasing import given_twice, in_words_of_options
 from cli.printing import answers, failures_told, print_answers_only, print_json
-from contracts.bundle_format import Bundle
+from cli.recognizing import bundle_of
 from contracts.reasons import Reason
 from services.chassis.collecting import collector_paused
 from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.bundles import open_bundle
 from services.fusion_backend.core.drafting import Draft, draft
 from services.fusion_backend.core.model import Application
 from services.fusion_backend.core.outline import outline, outline_of_resize
@@ -41,11 +40,10 @@ from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.submission import matches
 
 Format = Literal["table", "json", "dot"]
-ZIP_MAGIC = b"PK"
 QUIET_S = 1.0
 NODE_CPUS = 4
 NO_LIMIT_BYTES = 1 << 40
-_OURS = re.compile(r"pe-\d+\.xml")
+_OURS = re.compile(r"pe-\d+\.xml|plan\.svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +104,7 @@ def _step(request: PlanRequest, keep: Keep) -> Step:
 def _request(wish: PlanWish) -> PlanRequest:
     fusion = _fusion(wish)
     overrides = tuple(region_width_of("--width", words) for words in wish.widths)
-    values = dict(pair_of("--param", words) for words in wish.params)
-    bundle = _bundle(wish.source)
+    bundle = bundle_of(wish.source)
     limits = PlanLimits()
     return PlanRequest(
         application=read_application(bundle),
@@ -116,11 +113,15 @@ def _request(wish: PlanWish) -> PlanRequest:
         job_id=0,
         fusion=fusion,
         width_overrides=overrides,
-        submission_time_values=values,
+        submission_time_values=dict(_values(wish)),
         limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if wish.compat else limits,
         compat=wish.compat,
         is_placed=False,
     )
+
+
+def _values(wish: PlanWish) -> list[tuple[str, str]]:
+    return [pair_of("--param", words) for words in wish.params]
 
 
 def _fusion(wish: PlanWish) -> Fusion:
@@ -134,24 +135,6 @@ def _fusion(wish: PlanWish) -> Fusion:
         wish.type,
         allocatable_mcpu=wish.nodes * wish.node_cpus * 1000,
         largest_node_mcpu=wish.node_cpus * 1000,
-    )
-
-
-def _bundle(source: Path) -> Bundle:
-    try:
-        data = source.read_bytes()
-    except OSError as problem:
-        raise Misused(f"{source} cannot be read: {problem.strerror}") from None
-    if data.startswith(ZIP_MAGIC):
-        return open_bundle(data)
-    return Bundle(
-        digest=hashlib.sha256(data).hexdigest(),
-        build_id=hashlib.sha224(data).hexdigest(),
-        adl_file=source.name,
-        adl_path=source.name,
-        adl=data,
-        application_directory="",
-        output_directory="",
     )
 
 
@@ -183,12 +166,17 @@ def told(steps: list[Step]) -> dict[str, object]:
 
 
 def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
-    """Plan, and write one AADL a PE of the last generation; those of an earlier plan are removed.
+    """Plan, and write one AADL a PE of the last generation; what an earlier plan left is removed.
 
-    Raises Failure where they cannot be written.
+    Raises Misused where the folder is a file, Failure where they cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise Misused(f"--out {folder}: it is a file, or below one; say a folder") from None
+    except OSError as problem:
+        raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
+    try:
         with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
             steps = plan_words(wish, lambda name, text: (Path(spool) / name).write_text(text))
             for old in folder.iterdir():
@@ -290,7 +278,17 @@ def plan_command(
 ) -> None:
     """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
 
-    What cannot be planned is an error, with the original's message id or our reason; exit code 1.
+    Look at it before anybody runs it:  millrace plan app.sab
+
+    With other widths and values:  millrace plan app.sab --width '*Region1=4' --param rate=9
+
+    What a resize would change:  millrace plan app.sab --fusion legacy --resize Region1=6
+
+    A picture:  millrace plan app.sab --format dot --out plan  (plan/plan.svg, with Graphviz)
+
+    `millrace bundle show app.sab` has the names of regions and values. What cannot be planned is
+    an error with the original's message id or our reason: {"error": …, "message": …} on stdout as
+    JSON, a sentence on stderr otherwise; exit code 1. Words that cannot be used: exit code 2.
 
     Example: millrace plan app.sab --fusion manual=3 --width '*Region1=4' --resize Region1=6
     """
@@ -305,7 +303,7 @@ def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
         with failures_told():
             with _patience(f"planning {wish.source.name}"):
                 steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
-            _print(steps, form, out)
+            _print(steps, form, out, _warnings(wish, steps))
     except PlanRefused as refusal:
         _print_refusal(refusal, form)
         raise typer.Exit(Failure.exit_code) from None
@@ -317,11 +315,14 @@ def _forget(_content_id: str, _text: str) -> None:
     """Texts of AADLs that nobody asked for: together they may be larger than memory."""
 
 
-def _print(steps: list[Step], form: Format, out: Path | None) -> None:
-    warnings = steps[0].result.warnings
+def _warnings(wish: PlanWish, steps: list[Step]) -> list[str]:
+    found = map(in_words_of_options, steps[0].result.warnings)
+    return [*given_twice("--param", _values(wish)), *found]
+
+
+def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str]) -> None:
     if form != "table":
-        for warning in warnings:
-            print(f"millrace: {warning}", file=sys.stderr)
+        _tell(warnings)
     drafts = [step.draft for step in steps]
     records = [step.record for step in steps]
     if form == "json":
@@ -335,11 +336,24 @@ def _print(steps: list[Step], form: Format, out: Path | None) -> None:
         graph = draw_graph(drafts, records)
         print(graph, end="")
         if out is not None:
-            draw_svg(graph, out / "plan.svg")
+            _draw_svg(graph, out / "plan.svg")
+
+
+def _draw_svg(graph: str, target: Path) -> None:
+    with _patience(f"drawing {target}"):
+        is_drawn = draw_svg(graph, target)
+    if not is_drawn:
+        _tell([f"{target} is not drawn: Graphviz (its program `dot`) is not installed"])
+
+
+def _tell(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        print(f"millrace: {sentence}", file=sys.stderr)
 
 
 def _print_refusal(refusal: PlanRefused, form: Format) -> None:
+    message = in_words_of_options(refusal.message)
     if form == "json":
-        print(orjson.dumps({"error": refusal.code, "message": refusal.message}).decode())
+        print(orjson.dumps({"error": refusal.code, "message": message}).decode())
     else:
-        print(f"millrace: it cannot be planned: {refusal.message}", file=sys.stderr)
+        _tell([f"it cannot be planned: {message}"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from services.fusion_backend.core.constraints import Profile, Unit, conflict
 from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.refusals import shown
+from services.fusion_backend.core.refusals import counted, shown
 from services.fusion_backend.core.topology import Operator
 
 NAMED_MAX = 4
@@ -41,14 +41,17 @@ def explain(draft: Draft) -> dict[int, Explanation]:
     )
     return {
         pe: Explanation(
-            tuple(_together(draft, units[pe], inside[pe])) or _alone(draft), apart.get(pe, ())
+            tuple(_together(draft, units[pe], inside[pe])) or _alone(draft, apart.get(pe, ())),
+            apart.get(pe, ()),
         )
         for pe in draft.placed
     }
 
 
-def _alone(draft: Draft) -> tuple[str, ...]:
-    return ("legacy: no constraint joins it",) if draft.fusion.scheme == LEGACY else ()
+def _alone(draft: Draft, apart: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    if draft.fusion.scheme == LEGACY:
+        return ("legacy: no constraint joins it",)
+    return () if apart else ("no constraint joins it, and there were PEs enough",)
 
 
 def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:
@@ -56,6 +59,7 @@ def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:
         members = [draft.topology.operators[index] for index in unit.operators]
         if len(members) > 1:
             yield from _joined(members)
+            yield from _gathered(draft, unit)
         if unit.stands_alone:
             yield (
                 "a PE of its own: it is isolated"
@@ -63,11 +67,25 @@ def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:
                 else "a PE of its own: it is co-located inside of a consistent region"
             )
     if len(units) > 1:
-        yield f"{len(units)} units packed together, with {_count(inside)} among them"
+        among = counted(inside, "connection") if inside else "no connections"
+        yield f"{_packed(units)} packed together, with {among} among them"
 
 
-def _count(connections: int) -> str:
-    return "1 connection" if connections == 1 else f"{connections or 'no'} connections"
+def _packed(units: list[Unit]) -> str:
+    """What was packed: operators, and groups of them that something joins."""
+    groups = sum(len(unit.operators) > 1 for unit in units)
+    operators = len(units) - groups
+    found = (("group", groups), ("operator", operators))
+    return " and ".join(counted(number, what) for what, number in found if number)
+
+
+def _gathered(draft: Draft, unit: Unit) -> Iterable[str]:
+    """The channel whose operators channelIsolation made one unit of."""
+    (path, *more) = unit.profile.isolated_channels or ((),)
+    if path and not more:
+        names = {region.index: region.name for region in draft.request.application.regions}
+        region, channel = path[0]
+        yield f"channelIsolation joins channel {channel} of {shown(names[region])}"
 
 
 def _joined(members: list[Operator]) -> Iterable[str]:
@@ -99,12 +117,24 @@ def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tup
             beside.setdefault(target, set()).add(source)
     return {
         pe: tuple(
-            (other, why)
+            (other, why + _shared(profiles[pe], profiles[other]))
             for other in sorted(others)
             if (why := conflict(profiles[pe], profiles[other])) is not None
         )
         for pe, others in beside.items()
     }
+
+
+def _shared(one: Profile, other: Profile) -> str:
+    """The ids of ex-location that two PEs share: the first, which is why."""
+    for mine, theirs in (
+        (one.exlocations, other.exlocations),
+        (one.host_exlocations, other.host_exlocations),
+    ):
+        ids = {identifier for identifier, _ in mine} & {identifier for identifier, _ in theirs}
+        if ids:
+            return f": both have {shown(min(ids))!r}"
+    return ""
 
 
 def _profile(units: list[Unit]) -> Profile:

@@ -11,6 +11,7 @@ Nothing here knows of Kubernetes, files, time or other jobs: the same request gi
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -26,7 +27,7 @@ from services.fusion_backend.core.meaning import PeMeaning
 from services.fusion_backend.core.placing import PePlace, place_of
 from services.fusion_backend.core.ports import port_labels
 from services.fusion_backend.core.records import Fusion, PeRecord, PlanRecord, RegionRecord
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, counted
 from services.fusion_backend.core.requesting import PlanRequest
 from services.fusion_backend.core.sizing import Sizes
 from services.fusion_backend.core.submission import SubmissionValues, repeated
@@ -88,7 +89,7 @@ class _TooLarge(Exception):
 
 def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
-    sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told)
+    sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told, _divisible(drafted))
     _check_sizes(sizes, request)
     record = _record(drafted, _contents(drafted, sizes, keep))
     labels = port_labels(identities, request.job_id)
@@ -96,10 +97,17 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     return PlanResult(record, {}, labels, warnings)
 
 
+def _divisible(drafted: Draft) -> frozenset[int]:
+    """The PEs of several units: their operators need not share a PE."""
+    units = Counter(drafted.pe_of[unit.operators[0]] for unit in drafted.units)
+    return frozenset(pe for pe, count in units.items() if count > 1)
+
+
 def _check_sizes(sizes: Sizes, request: PlanRequest) -> None:
-    """Says what is too large before it is described."""
+    """Says what is too large before it is described; what no scheme could divide comes first."""
     bytes_max = request.limits.aadl_bytes_max
-    for pe in (parts := sizes.parts_needed(bytes_max)):
+    if parts := sizes.parts_needed(bytes_max):
+        pe = min(parts, key=lambda each: (each in sizes.divisible, each))
         size = f"at least {sizes.bytes_min(pe)}"
         raise _TooLarge(parts, sizes.too_large(request.job_name, pe, size, bytes_max))
 
@@ -225,7 +233,8 @@ def _warnings(
     found = [*values.warnings, *repeated(request.width_overrides)]
     if fusion.scheme == "manual" and fusion.pes_max != pes:
         found.append(
-            f"{fusion.pes_max} PEs were asked for and {pes} were made, because of constraints or "
+            f"{counted(fusion.pes_max or 0, 'PE')} {'was' if fusion.pes_max == 1 else 'were'} "
+            f"asked for and {pes} {'was' if pes == 1 else 'were'} made, because of constraints or "
             "the number of operators (CDISR3035W)"
         )
     return tuple(found)

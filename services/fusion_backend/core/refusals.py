@@ -68,3 +68,8 @@ def shown(value: object) -> str:
     if len(text) <= SHOWN_VALUE_CHARS_MAX:
         return text
     return text[:SHOWN_VALUE_CHARS_MAX] + "…"
+
+
+def counted(number: int, what: str) -> str:
+    """A number with what it counts, in the singular where it is one."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

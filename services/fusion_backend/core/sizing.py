@@ -14,7 +14,7 @@ from math import ceil
 from contracts.labels import pe_name
 from contracts.reasons import Reason
 from services.fusion_backend.core.identity import Identities
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.refusals import PlanRefused, counted, shown
 from services.fusion_backend.core.topology import Topology
 
 ROOT_BYTES_MIN = 1000
@@ -29,9 +29,19 @@ class Sizes:
     """How large the PEs of one plan are, as far as known before they are described."""
 
     def __init__(
-        self, topology: Topology, pe_of: Mapping[int, int], identities: Identities, widths: str
+        self,
+        topology: Topology,
+        pe_of: Mapping[int, int],
+        identities: Identities,
+        widths: str,
+        divisible: frozenset[int],
     ) -> None:
-        """One pass over operators, ports and connections; `widths` says who asked for them."""
+        """One pass over operators, ports and connections; `widths` says who asked for them.
+
+        `divisible`: PEs whose operators may be in several. Of one operator, or of operators that
+        constraints join, no scheme of fusion makes less.
+        """
+        self.divisible = divisible
         self._topology = topology
         self._widths = widths
         self._operators = Counter(pe_of.values())
@@ -67,16 +77,30 @@ class Sizes:
     def too_large(self, job: str, pe: int, size: str, bytes_max: int) -> PlanRefused:
         """The refusal of a PE whose AADL has `size` bytes."""
         connection = self._widest_connection(pe)
-        regions = f" ({self._widths})" if self._widths else ""
         return PlanRefused(
             Reason.PE_TOO_LARGE,
             field=f"PE {pe}",
             value=size,
             message=(
                 f"the AADL of PE {pe_name(job, pe)} has {size} bytes; at most {bytes_max} are "
-                f"allowed; it holds {self._operators[pe]} operators, {connection}: make the "
-                f"parallel regions narrower{regions} or ask for more PEs"
+                f"allowed; it holds {counted(self._operators[pe], 'operator')}, {connection}: "
+                f"{self._advice(pe)}"
             ),
+        )
+
+    def _advice(self, pe: int) -> str:
+        regions = f" ({self._widths})" if self._widths else ""
+        narrower = f"make the parallel regions narrower{regions}"
+        if pe in self.divisible:
+            return f"ask for more PEs or for automatic fusion, which divides it, or {narrower}"
+        if self._operators[pe] > 1:
+            return (
+                f"constraints keep these operators in one PE, so more PEs do not help: {narrower}, "
+                "or join fewer operators by co-location"
+            )
+        return (
+            f"one operator cannot be in several PEs, so more of them do not help: {narrower}, or "
+            "let several operators share the connection (one in front of each part of the channels)"
         )
 
     def _widest_connection(self, pe: int) -> str:

@@ -9,6 +9,7 @@ submission-time value, from the ADL.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
@@ -16,6 +17,7 @@ from typing import NoReturn
 from contracts.reasons import Reason
 from services.fusion_backend.core import model
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.suggesting import suggested
 from services.fusion_backend.core.xml_text import is_xml_text
 
 DISPLAY_PARAMETER = "streams::pe.display"
@@ -94,7 +96,7 @@ def resolve_values(
         literals[value.index] = _literal(value, given[present[0]]) if present else value.literal
         fields[value.index] = f"{VALUES_FIELD}.{present[0] if present else value.name}"
     faults += _unusable(given, used)
-    extra = _extra(given, used)
+    extra = _extra(given, used, values)
     if faults:
         _refuse_values(faults, extra)
     return SubmissionValues(literals, fields, given.get(DISPLAY_PARAMETER), extra)
@@ -129,9 +131,17 @@ def _unusable(
     return faults
 
 
-def _extra(given: Mapping[str, str], used: Mapping[str, list[str]]) -> tuple[str, ...]:
+def _extra(
+    given: Mapping[str, str],
+    used: Mapping[str, list[str]],
+    values: tuple[model.SubmissionValue, ...],
+) -> tuple[str, ...]:
+    """A warning for each that nobody asked for."""
+    names = Counter(value.name for value in values)
+    there = [each.name if names[each.name] == 1 else _qualified(each) for each in values]
     return tuple(
-        f"{VALUES_FIELD}.{shown(name)} is ignored: the application has no such value (CDISR1149W)"
+        f"{VALUES_FIELD}.{shown(name)} is ignored: the application has no such value (CDISR1149W), "
+        f"{suggested(name, there)}"
         for name in sorted(given)
         if name not in used and name != DISPLAY_PARAMETER
     )
@@ -252,23 +262,23 @@ def _check_names(
     regions: tuple[model.Region, ...], patterns: list[tuple[str, int]], exact: Mapping[str, int]
 ) -> None:
     names = [region.name for region in regions]
-    listed = ", ".join(sorted(names)) or "none"
     for alias, _ in patterns:
         if not any(matches(alias, name) for name in names):
-            _unknown(f"{OVERRIDES_FIELD}[{shown(alias)}].alias", alias, listed)
+            there = suggested(alias, names, is_pattern=True)
+            _unknown(f"{OVERRIDES_FIELD}[{shown(alias)}].alias", alias, there)
     for name in sorted(exact):
         if name not in names:
-            _unknown(f"ParallelRegion {shown(name)}", name, listed)
+            _unknown(f"ParallelRegion {shown(name)}", name, suggested(name, names))
 
 
-def _unknown(field: str, name: str, listed: str) -> NoReturn:
+def _unknown(field: str, name: str, there: str) -> NoReturn:
     raise PlanRefused(
         Reason.UNKNOWN_REGION,
         field=field,
         value=name,
         message=(
             f"{field} names {shown(name)!r}, but the application has no such parallel region "
-            f"(CDISR1411E); it has: {listed}"
+            f"(CDISR1411E); {there}"
         ),
     )
 

@@ -21,7 +21,7 @@ from services.fusion_backend.core.effects import (
     Said,
 )
 from services.fusion_backend.core.inputs import template_of
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.refusals import PlanRefused, counted, shown
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
     TROUBLE_SETTLES_S,
@@ -256,7 +256,7 @@ def submitted(situation: Situation) -> Change:
     """Every object of the newest plan exists."""
     record = situation.plan.record
     is_first = situation.phase is Phase.SUBMITTING
-    text = f"job {situation.job.name} runs with {len(record.pes)} PEs"
+    text = f"job {situation.job.name} runs with {counted(len(record.pes), 'PE')}"
     widths = _widths(situation)
     message = f"{text}, widths {widths}" if widths else text
     reason = Reason.SUBMISSION_SUCCEEDED if is_first else Reason.RESIZED
@@ -285,7 +285,8 @@ def submitted(situation: Situation) -> Change:
 def steady(situation: Situation) -> tuple[Said, ...]:
     """What every condition but Healthy says of a job whose newest plan is in force."""
     record = situation.plan.record
-    fused = f"{len(record.operators)} operators in {len(record.pes)} PEs ({_fusion(situation)})"
+    operators = counted(len(record.operators), "operator")
+    fused = f"{operators} in {counted(len(record.pes), 'PE')} ({_fusion(situation)})"
     fused = "; ".join((fused, *situation.plan.warnings))
     return (
         _accepted(situation),
@@ -324,13 +325,14 @@ def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
 
 def _fusion(situation: Situation) -> str:
     fusion = situation.plan.record.fusion
+    nodes = counted(fusion.nodes or 0, "node")
     if fusion.scheme == "automatic":
-        pes = len(situation.plan.record.pes)
+        pes = counted(len(situation.plan.record.pes), "PE")
         cpu = f" with {fusion.allocatable_mcpu / 1000:g} CPUs" if fusion.allocatable_mcpu else ""
         threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
-        return f"automatic: {pes} PEs for {threads} on {fusion.nodes} nodes{cpu}"
+        return f"automatic: {pes} for {threads} on {nodes}{cpu}"
     if fusion.requested == "automatic":
-        return f"automatic: {fusion.pes_max} PEs for {fusion.nodes} nodes"
+        return f"automatic: {counted(fusion.pes_max or 0, 'PE')} for {nodes}"
     scheme = "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"
     return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
 
@@ -368,7 +370,8 @@ def health(situation: Situation) -> Said:
     if not idle:
         return Said(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
     named = ", ".join(str(pe) for pe in idle[:PES_NAMED_MAX])
-    text = f"{len(idle)} of {len(situation.plan.record.pes)} PEs do not run: {named}"
+    pes, do = counted(len(situation.plan.record.pes), "PE"), "does" if len(idle) == 1 else "do"
+    text = f"{len(idle)} of {pes} {do} not run: {named}"
     if len(idle) > PES_NAMED_MAX:
         text += ", …"
     return Said(JobCondition.HEALTHY.value, "False", Reason.SOME_NOT_RUNNING, text)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
 
-from cli.bundles import bundle_app
+from cli.bundles import bundle_app, default_of
 from contracts.bundle_format import BundleLimits, open_bundle, pack
+from services.fusion_backend.core.model import SubmissionValue
+from services.fusion_backend.core.submission import resolve_values
 from tests.places import ROOT, corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 from tests.unit.fusion_backend.planner.archive_writing import file as tar_file
@@ -154,3 +157,25 @@ def test_names_of_a_hostile_bundle_reach_no_terminal_as_they_are(tmp_path: Path)
 @pytest.mark.parametrize("command", ["pack", "show", "verify"])
 def test_the_help_of_every_command_has_an_example(command: str) -> None:
     assert f"Example: millrace bundle {command} " in run(command, "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "literal", "shown"),
+    [
+        ("named", '"2"', "2"),
+        ("named", '"a\\"b"', 'a"b'),
+        ("named", "  7 ", "  7 "),
+        ("namedList", '["a","b"]', "a,b"),
+        ("namedList", '["a,b"]', '["a,b"]'),
+        ("namedList", "[]", "[]"),
+        ("named", None, None),
+    ],
+)
+def test_a_default_is_shown_as_param_takes_it(
+    kind: Literal["named", "namedList"], literal: str | None, shown: str | None
+) -> None:
+    """Given back by --param, it is the same value."""
+    value = SubmissionValue(0, kind, "Main", "v", required=False, literal=literal)
+    assert default_of(value) == shown
+    if shown is not None and shown != literal:
+        assert resolve_values([value], {"v": shown}).literals == {0: literal}

@@ -241,11 +241,26 @@ def test_what_automatic_splits_further_is_what_is_shown(tmp_path: Path) -> None:
         assert read_pe(text).operators == pe["operators"]
 
 
-def test_a_folder_that_cannot_be_written_is_a_failure(adl: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    result = ran(adl, "--out", tmp_path / "file" / "out")
-    assert result.exit_code == 1
-    assert "cannot be written" in result.stderr
+@pytest.mark.parametrize("below", ["", "out"])
+def test_a_folder_that_is_a_file_is_misuse(adl: Path, tmp_path: Path, below: str) -> None:
+    """What the folder itself refuses (no rights, no room) is a failure: exit code 1."""
+    (tmp_path / "file").write_text("kept")
+    result = ran(adl, "--out", tmp_path / "file" / below)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "say a folder" in result.stderr
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_a_folder_that_cannot_be_written_is_a_failure(adl: Path) -> None:
+    result = ran(adl, "--out", "/proc/nobody/writes/here")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "/proc/nobody/writes/here cannot be written" in result.stderr
+
+
+def test_a_picture_of_an_earlier_plan_does_not_stay(adl: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan.svg").write_text("of yesterday")
+    told(adl, "--out", tmp_path)
+    assert not (tmp_path / "plan.svg").exists()
 
 
 def test_the_table_says_what_is_where_and_why(tmp_path: Path) -> None:
@@ -277,7 +292,7 @@ def test_the_graph_has_every_operator_in_its_pe(adl: Path) -> None:
 def test_a_name_cannot_break_out_of_the_graph(tmp_path: Path) -> None:
     adl = Adl("x&quot;];evil\\")
     graph = ran(written(tmp_path, adl.operator("a", 0, 0)), "--format", "dot").stdout
-    assert 'label="x\\"];evil\\\\";' in graph
+    assert 'label="x\\"];evil\\\\\\n1 PE' in graph
 
 
 def test_the_picture_is_drawn_where_graphviz_is_there(
@@ -321,7 +336,8 @@ def test_automatic_asks_for_the_cluster_that_is_not_there(adl: Path) -> None:
     many = told(*words, "--nodes", "9", "--node-cpus", "2")["pes"]
     assert 1 <= few <= 2 < many <= 18
     table = ran(*words, "--nodes", "9", "--node-cpus", "2", "--format", "table").stdout
-    assert re.search(r"\(automatic: \d+ for \d+ to \d+ threads on 9 nodes\)", table)
+    what = r"\(automatic: \d+ PEs for \d+ to \d+ threads on 9 nodes with 2 CPUs\)"
+    assert re.search(what, table)
 
 
 def test_channels_may_be_kept_apart(adl: Path) -> None:

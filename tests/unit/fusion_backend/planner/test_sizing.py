@@ -16,6 +16,7 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.sizing import Sizes
 from tests.places import ROOT
+from tests.unit.fusion_backend.planner.adl_writing import Adl
 
 
 def wordcount(width: int, fusion: Fusion, limits: PlanLimits | None = None) -> PlanRequest:
@@ -88,3 +89,52 @@ def test_too_many_operators_are_refused_by_the_field_that_brought_the_width() ->
     assert caught.value.reason is Reason.PLAN_TOO_LARGE
     assert caught.value.field == "spec.submissionTimeValues.width"
     assert "Counted=30000 by spec.submissionTimeValues.width" in caught.value.message
+
+
+def refusal_of(adl: Adl, fusion: Fusion, bytes_max: int) -> PlanRefused:
+    request = PlanRequest(
+        application=adl.application(),
+        bundle_digest="digest",
+        job_name="shop",
+        job_id=7,
+        fusion=fusion,
+        limits=PlanLimits(aadl_bytes_max=bytes_max),
+    )
+    with pytest.raises(PlanRefused) as caught:
+        plan(request)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "fusion", [Fusion.legacy(), Fusion.manual(202), Fusion.automatic(4)], ids=str
+)
+def test_nobody_is_told_to_divide_one_operator(fusion: Fusion) -> None:
+    """Legacy has no more PEs to give, and no scheme divides an operator: narrower regions do, or
+    several operators that feed the channels.
+    """
+    adl = Adl().chain("a", "f", "z").region("f", 200)
+    message = refusal_of(adl, fusion, 50_000).message
+    assert "it holds 1 operator, the widest connection is that of a with 200 connections" in message
+    assert "one operator cannot be in several PEs, so more of them do not help" in message
+    assert "make the parallel regions narrower (f=200 by constantWidth)" in message
+    assert "let several operators share the connection" in message
+    assert "ask for" not in message
+
+
+def test_a_pe_of_operators_that_need_not_share_it_may_become_several() -> None:
+    adl = Adl().chain(*(f"o{n}" for n in range(100)))
+    message = refusal_of(adl, Fusion.manual(1), 20_000).message
+    assert "it holds 100 operators" in message
+    assert "ask for more PEs or for automatic fusion, which divides it" in message
+
+
+@pytest.mark.parametrize(
+    "fusion", [Fusion.legacy(), Fusion.manual(5), Fusion.automatic(5)], ids=str
+)
+def test_operators_that_are_joined_are_told_what_joins_them(fusion: Fusion) -> None:
+    adl = Adl().chain(*(f"o{n}" for n in range(100)))
+    for operator in list(adl.operators.values())[:60]:
+        operator.partitions = '<coLocation colocId="X"/>'
+    message = refusal_of(adl, fusion, 20_000).message
+    assert "it holds 60 operators" in message
+    assert "constraints keep these operators in one PE, so more PEs do not help" in message

@@ -1,0 +1,37 @@
+"""Sentences of the planner in the words of the command: options instead of fields of a Job.
+
+The planner speaks of the Job's spec, since most of its readers wrote one. Who wrote `--width` looks
+for that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+_OPTIONS = (
+    (
+        re.compile(r"spec\.parallelRegions\[(.+?)\](?:\.(?:alias|width))?(?=[ :;,)]|$)"),
+        r"--width \1",
+    ),
+    (re.compile(r"\bParallelRegion (\S+?)(?: spec\.width)?(?=[ :;,)]|$)"), r"--resize \1"),
+    (re.compile(r"spec\.submissionTimeValues\."), "--param "),
+    (re.compile(r"spec\.fusion\.manual\b"), "--fusion manual"),
+)
+
+
+def in_words_of_options(sentence: str) -> str:
+    """The sentence as somebody at a terminal would say it."""
+    for field, option in _OPTIONS:
+        sentence = field.sub(option, sentence)
+    return sentence
+
+
+def given_twice(option: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A warning for each key that is given more than once: the last value counts."""
+    values = list(pairs)
+    last = dict(values)
+    for key, times in Counter(key for key, _ in values).items():
+        if times > 1:
+            yield f"{option} {key} is given {times} times: the last value, {last[key]!r}, counts"

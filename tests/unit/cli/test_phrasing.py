@@ -1,0 +1,90 @@
+"""Who wrote an option is told of the option; who wrote a Job, of its field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.phrasing import given_twice, in_words_of_options
+from tests.unit.cli.test_planning import ran, written
+from tests.unit.fusion_backend.planner.adl_writing import Adl
+
+
+@pytest.fixture(name="adl")
+def adl_file(tmp_path: Path) -> Path:
+    adl = Adl().chain("a", "N.First", "N.Second", "z").value("wide", '"2"')
+    return written(tmp_path, adl.region("N.First", "wide").region("N.Second", 2))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--width", "First=2"),
+            "--width First names 'First', but the application has no such parallel region "
+            "(CDISR1411E); did you mean N.First or *First? it has: N.First, N.Second",
+        ),
+        (("--width", "*First=0"), "parallel region N.First: --width *First is 0, which is no"),
+        (("--width", "N.Frist=3"), "did you mean N.First? it has: "),
+        (("--width", "n.first=3"), "did you mean N.First? it has: "),
+        (("--resize", "Frist=3"), "--resize Frist names 'Frist', but the application has no"),
+        (("--resize", "Frist=3"), "did you mean N.First? it has: "),
+        (("--resize", "First=0"), "parallel region N.First: --resize N.First is 0, which is no"),
+        (("--param", "wide=x"), "--param wide has the value 'x', which is not a number"),
+        (("--param", "wide=0"), "parallel region N.First: --param wide is 0, which is no width"),
+        (("--fusion", "manual=0"), "--fusion manual is 0; at least 1 is needed"),
+    ],
+)
+def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], said: str) -> None:
+    result = ran(adl, *words, "--format", "json")
+    assert result.exit_code == 1
+    message = json.loads(result.stdout)["message"]
+    assert said in message
+    assert "spec." not in message
+
+
+@pytest.mark.parametrize("form", ["json", "table", "dot"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--param", "wdie=3"),
+            "--param wdie is ignored: the application has no such value (CDISR1149W), did you mean "
+            "wide? it has: wide",
+        ),
+        (
+            ("--param", "wide=3", "--param", "wide=4"),
+            "--param wide is given 2 times: the last value, '4', counts",
+        ),
+        (
+            ("--width", "*=3", "--width", "*=4"),
+            "--width * is given 2 times: the last width, 4, counts",
+        ),
+    ],
+)
+def test_what_is_likely_a_mistake_is_warned_of(
+    adl: Path, words: tuple[str, ...], said: str, form: str
+) -> None:
+    """Beside the answer: in the table's text, else on stderr."""
+    result = ran(adl, *words, "--format", form)
+    assert result.exit_code == 0
+    assert said in (result.stdout if form == "table" else result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("spec.parallelRegions[f[0].*].width is 0, which", "--width f[0].* is 0, which"),
+        ("ParallelRegion a.b spec.width is 0", "--resize a.b is 0"),
+        ("(f=3 by spec.submissionTimeValues.w)", "(f=3 by --param w)"),
+        ("nothing of ours", "nothing of ours"),
+    ],
+)
+def test_fields_become_options(sentence: str, said: str) -> None:
+    assert in_words_of_options(sentence) == said
+
+
+def test_a_key_that_is_given_once_is_not_warned_of() -> None:
+    assert list(given_twice("--param", [("a", "1"), ("b", "1")])) == []

@@ -1,0 +1,91 @@
+"""What a file is that somebody names, told in the words of people, with what to do instead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.__main__ import app
+from cli.recognizing import kind_of
+from contracts.bundle_format import pack
+from tests.places import ROOT
+from tests.unit.fusion_backend.planner.adl_writing import Adl
+
+ADL = Adl().chain("a", "b").text().encode()
+
+
+def ran(*words: str | Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(map(str, words)))
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (pack(ADL), "bundle"),
+        (ADL, "ADL"),
+        (b"\xef\xbb\xbf \r\n" + ADL, "ADL"),
+        (b"", "neither"),
+        (b"hello", "neither"),
+        (ADL.decode().encode("utf-16"), "neither"),
+        (ADL.decode().encode("utf-16-le"), "neither"),
+    ],
+)
+def test_a_file_is_known_by_how_it_begins(content: bytes, kind: str) -> None:
+    assert kind_of(content) == kind
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "it is empty"),
+        (b"hello world", "it begins with 'hello world'"),
+        (bytes(64), "it is data of another kind"),
+        (b"\x1b[2J" + bytes(9), "it is data of another kind"),
+        (ADL.decode().encode("utf-16"), "it is text in UTF-16, and must be UTF-8"),
+    ],
+    ids=["empty", "text", "zeros", "terminal", "UTF-16"],
+)
+def test_what_is_neither_is_told_without_a_parser_s_words(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    """`plan` says which kinds of file it takes, `bundle show` and `verify` what this one is."""
+    path = tmp_path / "x.adl"
+    path.write_bytes(content)
+    code, out, _ = ran("plan", path, "--format", "json")
+    error = json.loads(out)
+    assert (code, error["error"]) == (1, "BundleInvalid")
+    assert "neither a bundle (.sab) nor an application description (.adl, XML)" in error["message"]
+    assert error["message"].endswith(said)
+    for command in ("show", "verify"):
+        code, out, err = ran("bundle", command, path, "--format", "table")
+        assert code == 1
+        assert said in out + err
+
+
+def test_a_folder_is_told_what_to_name_instead() -> None:
+    for words in (["plan"], ["bundle", "show"], ["bundle", "verify"]):
+        code, out, err = ran(*words, ROOT / "examples" / "wordcount")
+        assert (code, out) == (2, "")
+        assert "is a folder: name the .adl file in it" in err
+
+
+def test_an_adl_is_no_bundle_and_is_told_how_to_become_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.adl"
+    path.write_bytes(ADL)
+    for command in ("show", "verify"):
+        code, out, err = ran("bundle", command, path, "--format", "table")
+        assert code == 1
+        assert f"`millrace bundle pack {path}`" in out + err
+
+
+def test_a_pipe_may_be_planned(tmp_path: Path) -> None:
+    """Its name says nothing, and it is read once."""
+    path = tmp_path / "63"
+    path.write_bytes(ADL)
+    code, out, _ = ran("plan", path)
+    assert code == 0
+    assert json.loads(out)["ops"] == 2
