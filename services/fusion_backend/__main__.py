@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 from services.chassis.hosting import Main, run_service, stage_main
 from services.chassis.settings import read_settings
 from services.chassis.wiring import Runtime
+from services.fusion_backend.adapters.incoming import sweep
 from services.fusion_backend.adapters.planning_worker import WorkerPlanner
 from services.fusion_backend.adapters.stage import SERVICE, stage_maker
 from services.fusion_backend.settings import FusionBackendSettings
@@ -16,6 +18,7 @@ def service_main(settings: FusionBackendSettings) -> Main:
     """The service as a coroutine, with its planning workers around it."""
 
     async def run(runtime: Runtime) -> None:
+        await asyncio.to_thread(sweep, settings.bundle_store)
         async with WorkerPlanner(
             workers=settings.planner_workers, limits=settings.worker_limits
         ) as planner:

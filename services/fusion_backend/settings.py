@@ -9,11 +9,12 @@ from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
 from services.chassis.settings import ServiceSettings
+from services.fusion_backend.adapters.bundle_store import StoreLimits
 from services.fusion_backend.adapters.fetching import FetchLimits
 from services.fusion_backend.adapters.planning_worker import WorkerLimits
 from services.fusion_backend.adapters.provisioner import Names
+from services.fusion_backend.adapters.root_urls import root_url_of
 from services.fusion_backend.core.addresses import Network, networks_of
-from services.fusion_backend.core.bundle_urls import why_no_url
 from services.fusion_backend.core.submission import WIDTH_MAX
 
 
@@ -24,7 +25,8 @@ class FusionBackendSettings(ServiceSettings):
     bundle_store: Path = Field(description="directory in which bundles are kept by digest")
     bundle_root_url: str = Field(
         default="",
-        description="a store behind HTTP that has bundles by name, instead of the bundle root",
+        description="a store that has bundles by name, instead of the bundle root: an http(s) URL, "
+        "or s3://BUCKET/PREFIX (AWS_… in the environment)",
     )
     bundle_allowed_networks: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
@@ -36,6 +38,12 @@ class FusionBackendSettings(ServiceSettings):
     )
     bundle_fetch_s_max: float = Field(default=120.0, gt=0, description="for one bundle in all")
     bundle_fetches_max: int = Field(default=16, ge=1, description="how many at a time")
+    bundle_fetches_of_namespace_max: int = Field(default=4, ge=1, description="of those, by one")
+    bundle_unused_days_max: float = Field(
+        default=30.0,
+        ge=0,
+        description="after how many days a bundle that no Job names leaves the store; 0: never",
+    )
     planner_workers: int = Field(default=2, ge=1, le=64)
     planner_memory_bytes_max: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
     planner_cpu_s_max: int = Field(default=120, ge=1)
@@ -65,8 +73,15 @@ class FusionBackendSettings(ServiceSettings):
     @classmethod
     def name_a_store(cls, value: str) -> str:
         """Refuse early what nothing could be fetched from."""
-        if value and (why := why_no_url(value)):
-            raise ValueError(why)
+        root_url_of(value)
+        return value
+
+    @field_validator("bundle_root")
+    @classmethod
+    def name_a_folder(cls, value: Path) -> Path:
+        """Refuse early what is meant for the other setting."""
+        if ":/" in str(value):
+            raise ValueError("is no directory; a URL is given in MILLRACE_BUNDLE_ROOT_URL")
         return value
 
     @field_validator("bundle_allowed_networks", mode="before")
@@ -84,7 +99,20 @@ class FusionBackendSettings(ServiceSettings):
     @property
     def fetch_limits(self) -> FetchLimits:
         """What fetching one bundle may take."""
-        return FetchLimits(total_s=self.bundle_fetch_s_max, at_a_time_max=self.bundle_fetches_max)
+        return FetchLimits(total_s=self.bundle_fetch_s_max)
+
+    @property
+    def store_limits(self) -> StoreLimits:
+        """How many bundles are fetched at a time."""
+        return StoreLimits(
+            fetches_max=self.bundle_fetches_max,
+            fetches_of_namespace_max=self.bundle_fetches_of_namespace_max,
+        )
+
+    @property
+    def bundle_unused_s(self) -> float:
+        """How long nobody has used a bundle that is removed; 0: none is."""
+        return self.bundle_unused_days_max * 24 * 3600
 
     @property
     def names(self) -> Names:

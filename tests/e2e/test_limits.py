@@ -91,6 +91,6 @@ async def test_a_bundle_comes_from_a_server_that_is_allowed_and_from_no_other(
         await cluster.submit("kept-out", {**GOOD, "bundle": {"name": "g", "url": beside}})
         await other.until("kept out", lambda: other.phase == "Failed")
         assert other.status["reason"] == "AddressRefused"
-        assert "127.0.0.2 is loopback" in other.status["message"]
+        assert "127.0.0.2, which is loopback" in other.status["message"]
         assert "hidden" not in other.status["message"]
         assert len(server.requests) == 1

@@ -68,6 +68,9 @@ class BundleKeys:
         if key not in data:
             there = ", ".join(sorted(data)[:8]) or "none"
             raise _refused(f"{CA_FIELD}.subPath", key, f"is no key of ConfigMap {name} ({there})")
+        if not str(data[key]).strip():
+            what = f"is a key of ConfigMap {name} with nothing under it"
+            raise _refused(f"{CA_FIELD}.subPath", key, what)
         return str(data[key])
 
     async def _read(self, resource: Resource, namespace: str, name: str, field: str) -> Json:

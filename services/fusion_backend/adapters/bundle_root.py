@@ -11,7 +11,6 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 from typing import IO
-from urllib.parse import quote
 
 from contracts.reasons import Reason
 from services.fusion_backend.adapters.fetching import BundleUnreadable
@@ -50,12 +49,6 @@ def opened(root: Path, source: BundleSource) -> IO[bytes]:
     return os.fdopen(descriptor, "rb")
 
 
-def url_below(base: str, source: BundleSource) -> str:
-    """The URL of a bundle in a store that a setting names. Raises PlanRefused."""
-    path = "/".join(quote(part, safe="") for part in _asked(source).parts)
-    return f"{base.rstrip('/')}/{path}"
-
-
 def refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:
     """A refusal that names field and value."""
     return PlanRefused(
@@ -66,7 +59,8 @@ def refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:
     )
 
 
-def _asked(source: BundleSource) -> PurePosixPath:
+def asked_path(source: BundleSource) -> PurePosixPath:
+    """The path below the bundle root that a source names. Raises PlanRefused."""
     asked = PurePosixPath(source.value)
     is_plain_name = source.path or len(asked.parts) == 1
     if asked.is_absolute() or ".." in asked.parts or "\0" in source.value or not is_plain_name:
@@ -76,7 +70,7 @@ def _asked(source: BundleSource) -> PurePosixPath:
 
 def _resolved(root: Path, source: BundleSource) -> Path:
     """The real path of the bundle, which lies below the real root. Raises PlanRefused."""
-    asked = _asked(source)
+    asked = asked_path(source)
     root = root.resolve()
     try:
         real = (root / asked).resolve(strict=True)

@@ -2,11 +2,13 @@
 
 Planning puts a bundle into the store before anything else is written; every later plan of the job
 reads it by digest, whatever became of the place that it came from: the bundle root (a directory,
-or a store behind HTTP that a setting names) or a URL of the Job's spec.
+or a store behind HTTP or in S3 that a setting names) or a URL of the Job's spec.
 
 What a namespace fetched from a URL, with which Secret, is remembered beside the bundles, for
 `pullPolicy: IfNotPresent`. Another namespace, or another Secret, fetches for itself: having the
-name of a private bundle is no right to it.
+name of a private bundle is no right to it. Of those that fetch at the same time each namespace has
+its share, and equal fetches are one (`sharing.py`). What is used is marked by the time of its file,
+for what is used no more is removed some day (`unused.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, Protocol, TypeVar
 
@@ -29,9 +31,11 @@ from services.fusion_backend.adapters.bundle_root import (
     opened,
     refused,
     unreadable,
-    url_below,
 )
 from services.fusion_backend.adapters.fetching import BundleUnreadable, Fetcher, Wanted
+from services.fusion_backend.adapters.incoming import FETCHED, Incoming
+from services.fusion_backend.adapters.root_urls import RootUrl
+from services.fusion_backend.adapters.sharing import FairSlots, SharedWork, Work
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
@@ -40,8 +44,6 @@ __all__ = ["BundleStore", "BundleUnreadable", "Keys"]
 T = TypeVar("T")
 
 CHUNK_BYTES: Final = 1024 * 1024
-FETCHED: Final = "fetched"
-"""The folder of what was fetched from where."""
 _ALWAYS: Final = "Always"
 _BEGINS: Final = b"PK\3\4"
 
@@ -58,10 +60,20 @@ class Keys(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """How large one bundle may be; how many are fetched at a time, in all and by a namespace."""
+
+    bytes_max: int = BundleLimits().compressed_bytes_max
+    fetches_max: int = 16
+    fetches_of_namespace_max: int = 4
+
+
 class BundleStore:
     """Takes bundles in and finds them by digest; `in_threads` keeps the event loop free.
 
-    `root_url` is a store behind HTTP that is asked instead of the directory `root`.
+    `root_url` is a store behind URLs that is asked instead of the directory `root`; `now` gives
+    unix seconds.
     """
 
     def __init__(
@@ -71,8 +83,9 @@ class BundleStore:
         store: Path,
         fetcher: Fetcher,
         keys: Keys,
-        root_url: str = "",
-        limits: BundleLimits | None = None,
+        now: Callable[[], float],
+        root_url: RootUrl | None = None,
+        limits: StoreLimits | None = None,
         in_threads: bool = True,
     ) -> None:
         self._root = root
@@ -80,8 +93,11 @@ class BundleStore:
         self._store = store
         self._fetcher = fetcher
         self._keys = keys
-        self._bytes_max = (limits or BundleLimits()).compressed_bytes_max
+        self._limits = limits or StoreLimits()
         self._in_threads = in_threads
+        self._now = now
+        self._slots = FairSlots(self._limits.fetches_max, self._limits.fetches_of_namespace_max)
+        self._fetches: SharedWork[tuple[str, BundleSource], str] = SharedWork()
 
     async def take_in(self, source: BundleSource, namespace: str = "") -> str:
         """Put the bundle of a job of this namespace into the store; its digest.
@@ -124,9 +140,14 @@ class BundleStore:
         return self._store / f"{digest}{SUFFIX}"
 
     def _is_kept(self, digest: str, source: BundleSource) -> bool:
-        """Whether the store has the bundle as it was taken in. Raises BundleUnreadable."""
+        """Whether the store has the bundle as it was taken in. Raises BundleUnreadable.
+
+        It is marked as used before it is looked at: what is marked is not removed.
+        """
+        path = self._path(digest)
         try:
-            with self._path(digest).open("rb") as bundle:
+            os.utime(path, (self._now(), self._now()))
+            with path.open("rb") as bundle:
                 return hashlib.file_digest(bundle, "sha256").hexdigest() == digest
         except FileNotFoundError:
             return False
@@ -135,21 +156,35 @@ class BundleStore:
             raise unreadable(what, problem) from problem
 
     async def _taken_in(self, source: BundleSource, namespace: str) -> str:
-        if not source.url and not self._root_url:
+        if not source.url and self._root_url is None:
             return await self._apart(lambda: self._copied(source))
-        incoming = await self._apart(lambda: self._incoming(source))
-        try:
+        is_present_enough = bool(source.url) and source.pull_policy != _ALWAYS
+        name = "" if source.url else source.name
+        return await self._fetches.of(
+            (namespace, replace(source, name=name, pull_policy="")),
+            lambda work: self._fetched(work, source, namespace),
+            may_be_begun=is_present_enough,
+        )
+
+    async def _fetched(self, work: Work[str], source: BundleSource, namespace: str) -> str:
+        async with self._slots.of(namespace):
+            work.has_begun = True
             wanted = await self._wanted(source, namespace)
-            await self._fetcher.fetch(
-                wanted, self._bytes_max, lambda piece: self._apart(lambda: incoming.write(piece))
-            )
-            return await self._apart(lambda: self._kept(incoming, source, namespace))
-        finally:
-            incoming.discard()
+            incoming = await self._apart(lambda: self._incoming(source))
+            try:
+                await self._fetcher.fetch(
+                    wanted,
+                    self._limits.bytes_max,
+                    lambda piece: self._apart(lambda: self._written(incoming, piece, source)),
+                )
+                return await self._apart(lambda: self._kept(incoming, source, namespace))
+            finally:
+                incoming.discard()
 
     async def _wanted(self, source: BundleSource, namespace: str) -> Wanted:
         if not source.url:
-            return Wanted(source, url_below(self._root_url, source), is_ours=True)
+            assert self._root_url is not None, "what has no URL is below one"
+            return self._root_url.wanted(source)
         token = await self._keys.token(namespace, source)
         certificates = await self._keys.certificates(namespace, source)
         return Wanted(source, source.url, token=token, certificates=certificates)
@@ -160,32 +195,48 @@ class BundleStore:
         with opened(self._root, source) as bundle:
             incoming = self._incoming(source)
             try:
-                while chunk := bundle.read(CHUNK_BYTES):
-                    incoming.write(chunk)
-                return incoming.keep(self._path)
-            except OSError as problem:
-                raise unreadable(_not_copied(source), problem) from problem
+                while chunk := _read(bundle, source):
+                    self._written(incoming, chunk, source)
+                return self._named(incoming, source)
             finally:
                 incoming.discard()
 
-    def _incoming(self, source: BundleSource) -> _Incoming:
+    def _incoming(self, source: BundleSource) -> Incoming:
         try:
             self._store.mkdir(parents=True, exist_ok=True)
-            return _Incoming(self._store, source, self._bytes_max)
+            return Incoming(self._store)
         except OSError as problem:
             raise unreadable(_not_copied(source), problem) from problem
 
-    def _kept(self, incoming: _Incoming, source: BundleSource, namespace: str) -> str:
+    def _written(self, incoming: Incoming, piece: bytes, source: BundleSource) -> None:
+        """Write the next bytes. Raises PlanRefused where they become too many."""
+        most = self._limits.bytes_max
+        if incoming.written_bytes + len(piece) > most:
+            raise refused(Reason.BUNDLE_TOO_LARGE, source, f"has more than {most} bytes")
+        try:
+            incoming.write(piece)
+        except OSError as problem:
+            raise unreadable(_not_copied(source), problem) from problem
+
+    def _named(self, incoming: Incoming, source: BundleSource) -> str:
+        """Have what was written under its digest."""
+        try:
+            incoming.keep(self._path(incoming.digest), now=self._now())
+        except OSError as problem:
+            raise unreadable(_not_copied(source), problem) from problem
+        return incoming.digest
+
+    def _kept(self, incoming: Incoming, source: BundleSource, namespace: str) -> str:
         if incoming.first_bytes != _BEGINS:
             raise refused(
                 Reason.BUNDLE_INVALID, source, "is no bundle: what was fetched is no zip file"
             )
-        try:
-            digest = incoming.keep(self._path)
-            if source.url:
+        digest = self._named(incoming, source)
+        if source.url:
+            try:
                 self._remember(source, namespace, digest)
-        except OSError as problem:
-            raise unreadable(_not_copied(source), problem) from problem
+            except OSError as problem:
+                raise unreadable(_not_copied(source), problem) from problem
         return digest
 
     # ------------------------------------------------------------------ what was fetched from where
@@ -198,9 +249,12 @@ class BundleStore:
     def _remember(self, source: BundleSource, namespace: str, digest: str) -> None:
         note = self._note(source, namespace)
         note.parent.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=note.parent, delete=False) as written:
+        written = Incoming(note.parent)
+        try:
             written.write(digest.encode())
-        os.replace(written.name, note)
+            written.keep(note, now=self._now())
+        finally:
+            written.discard()
 
     def _forget(self, source: BundleSource, namespace: str) -> None:
         # A store that cannot be written to says so to the next who fetches.
@@ -216,42 +270,13 @@ class BundleStore:
         return digest if is_digest and self._is_kept(digest, source) else ""
 
 
+def _read(bundle: IO[bytes], source: BundleSource) -> bytes:
+    try:
+        return bundle.read(CHUNK_BYTES)
+    except OSError as problem:
+        what = f"{source.field}: {shown(source.value)} cannot be read"
+        raise unreadable(what, problem) from problem
+
+
 def _not_copied(source: BundleSource) -> str:
     return f"{source.field}: {shown(source.value)} cannot be copied into the bundle store"
-
-
-class _Incoming:
-    """A bundle that is being written into the store, counted and hashed."""
-
-    def __init__(self, store: Path, source: BundleSource, bytes_max: int) -> None:
-        self._file: IO[bytes] = tempfile.NamedTemporaryFile(dir=store, delete=False)  # noqa: SIM115 - closed by keep and discard
-        self._source = source
-        self._bytes_max = bytes_max
-        self._bytes = 0
-        self._digest = hashlib.sha256()
-        self.first_bytes = b""
-
-    def write(self, chunk: bytes) -> None:
-        """The next bytes. Raises PlanRefused where they become too many."""
-        self._bytes += len(chunk)
-        if self._bytes > self._bytes_max:
-            raise refused(
-                Reason.BUNDLE_TOO_LARGE, self._source, f"has more than {self._bytes_max} bytes"
-            )
-        self.first_bytes = (self.first_bytes + chunk[: len(_BEGINS)])[: len(_BEGINS)]
-        self._digest.update(chunk)
-        self._file.write(chunk)
-
-    def keep(self, path_of: Callable[[str], Path]) -> str:
-        """Have the file under its digest."""
-        digest = self._digest.hexdigest()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        os.replace(self._file.name, path_of(digest))
-        return digest
-
-    def discard(self) -> None:
-        """Leave nothing of what was not kept."""
-        self._file.close()
-        Path(self._file.name).unlink(missing_ok=True)

@@ -7,6 +7,8 @@
    another origin carries no token.
 4. The body is counted while it comes, and everything together has a time limit.
 
+A proxy is never asked: what it connects to is not what was judged.
+
 What may pass (a time-out, a server that is busy) is BundleUnreadable and tried again; what does not
 is a PlanRefused. Neither repeats what a server said, and no URL is said with its query.
 """
@@ -17,7 +19,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Final, NoReturn, Protocol
@@ -28,13 +30,15 @@ from yarl import URL
 
 from contracts.reasons import Reason
 from services.chassis.errors import Transient
-from services.fusion_backend.core.addresses import Network, is_odd_number, why_refused
+from services.fusion_backend.core.addresses import Network, is_odd_number, special
 from services.fusion_backend.core.bundle_urls import shown_url, why_no_url
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 Sink = Callable[[bytes], Awaitable[None]]
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Sign = Callable[[str], Awaitable[Mapping[str, str]]]
+"""The headers that make a request for a URL ours."""
 
 PIECE_BYTES: Final = 256 * 1024
 RETRY_AFTER_S_MAX: Final = 300.0
@@ -55,24 +59,27 @@ class BundleUnreadable(Transient):
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What fetching one bundle may take, in seconds, and how many are fetched at a time."""
+    """What fetching one bundle may take, in seconds."""
 
     total_s: float = 120.0
     connect_s: float = 10.0
     silence_s: float = 30.0
     redirects_max: int = 5
-    at_a_time_max: int = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A bundle behind a URL. `is_ours`: a setting gave the URL, so that its host is trusted."""
+    """A bundle behind a URL. `is_ours`: a setting gave the URL, so that its host is trusted.
+
+    `sign` gives the headers of a request to that host; a URL with it is sent as it is written.
+    """
 
     source: BundleSource
     url: str
     token: str = ""
     certificates: str = ""
     is_ours: bool = False
+    sign: Sign | None = None
 
     @property
     def said(self) -> str:
@@ -120,31 +127,27 @@ class HttpFetcher:
         self._allowed = allowed
         self._ca_file = ca_file
         self._resolve = resolve
-        self._slots = asyncio.Semaphore(self._limits.at_a_time_max)
 
     async def fetch(self, wanted: Wanted, bytes_max: int, sink: Sink) -> None:
         """See Fetcher."""
-        async with self._slots:
-            try:
-                async with asyncio.timeout(self._limits.total_s):
-                    await self._follow(wanted, bytes_max, sink)
-            except aiohttp.ClientConnectorCertificateError as problem:
-                raise _untrusted(wanted, problem) from problem
-            except TimeoutError as problem:
-                told = f"it took longer than {self._limits.total_s:g} s, or was silent for long"
-                raise wanted.unreadable(told) from problem
-            except (aiohttp.ClientError, OSError) as problem:
-                raise wanted.unreadable(_in_words(problem)) from problem
+        try:
+            async with asyncio.timeout(self._limits.total_s):
+                await self._follow(wanted, bytes_max, sink)
+        except aiohttp.ClientConnectorCertificateError as problem:
+            raise _untrusted(wanted, problem) from problem
+        except TimeoutError as problem:
+            told = f"it took longer than {self._limits.total_s:g} s, or was silent for long"
+            raise wanted.unreadable(told) from problem
+        except (aiohttp.ClientError, OSError) as problem:
+            raise wanted.unreadable(_in_words(problem)) from problem
 
     async def _follow(self, wanted: Wanted, bytes_max: int, sink: Sink) -> None:
         context = await asyncio.to_thread(self._context, wanted)
-        url, token = URL(wanted.url), wanted.token
+        url = URL(wanted.url, encoded=wanted.sign is not None)
         for hop in range(self._limits.redirects_max + 1):
             is_ours = wanted.is_ours and hop == 0
             addresses = await self._judged(wanted, url, is_ours=is_ours)
-            headers = {"Accept": _ACCEPT, "Accept-Encoding": "identity"}
-            if token:
-                headers["Authorization"] = f"token {token}"
+            headers = await _headers(wanted, url)
             async with (
                 self._session(addresses, context) as session,
                 session.get(url, allow_redirects=False, headers=headers) as answer,
@@ -154,7 +157,7 @@ class HttpFetcher:
                     return
                 after = _redirected(wanted, url, answer.headers)
             if after.origin() != url.origin():
-                token = ""
+                wanted = replace(wanted, token="", sign=None)
             url = after
         most = self._limits.redirects_max
         raise wanted.refused(Reason.BUNDLE_MISSING, f"redirects more than {most} times")
@@ -209,11 +212,13 @@ class HttpFetcher:
             what = f"names no host ({shown(host)})"
             raise wanted.refused(Reason.SPEC_INVALID, what) from problem
         for address in () if is_ours else found:
-            if what := why_refused(address, self._allowed):
+            what, network = special(address, self._allowed)
+            if what:
+                which = f"whose address {address}" if address != host else "which"
                 raise wanted.refused(
                     Reason.ADDRESS_REFUSED,
-                    f"leads to {shown(host)}, whose address {address} is {what}; an"
-                    " administrator may allow its network (MILLRACE_BUNDLE_ALLOWED_NETWORKS)",
+                    f"leads to {shown(host)}, {which} is {what}; an administrator may allow its"
+                    f" network (MILLRACE_BUNDLE_ALLOWED_NETWORKS={network})",
                 )
         return found
 
@@ -248,6 +253,16 @@ class _Judged(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+async def _headers(wanted: Wanted, url: URL) -> dict[str, str]:
+    """What is sent, and who sends it."""
+    headers = {"Accept": _ACCEPT, "Accept-Encoding": "identity"}
+    if wanted.token:
+        headers["Authorization"] = f"token {wanted.token}"
+    if wanted.sign is not None:
+        headers.update(await wanted.sign(str(url)))
+    return headers
 
 
 def _redirected(wanted: Wanted, url: URL, headers: Mapping[str, str]) -> URL:
@@ -292,6 +307,8 @@ def _refuse_status(wanted: Wanted, status: int, headers: Mapping[str, str]) -> N
     if status in _CREDENTIALS:
         field = wanted.source.secret_field
         what = f"name a Secret with a token in {field}" if field else "none can be given there"
+        if wanted.is_ours:
+            what = "they are settings of fusion-backend; S3 says so, too, of what is not there"
         raise wanted.refused(
             Reason.BUNDLE_FORBIDDEN, f"is not given: {told}, it wants (other) credentials; {what}"
         )

@@ -65,7 +65,9 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_list(_JOB)  # the ids that were given before it
     | to_patch(_CONFIG_MAP),
     WriteJobStatus: _SAY_STATUS,
-    Plan: to_get(SECRET) | to_get(_CONFIG_MAP),  # what fetching a bundle needs
+    Plan: to_get(SECRET)
+    | to_get(_CONFIG_MAP)  # what fetching a bundle needs
+    | to_list(_JOB),  # which bundles are named
     ReadPlan: to_get(_CONFIG_MAP),
     RecordPlan: _created("ConfigMap") | _OWN,
     CreateChild: frozenset().union(*map(_created, CHILD_KINDS)) | _OWN,

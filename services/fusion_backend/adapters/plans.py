@@ -21,6 +21,7 @@ from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
+from services.fusion_backend.adapters.unused import UnusedBundles
 from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.inputs import PlanInputs
 from services.fusion_backend.core.planning import PlanResult
@@ -32,20 +33,29 @@ from services.fusion_backend.core.recording import (
     plan_of,
 )
 from services.fusion_backend.core.records import PlanRecord
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, printable
 from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Snapshot, Trouble
+
+TROUBLE_CHARS_MAX = 1000
 
 
 class Plans:
     """Carries out what concerns plans."""
 
     def __init__(
-        self, wiring: Wiring, answers: Answers, *, bundles: BundleStore, planner: Planner
+        self,
+        wiring: Wiring,
+        answers: Answers,
+        *,
+        bundles: BundleStore,
+        planner: Planner,
+        unused: UnusedBundles,
     ) -> None:
         self._wiring = wiring
         self._answers = answers
         self._bundles = bundles
         self._planner = planner
+        self._unused = unused
         self._backoffs: Backoffs[str] = Backoffs(wiring.runtime.random)
         self._log = log_of("planning")
 
@@ -86,6 +96,7 @@ class Plans:
             self._note_trouble(known, inputs, problem)
         else:
             self._backoffs.mark_succeeded(inputs.digest)
+            self._unused.remove_if_due()
         finally:
             known.planning = None
         self._wiring.wake(key)
@@ -96,7 +107,7 @@ class Plans:
         is_unreadable = isinstance(problem, BundleUnreadable)
         known.troubled[inputs.digest] = Trouble(
             Reason.BUNDLE_UNREADABLE if is_unreadable else Reason.PLANNING_FAILED,
-            str(problem),
+            told(problem),
             since=before.since if before is not None else now,
             until=self._backoffs.mark_failed(inputs.digest, now, at_least_s=_wished_s(problem)),
         )
@@ -173,6 +184,13 @@ class Plans:
         except NotFound as problem:
             await self._wiring.writer.confirm_absent(resource_of("ConfigMap"), job.namespace, name)
             raise Superseded(f"plan record {name} is gone") from problem
+
+
+def told(problem: Exception) -> str:
+    """What a condition says of trouble: of a crash its kind alone, its words may be any."""
+    if isinstance(problem, Transient):
+        return printable(str(problem))[:TROUBLE_CHARS_MAX]
+    return f"the planner crashed ({type(problem).__name__}); the log of fusion-backend says more"
 
 
 def _wished_s(problem: Exception) -> float:

@@ -22,6 +22,8 @@ from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Provisioner
+from services.fusion_backend.adapters.root_urls import root_url_of
+from services.fusion_backend.adapters.unused import UnusedBundles
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
@@ -51,7 +53,14 @@ class FusionBackend:
         self._width_max = settings.width_max
         self._answers = Answers()
         self._uid_of: dict[JobKey, str] = {}
-        plans = Plans(wiring, self._answers, bundles=bundles, planner=planner)
+        unused = UnusedBundles(
+            settings.bundle_store,
+            wiring.runtime.kube,
+            wiring.runtime.clock,
+            unused_s=settings.bundle_unused_s,
+            in_threads=in_threads,
+        )
+        plans = Plans(wiring, self._answers, bundles=bundles, planner=planner, unused=unused)
         provisioner = Provisioner(
             wiring, self._answers, resolver=resolver, names=settings.names, in_threads=in_threads
         )
@@ -128,11 +137,13 @@ def stage_maker(
         wiring,
         bundles=BundleStore(
             root=settings.bundle_root,
-            root_url=settings.bundle_root_url,
+            root_url=root_url_of(settings.bundle_root_url),
             store=settings.bundle_store,
             fetcher=fetching,
             keys=BundleKeys(wiring.runtime.kube),
+            limits=settings.store_limits,
             in_threads=not is_inline,
+            now=wiring.runtime.clock.now,
         ),
         planner=chosen,
         resolver=asked,

@@ -68,15 +68,24 @@ def why_refused(text: str, allowed: Sequence[Network] = ()) -> str:
 
     `text` is an address as the resolver gives it. Raises ValueError for anything else.
     """
+    return special(text, allowed)[0]
+
+
+def special(text: str, allowed: Sequence[Network] = ()) -> tuple[str, str]:
+    """(what kind of address this is, the network of its kind) where nothing may be fetched from it.
+
+    Both are empty where something may be. Raises ValueError for what is no address.
+    """
     address = _meant(ip_address(text))
     if any(address.version == each.version and address in each for each in allowed):
-        return ""
+        return "", ""
     table = _V4 if isinstance(address, IPv4Address) else _V6
     for network, what in table:
         if address in network:
-            return what
-    is_reserved = isinstance(address, IPv6Address) and address not in _V6_GLOBAL
-    return "reserved" if is_reserved else ""
+            return what, str(network)
+    if isinstance(address, IPv6Address) and address not in _V6_GLOBAL:
+        return "reserved", f"{address.compressed}/128"
+    return "", ""
 
 
 def _meant(address: Address) -> Address:
@@ -112,6 +121,15 @@ def _is_hex(text: str) -> bool:
     return all(each in "0123456789abcdef" for each in text)
 
 
+NETWORKS_FORM: Final = "networks such as 127.0.0.0/8 or fd00::/8, or addresses, with commas between"
+
+
 def networks_of(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Networks in CIDR notation, or single addresses. Raises ValueError."""
-    return tuple(ip_network(text.strip()) for text in texts if text.strip())
+    """Networks in CIDR notation, or single addresses. Raises ValueError, which says the form."""
+    found = []
+    for text in filter(None, (each.strip() for each in texts)):
+        try:
+            found.append(ip_network(text))
+        except ValueError as problem:
+            raise ValueError(f"has to be {NETWORKS_FORM}: {problem}") from problem
+    return tuple(found)

@@ -19,12 +19,13 @@ HOST = "bundles.example"
 
 @dataclass
 class Served:
-    """What is behind a server's paths, and who asked."""
+    """What is behind a server's paths, or behind every other, and who asked."""
 
     scheme: str
     answers: dict[str, Answer] = field(default_factory=dict)
     requests: list[web.Request] = field(default_factory=list)
     port: int = 0
+    otherwise: Answer | None = None
 
     def url(self, path: str) -> str:
         """The URL of a path, by name."""
@@ -42,7 +43,7 @@ class Served:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
         self.requests.append(request)
-        found = self.answers.get(request.path)
+        found = self.answers.get(request.path, self.otherwise)
         return await found(request) if found else web.Response(status=404)
 
 

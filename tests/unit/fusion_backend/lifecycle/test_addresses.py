@@ -170,3 +170,25 @@ async def test_a_name_is_refused_for_any_of_its_addresses(answer: Sequence[str])
 async def test_the_resolver_of_this_machine_reads_names_and_numbers() -> None:
     assert "127.0.0.1" in await resolve("2130706433", 80)
     assert "127.0.0.1" in await resolve("localhost", 80)
+
+
+@pytest.mark.usefixtures("no_sockets")
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [("127.0.0.1", "127.0.0.0/8"), ("::ffff:10.1.2.3", "10.0.0.0/8"), ("5f00::1", "5f00::1/128")],
+)
+async def test_a_refusal_names_an_address_once_and_says_how_it_is_allowed(
+    address: str, network: str
+) -> None:
+    refusal = await refused(HttpFetcher(), f"http://{bracketed(address)}:8080/x.sab")
+    assert f"MILLRACE_BUNDLE_ALLOWED_NETWORKS={network}" in refusal.message
+    assert why_refused(address, networks_of([network])) == ""
+    if address == "127.0.0.1":
+        assert "leads to 127.0.0.1, which is loopback" in refusal.message
+
+
+@pytest.mark.parametrize("wrong", ["127.0.0.1/8", "10.0.0.0/33", "localhost", "10.*"])
+def test_what_is_no_network_is_refused_with_the_form_of_one(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"networks such as 127\.0\.0\.0/8") as caught:
+        networks_of(["10.1.0.0/16", wrong])
+    assert wrong in str(caught.value)

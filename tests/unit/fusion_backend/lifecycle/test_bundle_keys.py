@@ -124,3 +124,11 @@ async def test_a_key_that_a_config_map_does_not_have_is_refused_with_those_it_ha
         await keys_of(Objects(roots={"data": {"a": "", "b": ""}})).certificates("default", HTTP)
     assert caught.value.field == "spec.bundle.http.certificationAuthority.subPath"
     assert "(a, b)" in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_a_key_with_nothing_under_it_is_refused_and_is_not_no_root(text: str) -> None:
+    """Else the server would be held against other roots than the ones that were meant."""
+    with pytest.raises(PlanRefused, match="is a key of ConfigMap roots with nothing") as caught:
+        await keys_of(Objects(roots={"data": {"ca.crt": text}})).certificates("default", HTTP)
+    assert caught.value.field == "spec.bundle.http.certificationAuthority.subPath"

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from contracts.bundle_format import BundleLimits
 from contracts.reasons import Reason
-from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
+from services.fusion_backend.adapters.bundle_store import (
+    BundleStore,
+    BundleUnreadable,
+    StoreLimits,
+)
 from services.fusion_backend.adapters.fetching import Sink, Wanted
+from services.fusion_backend.adapters.incoming import Incoming
+from services.fusion_backend.adapters.root_urls import root_url_of
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
 
@@ -160,14 +168,18 @@ class FromElsewhere:
         self.content = content
         self.asked: list[Wanted] = []
         self.away = False
+        self.gates: dict[str, asyncio.Event] = {}
 
     async def fetch(self, wanted: Wanted, bytes_max: int, sink: Sink) -> None:
         """Give it in pieces."""
         self.asked.append(wanted)
-        await sink(self.content[:3])
+        content = self.content
+        if gate := self.gates.get(wanted.url):
+            await gate.wait()
+        await sink(content[:3])
         if self.away:
             raise wanted.unreadable("it is away")
-        await sink(self.content[3:])
+        await sink(content[3:])
 
     async def token(self, namespace: str, source: BundleSource) -> str:
         """The token of a namespace."""
@@ -184,15 +196,22 @@ def elsewhere() -> FromElsewhere:
     return FromElsewhere()
 
 
-def store_of(tmp_path: Path, elsewhere: FromElsewhere, *, root_url: str = "") -> BundleStore:
+def store_of(
+    tmp_path: Path,
+    elsewhere: FromElsewhere,
+    *,
+    root_url: str = "",
+    now: Callable[[], float] = time.time,
+) -> BundleStore:
     """A store, as a process that starts would make it."""
     return BundleStore(
         root=tmp_path / "root",
         store=tmp_path / "store",
         fetcher=elsewhere,
         keys=elsewhere,
-        root_url=root_url,
-        limits=BundleLimits(compressed_bytes_max=100),
+        root_url=root_url_of(root_url),
+        limits=StoreLimits(bytes_max=100),
+        now=now,
         in_threads=False,
     )
 
@@ -336,3 +355,39 @@ async def test_names_and_paths_may_be_those_of_a_store_behind_http(
     assert all(each.is_ours and not each.token for each in elsewhere.asked)
     for source in (BundleSource("../x.sab"), BundleSource("x", "../x.sab"), BundleSource("a/b")):
         assert (await refused(store, source)).reason is Reason.SPEC_INVALID
+
+
+@pytest.mark.parametrize("is_fetched", [True, False])
+async def test_a_full_disk_is_told_as_one_and_leaves_nothing(
+    tmp_path: Path, elsewhere: FromElsewhere, monkeypatch: pytest.MonkeyPatch, is_fetched: bool
+) -> None:
+    """It is no fault of the server or of the bundle root."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "shop.sab").write_bytes(ZIP)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Incoming, "write", full)
+    source = behind() if is_fetched else BundleSource("shop.sab")
+    with pytest.raises(BundleUnreadable, match="cannot be copied into the bundle store") as caught:
+        await store_of(tmp_path, elsewhere).take_in(source, "default")
+    assert os.strerror(errno.ENOSPC) in str(caught.value)
+    assert source.field in str(caught.value)
+    assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
+
+
+async def test_what_is_taken_in_or_planned_from_is_marked_as_used(
+    tmp_path: Path, elsewhere: FromElsewhere
+) -> None:
+    now = [1_000.0]
+    store = store_of(tmp_path, elsewhere, now=lambda: now[0])
+    digest = await store.take_in(behind(), "default")
+    path = await store.path_of(digest, behind(), "default")
+    assert path.stat().st_mtime == 1_000.0
+    now[0] = 2_000.0
+    await store.take_in(behind(), "default")
+    assert path.stat().st_mtime == 2_000.0
+    now[0] = 3_000.0
+    await store.path_of(digest, behind(), "default")
+    assert path.stat().st_mtime == 3_000.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts.reasons import Reason
+from services.fusion_backend.adapters.fetching import BundleUnreadable
+from services.fusion_backend.adapters.plans import TROUBLE_CHARS_MAX, told
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import CreateChild, Plan
 from services.fusion_backend.core.situation import JOB_ID, TROUBLE_SETTLES_S
@@ -131,3 +133,14 @@ def test_an_edit_that_came_after_the_plan_of_a_failed_attempt_is_tried() -> None
     world.converge()
     assert world.status()["phase"] == "Submitted"
     assert world.status()["widths"]["Counted"] == 1
+
+
+def test_a_crash_is_told_by_its_kind_and_trouble_in_few_words() -> None:
+    """What a crash says may be of any input; what we say ourselves has an end and no tricks."""
+    crash = told(ValueError("token gh-s3cret"))
+    assert "ValueError" in crash
+    assert "s3cret" not in crash
+    trouble = told(BundleUnreadable("spec.bundle.http.url", "\x1b" + "x" * 5000))
+    assert trouble.startswith("spec.bundle.http.url")
+    assert trouble.isprintable()
+    assert len(trouble) == TROUBLE_CHARS_MAX
