@@ -6,13 +6,14 @@ refused, by the names of two operators that cannot both have their way:
 * operators of one unit (constraints.py) that a rule of `conflict` keeps apart. An operator without
   a host or pool of its own goes where the other one must be, and one that is in a consistent region
   may be fused with one that is not if people say so: neither is a contradiction;
-* operators that must be on the same host, and are ex-located there or name different hosts;
+* operators that must be on the same host, maybe because those that share a PE with them must, and
+  are ex-located there or name different hosts;
 * an operator with host isolation in a PE that must be on the host of another PE.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from contracts.reasons import Reason
@@ -43,7 +44,7 @@ class _Clash:
 
 def refuse_contradictions(
     topology: Topology,
-    units: Iterable[Unit],
+    units: Sequence[Unit],
     rule: FusionType,
     running: frozenset[int] = frozenset(),
 ) -> None:
@@ -57,9 +58,12 @@ def refuse_contradictions(
 
 
 def _clashes(
-    topology: Topology, units: Iterable[Unit], rule: FusionType
+    topology: Topology, units: Sequence[Unit], rule: FusionType
 ) -> Iterator[tuple[_Clash, str]]:
     hosts = host_groups(topology)
+    for unit in units:
+        for index in unit.operators:  # who shares a PE shares its host
+            hosts.join(index, ("unit", unit.operators[0]))
     for unit in units:
         members = [topology.operators[index] for index in unit.operators]
         for clash in _in_unit(topology, members, rule):

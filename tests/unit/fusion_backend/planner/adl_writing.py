@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
@@ -294,16 +294,24 @@ def plan_of(
 ) -> PlanResult:
     """A plan of the job `job` with id 7."""
     return plan(
-        PlanRequest(
-            application=source.application() if isinstance(source, Adl) else source,
+        replace(
+            request_of(source, fusion),
             bundle_digest=digest,
-            job_name="job",
-            job_id=7,
-            fusion=fusion,
             generation=1 if previous is None else previous.generation + 1,
             width_overrides=tuple(overrides),
             widths=widths or {},
             submission_time_values=values or {},
             previous=previous,
         )
+    )
+
+
+def request_of(source: Adl | Application, fusion: Fusion) -> PlanRequest:
+    """The first generation of the job `job` with id 7."""
+    return PlanRequest(
+        application=source.application() if isinstance(source, Adl) else source,
+        bundle_digest="digest",
+        job_name="job",
+        job_id=7,
+        fusion=fusion,
     )

@@ -19,12 +19,13 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 from tests.unit.fusion_backend.planner.constrained import constrained
-from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
+from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion, merged
 from tests.unit.fusion_backend.planner.test_naive_fusing import drafted, request_for
 
 TOGETHER = '<coLocation colocId="C"/>'
 DEFAULT_POOL = '<poolLocation poolIndex="0"/>'
 POOL = '<poolLocation poolIndex="1"/>'
+HOST = f'{DEFAULT_POOL}<coLocation colocId="H"/>'
 
 
 def pair(first: dict[str, str | bool], second: dict[str, str | bool]) -> Adl:
@@ -125,6 +126,17 @@ def test_operators_that_must_and_must_not_share_a_host_are_refused_by_name() -> 
     assert "'a' and 'b' must be on the same host" in found.message
 
 
+def test_operators_are_on_one_host_by_those_that_share_their_pes() -> None:
+    """a shares a PE with b, and b is on the host of c: so a is, which is ex-located from c."""
+    adl = Adl().chain("a", "b", "c")
+    adl.operators["a"].partitions = adl.operators["b"].partitions = TOGETHER
+    adl.operators["b"].resources = adl.operators["c"].resources = HOST
+    adl.operators["a"].resources = f'{DEFAULT_POOL}<exLocation exlocId="X"/>'
+    adl.operators["c"].resources += '<exLocation exlocId="X"/>'
+    assert "'a' and 'c' must be on the same host" in refusal(adl, Fusion.legacy()).message
+    assert len(planned(adl, Fusion.legacy(), compat=True).record.pes) == 2
+
+
 @pytest.mark.parametrize(
     "second", [{"resources": located("h1")}, {"resources": POOL}], ids=["host", "pool"]
 )
@@ -186,8 +198,11 @@ def check_refusal(refusal: PlanRefused, request: PlanRequest) -> None:
 
 def together(naive: NaiveFusion) -> set[tuple[int, int]]:
     """Operators that must share a PE or a host."""
-    groups = (*naive.units, *naive.host_groups)
-    return {pair for group in groups for pair in combinations(sorted(group), 2)}
+    ids: dict[int, list[str]] = {index: [] for index in naive.operators}
+    for number, group in enumerate((*naive.units, *naive.host_groups)):
+        for index in group:
+            ids[index].append(str(number))
+    return {pair for group in merged(ids.items()) for pair in combinations(group, 2)}
 
 
 def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:

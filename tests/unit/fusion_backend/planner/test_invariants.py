@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from services.fusion_backend.core.drafting import Draft, draft
 from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.outline import outline
+from services.fusion_backend.core.planning import PlanResult, complete
 from services.fusion_backend.core.records import Fusion
-from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, Pe, read_pes, schema_errors
 
 COMPOSITES = ("", "P.", "Q.", "P.R.", "P.R.S.")
@@ -32,6 +35,7 @@ SCHEMES = st.sampled_from(
         Fusion.automatic(3, largest_node_mcpu=1000),
     ]
 )
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FAST = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -99,8 +103,8 @@ def check_ports(result: PlanResult, pes: dict[int, Pe]) -> None:
     assert len(places) == len(set(places))
 
 
-def check_connections(pes: dict[int, Pe]) -> None:
-    """Every connection is written at both of its operators, with the same splitter and channel."""
+def check_connections(pes: dict[int, Pe], connections_expected: int) -> None:
+    """Every connection is written at both of its operators."""
     outgoing: Counter[tuple[str, ...]] = Counter()
     incoming: Counter[tuple[str, ...]] = Counter()
     for item in pes.values():
@@ -116,6 +120,38 @@ def check_connections(pes: dict[int, Pe]) -> None:
                         source = str(end.get("operInstanceIndex"))
                         incoming[source, index, str(port.get("index"))] += 1
     assert outgoing == incoming
+    assert sum(outgoing.values()) == connections_expected
+
+
+def check_channels(result: PlanResult, pes: dict[int, Pe], drafted: Draft) -> None:
+    """A splitter has each channel of its region; operators' global channels leave none out."""
+    widths = {region.index: region.width for region in result.record.regions}
+    for item in pes.values():
+        for splitter in item.root.iterfind(".//d:splitter", NAMES):
+            channels = {
+                int(str(each.get("index")))
+                for each in splitter.iterfind("d:parallelChannel", NAMES)
+            }
+            assert channels == set(range(widths[int(str(splitter.get("regionIndex")))]))
+    channels_of: dict[tuple[int, int], list[int]] = {}
+    for operator in drafted.topology.operators.values():
+        if operator.levels:
+            level = operator.levels[0]
+            assert level.channels == prod(each.width for each in operator.levels)
+            channels_of.setdefault((operator.item.index, level.channels), []).append(level.channel)
+    for (_, count), found in channels_of.items():
+        assert sorted(found) == list(range(count))
+
+
+def labels_expected(pes: dict[int, Pe]) -> list[str]:
+    """One for each PE input port: which it is, for the operator port behind it."""
+    found = []
+    for pe, item in pes.items():
+        for port in item.root.iterfind("a:inputPorts/a:inputPort", NAMES):
+            (end,) = port.iterfind("a:operInstanceConnection", NAMES)
+            place = int(str(end.get("operInstanceIndex"))), int(str(end.get("iportIndex")))
+            found.append((place, f"{pe}.{port.get('id')}"))
+    return [f"7.{place[0]}.{place[1]}={pe_port}@7" for place, pe_port in sorted(found)]
 
 
 @FAST
@@ -123,26 +159,43 @@ def check_connections(pes: dict[int, Pe]) -> None:
 def test_every_plan_is_whole_and_consistent(adl: Adl, fusion: Fusion) -> None:
     """Operators, ports, connections and labels add up; the AADLs are valid and repeatable."""
     application = adl.application()
-    result = plan_of(application, fusion)
+    drafted = draft(request_of(application, fusion))
+    result = complete(drafted)
     pes = read_pes(result.aadls)
     names = [name for item in pes.values() for name in item.operators]
     assert len(names) == len(set(names))
     assert len(names) == operators_expected(application, result.record.widths, adl)
     check_ports(result, pes)
-    check_connections(pes)
-    inputs = sum(item.inputs for item in pes.values())
-    assert len(result.port_labels.splitlines()) == inputs
-    assert inputs == sum(len(pe.input_ports) for pe in result.record.pes)
+    found = outline(drafted)
+    check_connections(pes, found["operator_connections"])
+    check_channels(result, pes, drafted)
+    assert result.port_labels.splitlines() == labels_expected(pes)
+    assert found["pe_input_ports"] == sum(len(pe.input_ports) for pe in result.record.pes)
+    assert found["static_connections"] == sum(item.static for item in pes.values())
     again = plan_of(adl.application(), fusion)
     assert again.aadls == result.aadls
     assert again.record == result.record
 
 
 @FAST
-@given(adl=applications(), fusion=SCHEMES)
-def test_every_text_is_valid_under_the_schema(adl: Adl, fusion: Fusion) -> None:
-    for text in plan_of(adl, fusion).aadls.values():
+@given(adl=applications(), fusion=SCHEMES, compat=st.booleans())
+def test_every_text_is_valid_under_the_schema(adl: Adl, fusion: Fusion, *, compat: bool) -> None:
+    request = replace(request_of(adl.application(), fusion), compat=compat)
+    for text in complete(draft(request)).aadls.values():
         assert schema_errors(text) == ""
+
+
+@FEW
+@given(adl=applications(), fusion=SCHEMES, compat=st.booleans())
+def test_the_same_widths_again_change_nothing(adl: Adl, fusion: Fusion, *, compat: bool) -> None:
+    """Neither identities nor texts, also where compat plans from scratch."""
+    request = replace(request_of(adl.application(), fusion), compat=compat)
+    first = complete(draft(request))
+    again = complete(
+        draft(replace(request, widths=first.record.widths, previous=first.record, generation=2))
+    )
+    assert again.aadls == {}
+    assert again.record == replace(first.record, generation=2, high_water=again.record.high_water)
 
 
 @FAST
