@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from services.chassis.settings import EXIT_USAGE
+
 STOP_GRACE_S = 15.0
 """Longer than the grace of a service (10 s), which ends its effects in flight."""
 RESTART_DELAY_S = 0.5
@@ -42,7 +44,7 @@ class ChildSpec:
 
 
 class ChildEnded(Exception):
-    """An essential child ended; the message says which, how, and where its log is."""
+    """A child ended that cannot be started again; the message says which, how, and where its log is."""
 
 
 class Child:
@@ -66,14 +68,17 @@ class Child:
         return self._process.returncode if self._process else None
 
     async def keep_running(self) -> None:
-        """Run the child, again and again; raises ChildEnded when an essential one ends."""
+        """Run the child, again and again; raises ChildEnded when an essential one ends.
+
+        So it does when one ends over its settings: they are the same at the next start.
+        """
         delay_s = RESTART_DELAY_S
         while not self.is_stopped():
             began_s = asyncio.get_running_loop().time()
             code = await self._run_once()
             if self.is_stopped():
                 return
-            if self.spec.essential:
+            if self.spec.essential or code == EXIT_USAGE:
                 raise ChildEnded(
                     f"{self.spec.name} ended with code {code}; the end of its log "
                     f"({self.log}):\n{self.last_lines()}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
 
-from cli.children import RESTART_DELAY_S, RESTART_RESETS_AFTER_S, Child, ChildSpec
+from cli.children import RESTART_DELAY_S, RESTART_RESETS_AFTER_S, Child, ChildEnded, ChildSpec
+from services.chassis.settings import EXIT_USAGE
 from tests.virtual_time import virtually
 
 
@@ -37,3 +39,15 @@ async def test_the_delay_doubles_and_starts_anew_after_a_long_run(
     delays = [b - e for b, e in zip(child.began_s[1:], ended_s, strict=False)]
     assert delays == pytest.approx([RESTART_DELAY_S * n for n in (1, 2, 4, 1, 2)])
     assert "starting it again in" in capsys.readouterr().err
+
+
+async def test_a_child_that_ends_over_its_settings_is_not_started_again(tmp_path: Path) -> None:
+    """What it said is in the message; at the next start they would be the same."""
+    said = "MILLRACE_X='y': has to be z"
+    program = f"import sys; sys.stderr.write({said!r}); sys.exit({EXIT_USAGE})"
+    command = (sys.executable, "-c", program)
+    child = Child(ChildSpec("fusion-backend", command), tmp_path / "log")
+    with pytest.raises(ChildEnded, match="fusion-backend ended with code 2") as caught:
+        await child.keep_running()
+    assert said in str(caught.value)
+    assert child.restarts == 0

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import pytest
 
 from contracts.reasons import Reason
+from services.chassis.settings import EXIT_USAGE, read_settings
 from services.fusion_backend.adapters.fetching import HttpFetcher, Wanted, resolve
 from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.addresses import networks_of, why_refused
 from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.settings import FusionBackendSettings
 
 REFUSED = {
     "0.0.0.0": "this network",
@@ -192,3 +194,16 @@ def test_what_is_no_network_is_refused_with_the_form_of_one(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"networks such as 127\.0\.0\.0/8") as caught:
         networks_of(["10.1.0.0/16", wrong])
     assert wrong in str(caught.value)
+
+
+def test_a_setting_that_is_no_list_of_networks_ends_the_start_with_its_name_and_the_form(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("ROOT", "b"), ("STORE", "s"), ("ALLOWED_NETWORKS", "127.0.0.1/8")):
+        monkeypatch.setenv(f"MILLRACE_BUNDLE_{name}", value)
+    with pytest.raises(SystemExit) as ended:
+        read_settings(FusionBackendSettings)
+    assert ended.value.code == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert told.startswith("MILLRACE_BUNDLE_ALLOWED_NETWORKS='127.0.0.1/8': has to be networks")
+    assert "127.0.0.0/8" in told
