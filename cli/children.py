@@ -44,7 +44,7 @@ class ChildSpec:
 
 
 class ChildEnded(Exception):
-    """A child ended that cannot be started again; the message says which, how, and where its log is."""
+    """A child ended for good; the message says which, how, and where its log is."""
 
 
 class Child:
