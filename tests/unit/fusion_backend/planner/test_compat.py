@@ -7,6 +7,8 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from contracts.bundle_format import BundleLimits, open_bundle
 from services.fusion_backend.core.adl import read_application
@@ -19,7 +21,10 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
+from tests.unit.fusion_backend.planner.constrained import constrained
+from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
 from tests.unit.fusion_backend.planner.reading import read_pe
+from tests.unit.fusion_backend.planner.test_invariants import FEW
 
 LEGACY = Fusion.legacy()
 
@@ -151,6 +156,73 @@ def test_several_resizes_count_what_came_and_went_and_not_what_was_numbered_anew
     assert changes(start, first) == (6, 1, 0)
     assert changes(first, second) == (6, 1, 0)
     assert changes(start, second) == (7, 2, 0)
+
+
+Key = tuple[int, tuple[int, ...]]
+
+
+def matched(plan: Plan) -> dict[Key, int]:
+    """The index of each operator, by what it is matched by: logical index and local channels."""
+    return {
+        (each.item.index, tuple(level.local for level in each.levels)): each.index
+        for each in plan.draft.topology.operators.values()
+    }
+
+
+def transferred(prior: dict[Key, int], current: dict[Key, int]) -> dict[Key, int]:
+    """3.8.1: survivors keep the index before, what is new its own, else one above all."""
+    highest = max([*prior.values(), *current.values()])
+    found = {key: prior[key] for key in current if key in prior}
+    for key in sorted(current.keys() - prior.keys(), key=lambda each: current[each]):
+        if current[key] in prior.values():
+            highest += 1
+        found[key] = highest if current[key] in prior.values() else current[key]
+    return found
+
+
+def pe_ids(before: Plan, after: Plan, pes: list[list[int]]) -> dict[int, list[int]]:
+    """3.9: the old id of the same names, else one above the highest that runs."""
+    known = {"".join(sorted(pe.operators)): pe.id for pe in before.record.pes}
+    highest = max(known.values())
+    found: dict[int, list[int]] = {}
+    for members in pes:
+        names = "".join(sorted(after.draft.topology.operators[index].name for index in members))
+        if names not in known:
+            highest += 1
+        found[known.get(names, highest)] = members
+    return found
+
+
+@FEW
+@given(
+    adl=constrained(),
+    pes=st.sampled_from([0, 1, 2, 3, 5]),
+    steps=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4)), min_size=1, max_size=3),
+)
+def test_every_resize_is_numbered_by_the_words_of_the_specification(
+    adl: Adl, pes: int, steps: list[tuple[int, int]]
+) -> None:
+    """Fresh topologies of both widths, fusion from scratch, PEs by the names of their operators."""
+    application = adl.application()
+    fusion = Fusion.manual(pes) if pes else LEGACY
+    names = [region.name for region in application.regions]
+    try:
+        before = planned(application, fusion)
+    except PlanRefused as refused:
+        assume(refused.field != "jvmArguments")
+        raise
+    for place, width in steps:
+        if place >= len(names):
+            continue
+        widths = before.record.widths | {names[place]: width}
+        after = planned(application, fusion, widths, before=before)
+        prior = matched(planned(application, LEGACY, before.record.widths))
+        expected = transferred(prior, matched(planned(application, LEGACY, widths)))
+        assert matched(after) == expected
+        naive = NaiveFusion(after.draft.topology)
+        fused = naive.packed(pes) if pes else naive.units
+        assert after.draft.placed == pe_ids(before, after, fused)
+        before = after
 
 
 def nested() -> Application:

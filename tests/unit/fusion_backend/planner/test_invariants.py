@@ -103,6 +103,22 @@ def check_ports(result: PlanResult, pes: dict[int, Pe]) -> None:
     assert len(places) == len(set(places))
 
 
+def check_port_order(pes: dict[int, Pe]) -> None:
+    """Ids are ranks by the smallest PE at the other end, then operator, port, splitter, channel."""
+    for pe in pes.values():
+        for side in ("inputPorts/a:inputPort", "outputPorts/a:outputPort"):
+            ranks = []
+            for port in pe.root.iterfind(f"a:{side}", NAMES):
+                ends = port.iterfind("a:staticConnections/a:staticConnection", NAMES)
+                peer = min((int(str(end.get("peId"))) for end in ends), default=1 << 40)
+                (own,) = port.iterfind("a:operInstanceConnection", NAMES)
+                place = [own.get("operInstanceIndex"), own.get("iportIndex", own.get("oportIndex"))]
+                place += [own.get("splitterIndex", "-1"), own.get("channelIndex", "-1")]
+                ranks.append((int(str(port.get("id"))), peer, [int(str(each)) for each in place]))
+            assert [number for number, _, _ in ranks] == list(range(len(ranks)))
+            assert ranks == sorted(ranks, key=lambda rank: rank[1:])
+
+
 def check_connections(pes: dict[int, Pe], connections_expected: int) -> None:
     """Every connection is written at both of its operators."""
     outgoing: Counter[tuple[str, ...]] = Counter()
@@ -166,6 +182,7 @@ def test_every_plan_is_whole_and_consistent(adl: Adl, fusion: Fusion) -> None:
     assert len(names) == len(set(names))
     assert len(names) == operators_expected(application, result.record.widths, adl)
     check_ports(result, pes)
+    check_port_order(pes)
     found = outline(drafted)
     check_connections(pes, found["operator_connections"])
     check_channels(result, pes, drafted)
