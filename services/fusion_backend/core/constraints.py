@@ -203,16 +203,19 @@ class Groups:
         self._members = None
 
     def members(self, index: int) -> tuple[int, ...]:
+        return self._by_root()[self.root(index)]
+
+    def all_members(self) -> list[tuple[int, ...]]:
+        """By smallest operator, which is the root of its group."""
+        return list(self._by_root().values())
+
+    def _by_root(self) -> dict[int, tuple[int, ...]]:
         if self._members is None:
             found: dict[int, list[int]] = {}
             for each in sorted(self._parent):
                 found.setdefault(self.root(each), []).append(each)
             self._members = {root: tuple(members) for root, members in found.items()}
-        return self._members[self.root(index)]
-
-    def all_members(self) -> list[tuple[int, ...]]:
-        roots = [index for index in sorted(self._parent) if self.root(index) == index]
-        return [self.members(root) for root in roots]
+        return self._members
 
 
 def _host_colocations(operator: Operator) -> list[object]:

@@ -62,9 +62,13 @@ def _clashes(
 ) -> Iterator[tuple[_Clash, str]]:
     hosts = host_groups(topology)
     for unit in units:
+        if len(unit.operators) == 1:
+            continue
         for index in unit.operators:  # who shares a PE shares its host
             hosts.join(index, ("unit", unit.operators[0]))
     for unit in units:
+        if len(unit.operators) == 1 and not unit.profile.host_isolated:
+            continue
         members = [topology.operators[index] for index in unit.operators]
         for clash in _in_unit(topology, members, rule):
             yield clash, "must share a processing element"

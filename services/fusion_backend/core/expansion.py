@@ -20,6 +20,7 @@ from services.fusion_backend.core import model
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 Kind = Literal["primitive", "import", "export", "composite", "splitter", "merger"]
+_NAMED = (model.Composite, model.Primitive, model.Import, model.Export)
 
 
 class Socket:
@@ -62,9 +63,7 @@ class Vertex:
 
     def own_name(self) -> str:
         """The last segment of the logical name."""
-        if isinstance(self.item, model.Composite | model.Primitive | model.Import | model.Export):
-            return self.item.own_name
-        return ""
+        return self.item.own_name if isinstance(self.item, _NAMED) else ""
 
     def port(self, side: model.Side, index: int) -> Socket | None:
         """The port of that side and index."""
@@ -161,23 +160,22 @@ class _Building:
 
     def connect(self) -> None:
         """Each connection stands at both ends; one that stands at one end only counts as well."""
-        known: set[tuple[int, int]] = set()
+        leaving: list[tuple[Socket, Socket]] = []
         for source, ref in self._from_source:
             target = self._resolve(source, ref)
             _check_direction(source, target)
             source.outgoing.append(target)
-            known.add((id(source), id(target)))
-        seen: set[tuple[int, int]] = set()
+            leaving.append((source, target))
+        known, seen = set(leaving), set[tuple[Socket, Socket]]()
         for target, ref in self._from_target:
             source = self._resolve(target, ref)
             _check_direction(source, target)
             target.incoming.append(source)
-            seen.add((id(source), id(target)))
-            if (id(source), id(target)) not in known:
+            seen.add((source, target))
+            if (source, target) not in known:
                 source.outgoing.append(target)
-        for source, ref in self._from_source:
-            target = self._resolve(source, ref)
-            if (id(source), id(target)) not in seen:
+        for source, target in leaving:
+            if (source, target) not in seen:
                 target.incoming.append(source)
 
     def _resolve(self, end: Socket, ref: model.PortRef) -> Socket:

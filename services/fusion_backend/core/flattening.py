@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from contracts.reasons import Reason
@@ -43,15 +43,18 @@ def build_topology(
         (vertex for vertex in members if vertex.kind == "primitive"),
         key=lambda vertex: vertex.physical,
     )
-    places = {vertex: naming.place_of(vertex) for vertex in vertices}
-    numbers = _numbered(places, identities)
+    places = [naming.place_of(vertex) for vertex in vertices]
+    keys = [_key(vertex, place) for vertex, place in zip(vertices, places, strict=True)]
+    numbers = identities.number_operators(keys)
     pools = _Pools(application, identities)
     operators = _Operators(application, naming, pools)
     found = {
-        number: operators.made(vertex, place, number)
-        for (vertex, place), number in zip(places.items(), numbers.values(), strict=True)
+        number: operators.made(vertex, place, key, number)
+        for vertex, place, key, number in zip(vertices, places, keys, numbers, strict=True)
     }
-    walk = Walk(numbers, identities, naming, connections_max, widths)
+    walk = Walk(
+        dict(zip(vertices, numbers, strict=True)), identities, naming, connections_max, widths
+    )
     for vertex in vertices:
         walk.follow_operator(vertex)
     for vertex in members:
@@ -116,13 +119,6 @@ def _too_large(widths: RegionWidths, count: int, what: str, count_max: int) -> P
     )
 
 
-def _numbered(places: Mapping[Vertex, Place], identities: Identities) -> dict[Vertex, int]:
-    """The operators' numbers for life."""
-    keys = [_key(vertex, place) for vertex, place in places.items()]
-    identities.number_operators(keys)
-    return {vertex: identities.operators[key] for vertex, key in zip(places, keys, strict=True)}
-
-
 def _key(vertex: Vertex, place: Place) -> OperatorKey:
     assert isinstance(vertex.item, model.Primitive)
     return OperatorKey(vertex.item.index, tuple([level.local for level in place.levels]))
@@ -137,7 +133,7 @@ class _Operators:
         self._pools = pools
         self._intrinsic: dict[int, bool] = {}
 
-    def made(self, vertex: Vertex, place: Place, index: int) -> Operator:
+    def made(self, vertex: Vertex, place: Place, key: OperatorKey, index: int) -> Operator:
         """One of them."""
         item = vertex.item
         assert isinstance(item, model.Primitive)
@@ -145,7 +141,7 @@ class _Operators:
         prefix = self._naming.place_of(vertex.parent).physical
         return Operator(
             index=index,
-            key=_key(vertex, place),
+            key=key,
             item=item,
             name=place.physical,
             logical_name=place.logical,

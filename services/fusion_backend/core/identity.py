@@ -78,14 +78,17 @@ class Identities:
         found.ports = PortNumbers()
         return found
 
-    def number_operators(self, keys: Iterable[OperatorKey]) -> None:
-        """Numbers operators, given in the order of a fresh plan."""
+    def number_operators(self, keys: Iterable[OperatorKey]) -> list[int]:
+        """The numbers of operators, given in the order of a fresh plan."""
+        numbers: list[int] = []
         for key in keys:
             number = self._known_operators.get(key)
             if number is None:
                 self._operator_high += 1
                 number = self._operator_high
             self.operators[key] = number
+            numbers.append(number)
+        return numbers
 
     def reserve_pools(self, declared: Iterable[int]) -> None:
         """Declared pools have the indices of the ADL; replicas come above."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from services.fusion_backend.core import model
 from services.fusion_backend.core.expansion import Vertex
 from services.fusion_backend.core.intrinsics import Membership, membership
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Logical and physical path of a vertex, its channels and composites, innermost first.
 
     In the physical path a segment that introduces a region gets its global channel.

@@ -71,6 +71,8 @@ def number_ports(
 
 
 def _by_peer(peers: Mapping[PortKey, int]) -> list[PortKey]:
+    if len(peers) < 2:
+        return list(peers)
     return [key for _, key in sorted(zip(peers.values(), peers, strict=True))]
 
 

@@ -159,7 +159,10 @@ class Walk:
         return self._numbers[socket.vertex], socket.index
 
     def _inlet(self, port: Port) -> Inlet:
-        return self.inlets.setdefault(port, Inlet())
+        inlet = self.inlets.get(port)
+        if inlet is None:
+            inlet = self.inlets[port] = Inlet()
+        return inlet
 
     # ------------------------------------------------------------------ one fan
 
