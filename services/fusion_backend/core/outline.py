@@ -106,7 +106,10 @@ def _resized(before: Draft, after: Draft) -> frozenset[int]:
 
 
 def _beside(draft: Draft, resized: frozenset[int]) -> set[int]:
-    """Operators inside of these regions, and those that a connection leads into or out of one."""
+    """Operators inside of these regions, and those that a connection leads into or out of one.
+
+    A splitter may lead to nobody; who feeds it is beside the region all the same.
+    """
     inside = {
         index: resized.intersection(level.region for level in operator.levels)
         for index, operator in draft.topology.operators.items()
@@ -116,4 +119,8 @@ def _beside(draft: Draft, resized: frozenset[int]) -> set[int]:
         for edge in draft.topology.edges:
             if inside[edge.source] != inside[edge.target]:
                 found.update((edge.source, edge.target))
+    for outlet in draft.topology.outlets.values():
+        for fan, source in outlet.fans:
+            if any(splitter.region in resized for splitter in fan.splitters):
+                found.add(source.operator)
     return found
