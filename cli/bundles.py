@@ -20,7 +20,7 @@ from rich.text import Text
 
 from cli.bundling import pack_source
 from cli.failing import Failure
-from cli.printing import answers, failures_told, print_json
+from cli.printing import answers, failures_told, is_terminal, print_json
 from cli.recognizing import begins, contents_of, kind_of
 from contracts.bundle_format import (
     Bundle,
@@ -232,7 +232,7 @@ def default_of(value: model.SubmissionValue) -> str | None:
 
 
 def _form(form: str | None) -> str:
-    return form or ("table" if sys.stdout.isatty() else "json")
+    return form or ("table" if is_terminal() else "json")
 
 
 def _draw(contents: Json) -> None:

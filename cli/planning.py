@@ -25,7 +25,14 @@ from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
 from cli.phrasing import given_twice, in_words_of_options
-from cli.printing import answers, failures_told, print_answers_only, print_json
+from cli.printing import (
+    answers,
+    failures_told,
+    is_terminal,
+    print_answers_only,
+    print_json,
+    terminated_by_exit,
+)
 from cli.recognizing import bundle_of
 from contracts.reasons import Reason
 from services.chassis.collecting import collector_paused
@@ -295,12 +302,12 @@ def plan_command(
     print_answers_only()
     widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
     wish = PlanWish(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
-    _answer(wish, form or ("table" if sys.stdout.isatty() else "json"), out)
+    _answer(wish, form or ("table" if is_terminal() else "json"), out)
 
 
 def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
     try:
-        with failures_told():
+        with failures_told(), terminated_by_exit():
             with _patience(f"planning {wish.source.name}"):
                 steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
             _print(steps, form, out, _warnings(wish, steps))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +21,15 @@ PIPED_COLUMNS: Final = 200
 
 
 def answers() -> Console:
-    """The console that answers go to."""
-    return Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS)
+    """The console that answers go to. What its encoding lacks is escaped."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return Console(width=None if is_terminal() else PIPED_COLUMNS)
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at the answers. Without a standard output nobody does."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_json(document: object) -> None:
@@ -48,9 +57,33 @@ def print_answers_only() -> None:
 
 @contextmanager
 def failures_told() -> Iterator[None]:
-    """A Failure becomes one sentence on stderr and its exit code."""
+    """A Failure becomes one sentence on stderr and its exit code.
+
+    So does an answer that cannot be written; a reader that has enough (`| head`) is none.
+    """
     try:
         yield
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        if problem.filename is not None:
+            raise
+        print(f"millrace: the answer cannot be written: {problem.strerror}", file=sys.stderr)
+        raise typer.Exit(Failure.exit_code) from None
     except Failure as failure:
         print(f"millrace: {failure}", file=sys.stderr)
         raise typer.Exit(failure.exit_code) from None
+
+
+@contextmanager
+def terminated_by_exit() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does: what it began to write is removed."""
+
+    def leave(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import signal
 import subprocess
 import sys
+
+import pytest
+import typer
+
+from cli.printing import answers, failures_told, is_terminal, terminated_by_exit
 
 PROGRAM = """
 import ctypes
@@ -22,3 +31,40 @@ def test_what_a_c_library_prints_is_not_behind_the_json() -> None:
         [sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == '{\n  "pes": 1\n}\n'
+
+
+def test_an_answer_that_cannot_be_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A disk that is full is no traceback; a reader that has enough is typer's affair."""
+    with pytest.raises(typer.Exit) as caught, failures_told():
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.exit_code == 1
+    assert capsys.readouterr().err == (
+        "millrace: the answer cannot be written: No space left on device\n"
+    )
+    with pytest.raises(BrokenPipeError), failures_told():
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+    with pytest.raises(FileNotFoundError), failures_told():
+        raise FileNotFoundError(errno.ENOENT, "a defect of ours", "file")
+
+
+def test_without_a_standard_output_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert not is_terminal()
+    answers().print("nobody reads this")
+
+
+def test_an_encoding_without_arrows_gets_them_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    answers().print("Counted 3 → 4")
+    sys.stdout.flush()
+    assert written.getvalue() == b"Counted 3 \\u2192 4\n"
+
+
+def test_being_terminated_is_an_exit_that_cleans_up() -> None:
+    """And what was done about SIGTERM before is done again afterwards."""
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as caught, terminated_by_exit():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert caught.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is before
