@@ -5,11 +5,14 @@ spreads downstream from the start operators over operators that carry an entry; 
 does not pass, those flagged as the end. Instances that share a real operator are one, but for
 fusion, which keeps them apart as the original did: an operator that several of them share goes with
 the first.
+
+The original counts instances; here their numbers follow from logical region and channel, so that
+one region can be resized without another one's annotations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from services.fusion_backend.core import model
@@ -32,9 +35,9 @@ class ConsistentRegions:
 
 
 def find_consistent_regions(
-    application: model.Application, topology: Topology
+    application: model.Application, topology: Topology, *, is_counted: bool = False
 ) -> ConsistentRegions:
-    """The consistent regions of the topology."""
+    """The consistent regions of the topology. `is_counted`: numbered as the original does."""
     seeds: dict[tuple[str, int], list[int]] = {}
     for operator in topology.operators.values():
         entry = entry_of(operator)
@@ -46,9 +49,10 @@ def find_consistent_regions(
     downstream: dict[int, list[int]] = {}
     for edge in topology.edges:
         downstream.setdefault(edge.source, []).append(edge.target)
-    merged = list(range(len(seeds)))
+    numbers = list(range(len(seeds))) if is_counted else _numbers(seeds)
+    merged = {number: number for number in numbers}
     first: dict[int, int] = {}
-    for number, starts in enumerate(seeds.values()):
+    for number, starts in zip(numbers, seeds.values(), strict=True):
         for index in _reached(topology, starts, downstream):
             other = first.setdefault(index, number)
             lowest = min(_lowest(merged, other), _lowest(merged, number))
@@ -60,6 +64,12 @@ def find_consistent_regions(
     )
 
 
+def _numbers(seeds: Iterable[tuple[str, int]]) -> list[int]:
+    """A number for each (logical region, channel), whatever the widths of other regions are."""
+    logical = list(dict.fromkeys(index for index, _ in seeds))
+    return [logical.index(index) + len(logical) * channel for index, channel in seeds]
+
+
 def entry_of(operator: Operator) -> model.Annotation | None:
     """The operator's membership of a consistent region."""
     return next((item for item in operator.item.annotations if item.tag == ENTRY), None)
@@ -69,7 +79,7 @@ def _flag(entry: model.Annotation, key: str) -> bool:
     return (entry.get(key) or "").strip() == "true"
 
 
-def _lowest(merged: list[int], number: int) -> int:
+def _lowest(merged: Mapping[int, int], number: int) -> int:
     while merged[number] != number:
         number = merged[number]
     return number

@@ -77,7 +77,7 @@ def draft(request: PlanRequest) -> Draft:
     topology = _topology(request, widths, identities)
     if request.is_placed:
         refuse_unsupported(topology)
-    consistent = find_consistent_regions(application, topology)
+    consistent = find_consistent_regions(application, topology, is_counted=request.compat)
     fusion = _fusion(request, topology)
     units = _units(request, fusion, topology, consistent)
     return _finished(
