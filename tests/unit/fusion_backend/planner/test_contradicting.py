@@ -17,7 +17,7 @@ from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.fusion_backend.planner.adl_writing import Adl, request_of
 from tests.unit.fusion_backend.planner.constrained import constrained
 from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion, merged
 from tests.unit.fusion_backend.planner.test_naive_fusing import drafted, request_for
@@ -44,18 +44,8 @@ def refusal(adl: Adl, fusion: Fusion) -> PlanRefused:
 def planned(
     adl: Adl, fusion: Fusion, *, compat: bool = False, previous: PlanRecord | None = None
 ) -> PlanResult:
-    return plan(
-        PlanRequest(
-            application=adl.application(),
-            bundle_digest="digest",
-            job_name="job",
-            job_id=7,
-            fusion=fusion,
-            compat=compat,
-            previous=previous,
-            is_placed=False,
-        )
-    )
+    asked = request_of(adl, fusion)
+    return plan(replace(asked, compat=compat, previous=previous, is_placed=False))
 
 
 def located(host: str) -> str:

@@ -8,9 +8,9 @@ from services.fusion_backend.core.adl import read_application
 from services.fusion_backend.core.intrinsics import membership, substituted
 from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import PlanRequest, Threading
+from services.fusion_backend.core.requesting import Threading
 from services.fusion_backend.core.xml_text import escape
-from tests.unit.fusion_backend.planner.adl_writing import PORT, Adl, plan_of
+from tests.unit.fusion_backend.planner.adl_writing import PORT, Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
 
 ONE = Fusion.manual(1)
@@ -93,17 +93,8 @@ def test_two_queues_that_meet_are_many_threads() -> None:
 
 def test_the_threading_model_of_the_job_reaches_operators_without_one() -> None:
     """`dedicated` gives every connection inside a PE a queue; the annotation says the model."""
-    application = Adl().chain("a", "b", "c").application()
-    result = plan(
-        PlanRequest(
-            application=application,
-            bundle_digest="digest",
-            job_name="job",
-            job_id=7,
-            fusion=ONE,
-            threading=Threading("dedicated"),
-        )
-    )
+    asked = request_of(Adl().chain("a", "b", "c"), ONE)
+    result = plan(replace(asked, threading=Threading("dedicated")))
     assert set(queues(result)) == {"b", "c"}
     assert (
         '<p:annotation tag="threading"><tuple><attr key="model" value="dedicated"/>'

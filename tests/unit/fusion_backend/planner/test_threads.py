@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contracts.resources import JobSpec
@@ -9,8 +11,8 @@ from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.inputs import PlanInputs, first_inputs, request, resized
 from services.fusion_backend.core.planning import PlanResult, plan
 from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import PlanRequest, Threading
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from services.fusion_backend.core.requesting import Threading
+from tests.unit.fusion_backend.planner.adl_writing import Adl, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
 from tests.unit.fusion_backend.planner.test_texts import flags, import_of, queues
 
@@ -59,16 +61,7 @@ def nested(kind: str = "RoundRobin", width: int = 1) -> Adl:
 
 
 def planned(adl: Adl, fusion: Fusion = ONE, threading: Threading | None = None) -> PlanResult:
-    result = plan(
-        PlanRequest(
-            application=adl.application(),
-            bundle_digest="digest",
-            job_name="job",
-            job_id=7,
-            fusion=fusion,
-            threading=threading,
-        )
-    )
+    result = plan(replace(request_of(adl, fusion), threading=threading))
     assert [schema_errors(text) for text in result.aadls.values()] == [""] * len(result.aadls)
     return result
 
