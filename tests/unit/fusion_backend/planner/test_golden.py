@@ -99,9 +99,7 @@ def comparable(recorded: Any) -> Any:
 
 def check_texts(result: PlanResult, ours: dict[str, Any]) -> None:
     """The texts say what the outline says, and are valid."""
-    for text in result.aadls.values():
-        assert "\n" not in text
-        assert schema_errors(text) == ""
+    check_validity(result)
     pes = read_pes(result.aadls)
     assert {
         str(pe): {"in": item.inputs, "out": item.outputs, "operators": item.operators}
@@ -109,6 +107,12 @@ def check_texts(result: PlanResult, ours: dict[str, Any]) -> None:
     } == ours["pe"]
     assert sum(item.leaving for item in pes.values()) == ours["operator_connections"]
     assert sum(item.static for item in pes.values()) == ours["static_connections"]
+
+
+def check_validity(result: PlanResult) -> None:
+    for text in result.aadls.values():
+        assert "\n" not in text
+        assert schema_errors(text) == ""
 
 
 @pytest.mark.parametrize("case", cases(), ids=name_of)
@@ -137,6 +141,7 @@ def check_update(case: dict[str, Any], before: Draft, first: PlanResult) -> None
     expected = case["result"]["update"]
     after = drafted(case, compat=True, previous=first.record)
     second = complete(after)
+    check_validity(second)
     changes = outline_of_resize(before, after)
     widths = changes["after"].pop("widths")
     assert widths == {**first.record.widths, **dict(widths_of(case, "u:"))}
@@ -170,7 +175,9 @@ CONTRADICT = {"e1_coex", "e1_isoco", "e1_host"}
 def test_a_fresh_plan_is_the_same_in_both_modes(case: dict[str, Any]) -> None:
     """Unless constraints contradict, which the original takes without a word."""
     if case["app"] not in CONTRADICT:
-        assert outline(drafted(case, compat=False)) == outline(drafted(case, compat=True))
+        by_default = drafted(case, compat=False)
+        assert outline(by_default) == outline(drafted(case, compat=True))
+        check_validity(complete(by_default))
         return
     with pytest.raises(PlanRefused) as refused:
         drafted(case, compat=False)
