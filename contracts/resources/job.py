@@ -136,7 +136,11 @@ class RegionWidth(Fields):
         min_length=1,
         description="Name of the region, such as Result.Region1; * stands for any characters.",
     )
-    width: int = Field(ge=1, le=WIDTH_MAX, description="Number of channels, at least 1.")
+    width: int = Field(
+        ge=1,
+        le=WIDTH_MAX,
+        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
+    )
     index: int | None = Field(
         default=None, ge=0, description="Accepted from the original and ignored: the alias counts."
     )

@@ -25,7 +25,11 @@ class ParallelRegionSpec(Fields):
     """The width that is asked for."""
 
     alias: Text = Field(min_length=1, description="Logical name, such as Result.Region1.")
-    width: int = Field(ge=1, le=WIDTH_MAX, description="Number of channels, at least 1.")
+    width: int = Field(
+        ge=1,
+        le=WIDTH_MAX,
+        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
+    )
     index: int | None = Field(default=None, ge=0, description="Index of the region in the job.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
 

@@ -8,7 +8,8 @@ from contracts.reasons import Reason
 from services.fusion_backend.core.model import SubmissionValue
 from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.submission import matches, resolve_values
+from services.fusion_backend.core.submission import WIDTH_MAX, matches, resolve_values
+from tests.places import ROOT
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
 
@@ -130,3 +131,12 @@ def test_characters_that_a_terminal_obeys_are_escaped_wherever_a_message_names_t
     values = {evil: "1"}
     (warning,) = resolve_values((), values).warnings
     assert warning.isprintable()
+
+
+def test_the_fields_page_says_how_wide_a_region_may_be() -> None:
+    """The schema allows more, since objects of earlier releases may ask for more."""
+    said = f"1 to {WIDTH_MAX:,}: of more none is planned"
+    assert said in (ROOT / "docs" / "fields.md").read_text()
+    with pytest.raises(PlanRefused, match=f"a width is at most {WIDTH_MAX}") as caught:
+        plan_of(Adl().chain("a", "b").region("b", 1), Fusion.legacy(), {"b": WIDTH_MAX + 1})
+    assert caught.value.reason is Reason.WIDTH_INVALID
