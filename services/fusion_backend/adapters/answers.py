@@ -8,8 +8,10 @@ are megabytes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from contracts import labels
 from contracts.reasons import Reason
@@ -24,10 +26,13 @@ from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Tr
 
 @dataclass
 class JobAnswers:
-    """What is known of one Job (one uid); `planning` is the planner at work for it."""
+    """What is known of one Job (one uid); `planning` is the planner at work for it.
+
+    `texts_of`: the texts by the digest of inputs; AADLs stay compressed until they are written.
+    """
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    texts_of: dict[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     troubled: dict[str, Trouble] = field(default_factory=dict)
     troubles: dict[str, Trouble] = field(default_factory=dict)
     plans: dict[str, KnownPlan] = field(default_factory=dict)
@@ -44,9 +49,15 @@ class JobAnswers:
         self.troubled.pop(inputs.digest, None)
         if isinstance(outcome, PlanRefused):
             return
-        content_ids = {pe.id: pe.content_id for pe in outcome.record.pes}
-        self.texts.update({content_ids[pe]: text for pe, text in outcome.aadls.items()})
-        self.texts[port_labels_id(outcome.port_labels)] = outcome.port_labels
+        port_labels = {port_labels_id(outcome.port_labels): outcome.port_labels}
+        pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
+        self.texts_of[inputs.digest] = (port_labels, outcome.aadls.found_by(pe_of))
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """AADLs and port labels of all answers by content id, as they are now."""
+        maps = [each for texts in self.texts_of.values() for each in texts]
+        return ChainMap(*cast("list[MutableMapping[str, str]]", maps))  # nobody writes into it
 
     def know(self, head_uid: str, plan: KnownPlan) -> None:
         """Keep a plan whose record was read or written under this uid."""
@@ -86,7 +97,7 @@ class JobAnswers:
 
     def settle(self) -> None:
         """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
-        self.texts.clear()
+        self.texts_of.clear()
         self.troubled.clear()
         self.troubles.clear()
         for digest in [key for key, each in self.outcomes.items() if isinstance(each, PlanResult)]:

@@ -133,7 +133,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         },
         outcomes=dict(known.outcomes),
         is_planning=known.planning is not None,
-        texts=dict(known.texts),
+        texts=known.texts,
         troubled=dict(known.troubled),
         troubles=dict(known.troubles),
         name_taken=known.name_taken,

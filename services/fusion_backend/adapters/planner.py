@@ -2,8 +2,8 @@
 
 `run_task` is the one piece of code that opens a bundle and plans; it runs in a worker process
 (`planning_worker.py`) or, where one event loop with virtual time must drive everything, right here
-(`InlinePlanner`). Tasks and answers have a JSON form, since they cross a process boundary; nothing
-that comes back from a process that read untrusted input is unpickled.
+(`InlinePlanner`). Tasks have a JSON form, since they cross a process boundary; answers are frames
+(`answer_frames.py`). Nothing that comes back from a process that read untrusted input is unpickled.
 """
 
 from __future__ import annotations
@@ -136,46 +136,3 @@ class InlinePlanner:
     async def plan(self, task: PlanTask) -> PlanResult:
         """The plan. Raises PlanRefused."""
         return run_task(task, self._applications)
-
-
-# --------------------------------------------------------------------------- answers
-
-
-def answer_to_json(outcome: PlanResult | PlanRefused) -> dict[str, Any]:
-    """An answer as it crosses from a worker."""
-    if isinstance(outcome, PlanRefused):
-        return {
-            "refused": {
-                "reason": outcome.reason.value,
-                "field": outcome.field,
-                "value": outcome.value,
-                "message": outcome.message,
-            }
-        }
-    return {
-        "record": outcome.record.to_json(),
-        "aadls": [[pe, text] for pe, text in outcome.aadls.items()],
-        "portLabels": outcome.port_labels,
-        "warnings": list(outcome.warnings),
-    }
-
-
-def answer_from_json(document: dict[str, Any]) -> PlanResult:
-    """The answer of such a document. Raises PlanRefused where it is one."""
-    if refused := document.get("refused"):
-        raise PlanRefused(
-            _reason(refused["reason"]),
-            field=refused["field"],
-            value=refused["value"],
-            message=refused["message"],
-        )
-    return PlanResult(
-        record=PlanRecord.from_json(document["record"]),
-        aadls={int(pe): str(text) for pe, text in document["aadls"]},
-        port_labels=str(document["portLabels"]),
-        warnings=tuple(document["warnings"]),
-    )
-
-
-def _reason(value: str) -> Reason:
-    return next(reason for reason in Reason if reason.value == value)

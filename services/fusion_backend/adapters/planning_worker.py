@@ -9,7 +9,8 @@ which never have all workers: however many large jobs there are, small ones wait
 only. There it has all the CPU time that there is for a task, and a process of its own, whose memory
 no other task has used. What exceeds a limit there would exceed it again, so it is refused.
 
-Messages are a length (8 bytes, big-endian) and that many bytes of JSON. CPU time is limited by
+A frame is a length (8 bytes, big-endian) and that many bytes. A task is one of JSON, an answer
+several and an empty one. CPU time is limited by
 task: RLIMIT_CPU counts a whole life, so it is set to what was used so far plus the budget.
 """
 
@@ -30,18 +31,13 @@ import orjson
 
 from contracts.reasons import Reason
 from services.chassis.errors import Transient
-from services.fusion_backend.adapters.planner import (
-    Applications,
-    PlanTask,
-    answer_from_json,
-    answer_to_json,
-    run_task,
-)
+from services.fusion_backend.adapters.answer_frames import from_frames, to_frames
+from services.fusion_backend.adapters.planner import Applications, PlanTask, run_task
 from services.fusion_backend.core.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 _LENGTH = struct.Struct(">Q")
-ANSWER_BYTES_MAX = 1024 * 1024 * 1024
+ANSWER_BYTES_MAX = 512 * 1024 * 1024
 STOP_GRACE_S = 2.0
 SLOW_TASKS_KEPT_MAX = 1000
 EXIT_OUT_OF_MEMORY = 77
@@ -93,17 +89,21 @@ class _Worker:
         """Whether the process runs."""
         return self._process.returncode is None
 
-    async def ask(self, message: bytes) -> bytes:
+    async def ask(self, message: bytes) -> list[bytes]:
         """The answer to a task. Raises ConnectionError or EOFError where the process died."""
         writer, reader = self._process.stdin, self._process.stdout
         assert writer is not None
         assert reader is not None
         writer.write(_LENGTH.pack(len(message)) + message)
         await writer.drain()
-        (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
-        if length > ANSWER_BYTES_MAX:
-            raise EOFError(f"an answer of {length} bytes")
-        return await reader.readexactly(length)
+        frames: list[bytes] = []
+        total = 0
+        while (length := _LENGTH.unpack(await reader.readexactly(_LENGTH.size))[0]) > 0:
+            total += length
+            if total > ANSWER_BYTES_MAX:
+                raise EOFError(f"an answer of more than {ANSWER_BYTES_MAX} bytes")
+            frames.append(await reader.readexactly(length))
+        return frames
 
     async def stop(self) -> None:
         """Close its input, which ends it; kill it if it works on something."""
@@ -199,7 +199,7 @@ class WorkerPlanner:
                     self._idle.append(worker)
                 else:
                     await asyncio.shield(worker.kill())
-        return answer_from_json(orjson.loads(answer))
+        return from_frames(answer)
 
     async def _take(self) -> _Worker:
         while self._idle:
@@ -208,7 +208,7 @@ class WorkerPlanner:
                 return worker
         return await _Worker.start(self._limits)
 
-    async def _ask(self, worker: _Worker, task: PlanTask, cpu_s_max: int) -> bytes:
+    async def _ask(self, worker: _Worker, task: PlanTask, cpu_s_max: int) -> list[bytes]:
         message = orjson.dumps({"cpuSecondsMax": cpu_s_max, "task": task.to_json()})
         try:
             async with asyncio.timeout(self._limits.answer_s_max):
@@ -252,19 +252,20 @@ def _work(memory_bytes_max: int) -> None:
         asked = orjson.loads(message)
         _allow_cpu(asked["cpuSecondsMax"])
         try:
-            answer = orjson.dumps(_answer(asked["task"], applications))
+            for frame in to_frames(_outcome(asked["task"], applications)):
+                answers.write(_LENGTH.pack(len(frame)))
+                answers.write(frame)
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)  # what is left may not do for an orderly end
-        answers.write(_LENGTH.pack(len(answer)))
-        answers.write(answer)
+        answers.write(_LENGTH.pack(0))
         answers.flush()
 
 
-def _answer(task: dict[str, Any], applications: Applications) -> dict[str, object]:
+def _outcome(task: dict[str, Any], applications: Applications) -> PlanResult | PlanRefused:
     try:
-        return answer_to_json(run_task(PlanTask.from_json(task), applications))
+        return run_task(PlanTask.from_json(task), applications)
     except PlanRefused as refusal:
-        return answer_to_json(refusal)
+        return refusal
 
 
 def _read_message(source: BinaryIO) -> bytes | None:

@@ -38,7 +38,7 @@ class PlanResult:
     """The plan: its record, the AADL texts that are new or changed, the job's port labels."""
 
     record: PlanRecord
-    aadls: Mapping[int, str]
+    aadls: CompressedTexts[int]
     port_labels: str
     warnings: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     record = _record(drafted, _contents(drafted, sizes, keep))
     labels = port_labels(identities, request.job_id)
     warnings = _warnings(request, drafted.values, drafted.fusion, len(drafted.placed))
-    return PlanResult(record, {}, labels, warnings)
+    return PlanResult(record, CompressedTexts(), labels, warnings)
 
 
 def _divisible(drafted: Draft) -> frozenset[int]:

@@ -15,7 +15,8 @@ import pytest
 from contracts.bundle_format import pack
 from contracts.reasons import Reason
 from services.chassis.errors import Transient
-from services.fusion_backend.adapters import planning_worker
+from services.fusion_backend.adapters import answer_frames, planning_worker
+from services.fusion_backend.adapters.answer_frames import from_frames, to_frames
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
 from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
 from services.fusion_backend.core.inputs import BundleSource, PlanInputs
@@ -46,6 +47,29 @@ async def test_a_worker_plans_what_the_inline_planner_plans(task: PlanTask) -> N
     assert first == inline
     assert second.record.widths == {"Counted": 5}
     assert len(second.aadls) < len(second.record.pes), "only what changes is rendered"
+
+
+async def test_texts_cross_in_frames_as_they_were_compressed(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frame ends where it is large enough, so that no text is in two."""
+    outcome = await InlinePlanner().plan(task)
+    monkeypatch.setattr(answer_frames, "FRAME_BYTES", 400)
+    frames = list(to_frames(outcome))
+    assert len(frames) > 4
+    assert all(frames), "an empty frame would end the answer"
+    assert sum(map(len, frames[3:])) == sum(map(len, outcome.aadls.compressed.values()))
+    again = from_frames(frames)
+    assert again == outcome
+    assert again.aadls.compressed == outcome.aadls.compressed
+
+
+async def test_a_plan_that_changes_nothing_crosses_as_well(task: PlanTask) -> None:
+    first = await InlinePlanner().plan(task)
+    same = replace(INPUTS, generation=1, previous=0, bundle_digest="digest")
+    second = await InlinePlanner().plan(replace(task, inputs=same, previous=first.record))
+    assert not second.aadls
+    assert from_frames(list(to_frames(second))) == second
 
 
 async def test_a_refusal_comes_back_as_it_was_raised(task: PlanTask) -> None:
@@ -114,7 +138,7 @@ async def test_memory_that_only_a_used_worker_lacks_is_no_reason_to_refuse(
         begun.append(await start(limits))
         return begun[-1]
 
-    async def full(worker: planning_worker._Worker, message: bytes) -> bytes:
+    async def full(worker: planning_worker._Worker, message: bytes) -> list[bytes]:
         if worker is begun[0]:
             raise EOFError
         return await ask(worker, message)
@@ -133,7 +157,7 @@ def exhaust(monkeypatch: pytest.MonkeyPatch, *, tries: int) -> list[int]:
     """The kernel ends the worker in the first tries; the budgets that were asked with."""
     ask, budgets = planning_worker._Worker.ask, []
 
-    async def exhausted(worker: planning_worker._Worker, message: bytes) -> bytes:
+    async def exhausted(worker: planning_worker._Worker, message: bytes) -> list[bytes]:
         budgets.append(orjson.loads(message)["cpuSecondsMax"])
         if len(budgets) <= tries:
             os.kill(worker.pid, signal.SIGXCPU)
@@ -175,7 +199,7 @@ async def test_slow_tasks_never_have_all_workers(
 
     async def held(
         planner: WorkerPlanner, worker: planning_worker._Worker, each: PlanTask, cpu_s_max: int
-    ) -> bytes:
+    ) -> list[bytes]:
         if each.inputs.digest in planner._slow:
             await ends.wait()
         return await asked(planner, worker, each, cpu_s_max)
