@@ -52,6 +52,13 @@ MUTANTS = (
         (f"{_LIFE}/test_leftovers.py",),
     ),
     Mutant(
+        "how a deleted PE looked last is not asked",
+        f"{_SHELL}/intake.py",
+        "(*pes.values(), *_lost_pes(table, key, job.uid, known.newest, pes)),",
+        "pes.values(),",
+        (f"{_LIFE}/test_lost_pes.py",),
+    ),
+    Mutant(
         "a generation is complete before its pods are there",
         f"{_CORE}/observing.py",
         "    if situation.in_progress and situation.podless:\n",
