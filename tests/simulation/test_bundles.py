@@ -61,6 +61,43 @@ def test_a_resize_and_a_restart_need_no_source(tmp_path: Path) -> None:
     simulate(tmp_path, test)
 
 
+def test_what_no_job_names_leaves_the_store_and_no_resize_needs_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After half an hour here; it is looked at when a job is planned, an hour after a start."""
+    monkeypatch.setenv("MILLRACE_BUNDLE_UNUSED_DAYS_MAX", "0.02")
+
+    def kept(world: World) -> set[str]:
+        return {each.stem for each in (world.folder / "store").glob("*.sab")}
+
+    async def test(world: World) -> None:
+        behind = serve(world)
+        source = behind.folder / "wordcount.sab"
+        world.start()
+        submit_example(world, "j", width=2, more=BY_HTTP)
+        await world.until("running", lambda: world.is_running("j"))
+        (named,) = kept(world)
+        (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+        source.write_bytes(pack(adl.read_bytes() + b"<!-- another -->"))
+        other: Obj = {"bundle": {**BY_HTTP["bundle"], "pullPolicy": "Always"}}
+        submit_example(world, "other", width=2, more=other)
+        await world.until("the other runs", lambda: world.is_running("other"))
+        assert len(kept(world)) == 2
+        world.store.delete(world.kind("streamsjobs"), "default", "other")
+        await asyncio.sleep(3700)
+        source.write_bytes(pack(adl.read_bytes() + b"<!-- a third -->"))
+        submit_example(world, "third", width=2, more=other)
+        await world.until("the third runs", lambda: world.is_running("third"))
+        await world.settle()
+        assert named in kept(world)
+        assert len(kept(world)) == 2
+        source.unlink()
+        world.resize("j", "Counted", 4)
+        await world.until("resized", lambda: status(world).get("widths") == {"Counted": 4})
+
+    simulate(tmp_path, test)
+
+
 def test_a_server_that_is_away_is_waited_for_while_other_jobs_go_on(tmp_path: Path) -> None:
     """It is said, asked with growing pauses, and the job runs when it is back."""
 
