@@ -17,6 +17,7 @@ import trustme
 
 from contracts.bundle_format import pack
 from loadtest.api import CORE, Api
+from services.fusion_backend.adapters.incoming import INCOMING
 from tests.e2e.running import logs_of, up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj, System
@@ -58,7 +59,11 @@ def narrow(tmp_path_factory: pytest.TempPathFactory, hub_authority: trustme.CA) 
         "MILLRACE_BUNDLE_CA_FILE": str(folder / "ca.pem"),
     }
     hub_authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    left = folder / "state" / "store" / f"{INCOMING}left"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half a bundle")
     with up(folder, settings=settings) as system:
+        assert not left.exists(), "what a killed process was writing is removed at the start"
         (system.bundles / "good.sab").write_bytes(pack(example_adl()))
         yield system
         assert "Traceback" not in logs_of(folder)
