@@ -35,6 +35,10 @@ def pes_of(drafted: Draft) -> list[list[int]]:
     return sorted(drafted.placed.values())
 
 
+def manual(request: PlanRequest, pes: int) -> PlanRequest:
+    return replace(request, fusion=Fusion.manual(pes))
+
+
 def drafted(request: PlanRequest) -> Draft | PlanRefused:
     try:
         return draft(request)
@@ -44,7 +48,10 @@ def drafted(request: PlanRequest) -> Draft | PlanRefused:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_pes_are_those_of_the_pseudo_code(seed: int) -> None:
-    """Legacy, and manual N for some N; a plan that the default takes is the same one."""
+    """Legacy, and manual N for some N; a plan that the default takes is the same one.
+
+    As many PEs as there are operators are those of legacy.
+    """
     request = request_for(by_chance(seed))
     legacy = drafted(request)
     if isinstance(legacy, PlanRefused):
@@ -52,8 +59,9 @@ def test_pes_are_those_of_the_pseudo_code(seed: int) -> None:
         return
     naive = NaiveFusion(legacy.topology)
     assert pes_of(legacy) == naive.units
+    assert len(draft(manual(request, len(naive.operators))).placed) == len(naive.units)
     for pes in PES:
-        wanted = replace(request, fusion=Fusion.manual(pes))
+        wanted = manual(request, pes)
         assert pes_of(draft(wanted)) == naive.packed(pes), pes
     by_default = drafted(replace(wanted, compat=False))
     if isinstance(by_default, PlanRefused):
