@@ -126,9 +126,7 @@ class Unit:
 
 
 def group(
-    topology: Topology,
-    consistent: Mapping[int, int],
-    rule: FusionType = "noChannelInfluence",
+    topology: Topology, consistent: Mapping[int, int], rule: FusionType = "noChannelInfluence"
 ) -> list[Unit]:
     """The fusable units, by smallest operator. `consistent`: region by operator index.
 
