@@ -78,7 +78,7 @@ def _scheme(draft: Draft) -> str:
     if fusion.scheme == "automatic":
         threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
         cpus = counted(fusion.largest_node_mcpu // 1000, "CPU")
-        nodes = f"{counted(fusion.nodes or 1, 'node')} with {cpus}"
+        nodes = f"{counted(fusion.nodes or 1, 'node')} of {cpus}"
         scheme = f"automatic: {counted(fusion.pes_max or 1, 'PE')} for {threads} on {nodes}"
     return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
 

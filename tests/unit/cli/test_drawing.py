@@ -62,7 +62,7 @@ def test_one_is_singular(tmp_path: Path) -> None:
     path = written(tmp_path, Adl().chain("a", "z"))
     first = table(path, "--fusion", "manual=1").splitlines()[0]
     assert first == "demo::Main: 1 PE, 2 operators, 1 connection, 0 of them between PEs (manual 1)"
-    assert "(automatic: 1 PE for 1 to 2 threads on 1 node with 4 CPUs)" in table(path)
+    assert "(automatic: 1 PE for 1 to 2 threads on 1 node of 4 CPUs)" in table(path)
 
 
 def test_who_packs_nothing_says_so(tmp_path: Path) -> None:

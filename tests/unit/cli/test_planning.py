@@ -336,7 +336,7 @@ def test_automatic_asks_for_the_cluster_that_is_not_there(adl: Path) -> None:
     many = told(*words, "--nodes", "9", "--node-cpus", "2")["pes"]
     assert 1 <= few <= 2 < many <= 18
     table = ran(*words, "--nodes", "9", "--node-cpus", "2", "--format", "table").stdout
-    what = r"\(automatic: \d+ PEs for \d+ to \d+ threads on 9 nodes with 2 CPUs\)"
+    what = r"\(automatic: \d+ PEs for \d+ to \d+ threads on 9 nodes of 2 CPUs\)"
     assert re.search(what, table)
 
 
@@ -354,11 +354,16 @@ def test_help_teaches() -> None:
     assert "Example: millrace plan" in words
 
 
-def test_the_readme_shows_what_the_command_prints() -> None:
-    """Its example, word by word."""
-    readme = (ROOT / "README.md").read_text()
-    _, _, shown = readme.partition("$ .venv/bin/millrace plan ")
-    words, printed = shown.partition("\n```")[0].split("\n", 1)
+def examples() -> list[tuple[str, str]]:
+    """The words and the answer of each plan that a page for people shows."""
+    pages = [(ROOT / name).read_text() for name in ("README.md", "docs/fusion.md")]
+    shown = [each for page in pages for each in page.split("$ .venv/bin/millrace plan ")[1:]]
+    return [(words, text) for words, _, text in (each.partition("\n") for each in shown)]
+
+
+@pytest.mark.parametrize(("words", "text"), examples())
+def test_the_pages_for_people_show_what_the_command_prints(words: str, text: str) -> None:
+    """Their examples, word by word."""
     source, *options = words.split()
     result = ran(ROOT / source, *options, "--format", "table")
-    assert printed == result.stdout.rstrip("\n")
+    assert text.partition("\n```")[0] == result.stdout.rstrip("\n")
