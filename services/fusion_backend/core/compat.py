@@ -86,12 +86,15 @@ def placed(
     known: Iterable[tuple[int, tuple[str, ...]]],
     identities: Identities,
 ) -> dict[int, list[int]]:
-    """The operators of each PE, by PE id. `known`: the PEs that run and their operators' names."""
+    """The operators of each PE, by PE id. `known`: the PEs that run and their operators' names.
+
+    Names of different operators may make the same row: an id goes to the first PE that has it.
+    """
     ids = {_row_of(names): pe for pe, names in known}
     found: dict[int, list[int]] = {}
     for operators in sorted(fused, key=min):
         names = [topology.operators[index].name for index in operators]
-        pe = ids.get(_row_of(names))
+        pe = ids.pop(_row_of(names), None)
         found[identities.next_pe() if pe is None else pe] = operators
     return found
 

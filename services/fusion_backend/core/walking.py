@@ -21,7 +21,7 @@ from services.fusion_backend.core import model
 from services.fusion_backend.core.expansion import Socket, Vertex
 from services.fusion_backend.core.identity import Identities
 from services.fusion_backend.core.intrinsics import substituted
-from services.fusion_backend.core.naming import Naming
+from services.fusion_backend.core.naming import Naming, Place
 from services.fusion_backend.core.records import PathStep, SplitterKey
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.submission import RegionWidths
@@ -272,9 +272,9 @@ class Walk:
         return StreamImport(
             operator=place.physical,
             item=item,
-            application=substituted(item.application or "", place.levels),
-            stream=substituted(item.stream or "", place.levels),
-            subscription=substituted(item.subscription or "", place.levels),
+            application=item.application or "",
+            stream=self._told(item.stream or "", place),
+            subscription=self._told(item.subscription or "", place),
         )
 
     def _export(self, vertex: Vertex) -> StreamExport:
@@ -282,18 +282,20 @@ class Walk:
         assert isinstance(item, model.Export)
         return StreamExport(
             operator=place.physical,
-            stream=None if item.stream is None else substituted(item.stream, place.levels),
+            stream=None if item.stream is None else self._told(item.stream, place),
             allow_filter=item.allow_filter,
             congestion_policy=item.congestion_policy,
             properties=None
             if item.properties is None
             else tuple(
-                replace(
-                    each, values=tuple(substituted(value, place.levels) for value in each.values)
-                )
+                replace(each, values=tuple(self._told(value, place) for value in each.values))
                 for each in item.properties
             ),
         )
+
+    def _told(self, text: str, place: Place) -> str:
+        """The text with its intrinsics replaced; without regions the original leaves them alone."""
+        return substituted(text, place.levels) if self._widths.by_region else text
 
 
 def _shares(fan: Fan, leg: Leg) -> tuple[Share, ...]:
