@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from contracts.reasons import Reason
 from services.fusion_backend.core import drafting
 from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.planning import PlanResult, plan
+from services.fusion_backend.core.planning import PlanResult, complete, plan
 from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
@@ -156,8 +156,40 @@ def test_all_constraints_hold_or_the_refusal_names_two_operators(adl: Adl, fusio
     found = drafted(replace(request, compat=False))
     if isinstance(found, PlanRefused):
         check_refusal(found, request)
-        return
-    naive = NaiveFusion(found.topology)
+    else:
+        check_constraints(found)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    adl=constrained(),
+    fusion=FUSIONS,
+    widths=st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=2, max_size=4),
+)
+def test_all_constraints_hold_over_resizes(
+    adl: Adl, fusion: Fusion, widths: list[tuple[int, int]]
+) -> None:
+    """Nothing moves, and still nothing is together that may not be."""
+    request = replace(request_for(adl), fusion=fusion, compat=False)
+    names = [region.name for region in request.application.regions]
+    for wanted in widths:
+        found = drafted(request)
+        if isinstance(found, PlanRefused):
+            assert found.reason is Reason.CONSTRAINTS_CONTRADICT
+            return
+        check_constraints(found)
+        record = complete(found).record
+        request = replace(
+            request,
+            generation=request.generation + 1,
+            widths=record.widths | dict(zip(names, wanted, strict=False)),
+            previous=record,
+        )
+
+
+def check_constraints(found: Draft) -> None:
+    """Every operator has one PE, and no rule keeps apart what is in it."""
+    fusion, naive = found.fusion, NaiveFusion(found.topology)
     assert sorted(index for pe in found.placed.values() for index in pe) == sorted(naive.operators)
     for pe in found.placed.values():
         units = [unit for unit in naive.units if set(unit) & set(pe)]
