@@ -57,6 +57,9 @@ class WorkerLimits:
     answer_s_max: float = 240.0
 
 
+_CRASHES = frozenset({-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS})
+"""Exit codes of a process that broke."""
+
 # --------------------------------------------------------------------------- the service's side
 
 
@@ -130,6 +133,11 @@ class _Worker:
     def is_out_of_memory(self) -> bool:
         """Whether it ended because its task used up its memory."""
         return self._process.returncode == EXIT_OUT_OF_MEMORY
+
+    @property
+    def has_crashed(self) -> bool:
+        """Whether it broke, as libraries in C do that run out of memory: nobody else ended it."""
+        return self._process.returncode in _CRASHES
 
     @property
     def epitaph(self) -> str:
@@ -225,6 +233,11 @@ class WorkerPlanner:
             if worker.is_out_of_memory:
                 told = f"more than {self._limits.memory_bytes_max // 1024**2} MiB of memory"
                 raise _LimitReached(told, "MILLRACE_PLANNER_MEMORY_BYTES_MAX") from problem
+            if worker.has_crashed:
+                most = f"{self._limits.memory_bytes_max // 1024**2} MiB"
+                told = f"more than {most} of memory, or else it crashes: it died with"
+                setting = "MILLRACE_PLANNER_MEMORY_BYTES_MAX"
+                raise _LimitReached(f"{told} {worker.epitaph}", setting) from problem
             raise _trouble(f"the planner died with {worker.epitaph}") from problem
 
 

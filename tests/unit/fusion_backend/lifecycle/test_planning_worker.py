@@ -153,14 +153,16 @@ async def test_memory_that_only_a_used_worker_lacks_is_no_reason_to_refuse(
     assert len(begun) == 2
 
 
-def exhaust(monkeypatch: pytest.MonkeyPatch, *, tries: int) -> list[int]:
+def exhaust(
+    monkeypatch: pytest.MonkeyPatch, *, tries: int, by: signal.Signals = signal.SIGXCPU
+) -> list[int]:
     """The kernel ends the worker in the first tries; the budgets that were asked with."""
     ask, budgets = planning_worker._Worker.ask, []
 
     async def exhausted(worker: planning_worker._Worker, message: bytes) -> list[bytes]:
         budgets.append(orjson.loads(message)["cpuSecondsMax"])
         if len(budgets) <= tries:
-            os.kill(worker.pid, signal.SIGXCPU)
+            os.kill(worker.pid, by)
         return await ask(worker, message)
 
     monkeypatch.setattr(planning_worker._Worker, "ask", exhausted)
@@ -188,6 +190,21 @@ async def test_a_task_that_exceeds_every_budget_is_refused_with_the_limit(
     assert "spec.bundle.name: shop.sab" in caught.value.message
     assert "MILLRACE_PLANNER_CPU_S_MAX" in caught.value.message
     assert budgets == [5, 120]
+
+
+@pytest.mark.parametrize("by", [signal.SIGSEGV, signal.SIGABRT])
+async def test_a_task_that_breaks_a_second_process_of_its_own_is_refused(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch, by: signal.Signals
+) -> None:
+    """As libraries in C do where memory ends; what broke one by chance is planned by another."""
+    exhaust(monkeypatch, tries=1, by=by)
+    async with WorkerPlanner() as planner:
+        assert (await planner.plan(task)).record.job_name == "shop"
+    exhaust(monkeypatch, tries=2, by=by)
+    async with WorkerPlanner() as planner:
+        with pytest.raises(PlanRefused, match=f"4096 MiB of memory.*signal {by.value}") as caught:
+            await planner.plan(task)
+    assert caught.value.reason is Reason.PLANNING_LIMIT_EXCEEDED
 
 
 async def test_slow_tasks_never_have_all_workers(
