@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -15,7 +16,9 @@ from services.fusion_backend.core.model import Application
 from services.fusion_backend.core.outline import outline
 from services.fusion_backend.core.planning import PlanResult, complete
 from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
+from tests.unit.fusion_backend.planner.constrained import constrained
 from tests.unit.fusion_backend.planner.reading import NAMES, Pe, read_pes, schema_errors
 
 COMPOSITES = ("", "P.", "Q.", "P.R.", "P.R.S.")
@@ -200,6 +203,18 @@ def test_every_text_is_valid_under_the_schema(adl: Adl, fusion: Fusion, *, compa
     request = replace(request_of(adl.application(), fusion), compat=compat)
     for text in complete(draft(request)).aadls.values():
         assert schema_errors(text) == ""
+
+
+@FEW
+@given(adl=constrained(), fusion=SCHEMES, compat=st.booleans())
+def test_every_text_with_constraints_is_valid(adl: Adl, fusion: Fusion, *, compat: bool) -> None:
+    """Hosts, places in pools, isolation, JVM arguments and consistent regions are written."""
+    request = request_of(adl.application(), fusion)
+    with suppress(PlanRefused):
+        for text in complete(
+            draft(replace(request, compat=compat, is_placed=False))
+        ).aadls.values():
+            assert schema_errors(text) == ""
 
 
 @FEW
