@@ -21,6 +21,11 @@ def services() -> list[str]:
     return sorted(path.parent.name for path in (ROOT / "services").glob("*/__main__.py"))
 
 
+def services_with_a_core() -> list[str]:
+    """Those, and services of which only the decisions are there yet."""
+    return sorted(path.parents[1].name for path in (ROOT / "services").glob("*/core/__init__.py"))
+
+
 def deciding_services() -> list[str]:
     """The services that decide on effects; watch-ingest only says what it sees."""
     return [name for name in services() if (ROOT / "services" / name / "core/effects.py").exists()]

@@ -1,0 +1,1 @@
+"""hostpool-manager: which nodes a job with host constraints runs on, or why on none."""

@@ -1,0 +1,104 @@
+"""What is answered: a placement of the whole job, a refusal with its reason, or that nobody knows.
+
+The reasons and their sentences belong into `contracts/reasons.py` as soon as a service gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Family(StrEnum):
+    """A family of constraints: what is lifted as one to find out what stands in the way.
+
+    In the order in which a refusal names them where lifting either one would do.
+    """
+
+    CAPACITY = "capacity"
+    CLOSED = "closed nodes"
+    EXCLUSIVITY = "exclusivity"
+    HOSTS = "named hosts"
+    SIZE = "pool size"
+    TAGS = "tags"
+    EXLOCATION = "exlocation and isolation"
+    COLOCATION = "colocation"
+
+
+class Why(StrEnum):
+    """The reason of an answer other than yes, as one CamelCase word."""
+
+    INSUFFICIENT_CAPACITY = "InsufficientCapacity"
+    NODES_CLOSED = "NodesClosed"
+    HOST_MISSING = "HostMissing"
+    HOST_UNFIT = "HostUnfit"
+    TAG_MISSING = "TagMissing"
+    POOL_TOO_SMALL = "PoolTooSmall"
+    NODES_CLAIMED = "NodesClaimed"
+    COLOCATION_IMPOSSIBLE = "ColocationImpossible"
+    EXLOCATION_IMPOSSIBLE = "ExlocationImpossible"
+    CONSTRAINTS_CONTRADICT = "ConstraintsContradict"
+    NO_PLACEMENT = "NoPlacement"
+    PLACEMENT_UNKNOWN = "PlacementUnknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A node that came close, and all that it lacks, each as a phrase about the node."""
+
+    node: str
+    lacks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.node} {' and '.join(self.lacks)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members of a pool in their order; "" where one is gone and none took its place."""
+
+    pool: int
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Every PE has its node, and every pool its members: checked again in whole numbers.
+
+    `is_as_preferred` is False where colocation, exlocation or isolation was preferred, not
+    required, and had to be given up.
+    """
+
+    assignment: Mapping[int, str]
+    pools: tuple[Members, ...]
+    is_as_preferred: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """There is no placement, which is proved. `waits`: missing capacity alone may still come.
+
+    `families` would have to give way together; `nearest` are the nodes that came closest.
+    """
+
+    why: Why
+    message: str
+    families: tuple[Family, ...] = ()
+    nearest: tuple[Nearest, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the job is asked about again until its submission time-out."""
+        return self.families == (Family.CAPACITY,)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The search was ended by its limit without a placement and without a proof: tried again."""
+
+    message: str
+    why: Why = Why.PLACEMENT_UNKNOWN
+
+
+Answer = Placed | Refused | Unknown

@@ -1,0 +1,63 @@
+"""What settles most refusals before any search: counts that no placement could get around.
+
+Each is a proof; that all hold proves nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from services.hostpool_manager.core.problem import NONE, Problem
+
+
+def is_impossible(problem: Problem) -> bool:
+    """Whether a count alone says that there is no placement."""
+    return (
+        problem.overfull
+        or _some_pool_is_short(problem)
+        or _some_class_is_short(problem)
+        or _some_exclusion_is_short(problem)
+        or _all_is_too_much(problem)
+    )
+
+
+def _some_pool_is_short(problem: Problem) -> bool:
+    """Fewer candidates than members, or a named host that an exclusive pool cannot have."""
+    return any(
+        int(pool.candidates.sum()) < pool.least
+        or (pool.chooses and bool((pool.forced & ~pool.candidates).any()))
+        for pool in problem.pools
+    )
+
+
+def _some_class_is_short(problem: Problem) -> bool:
+    """Its units alone find no place: a unit larger than any node, or too few nodes."""
+    for each in problem.classes:
+        room = problem.room(each)
+        available = int((room > 0).sum()) if each.is_single else int(room.sum())
+        if available < len(each.units):
+            return True
+    return False
+
+
+def _some_exclusion_is_short(problem: Problem) -> bool:
+    """Fewer nodes, or domains, than units that must be apart."""
+    for token, exclusion in enumerate(problem.exclusions):
+        inside = [each for each in problem.classes if token in each.apart]
+        open_ = np.zeros(len(problem.cluster), bool)
+        for each in inside:
+            open_[each.nodes[problem.room(each) > 0]] = True
+        nodes = np.flatnonzero(open_ & ~exclusion.closed)
+        places = nodes if exclusion.is_of_nodes else np.unique(problem.domains[nodes])
+        if len(places[places != NONE]) < sum(len(each.units) for each in inside):
+            return True
+    return False
+
+
+def _all_is_too_much(problem: Problem) -> bool:
+    """More requested than is free on all nodes where anything may run."""
+    if not problem.classes:
+        return False
+    nodes = np.unique(np.concatenate([each.nodes for each in problem.classes]))
+    asked = sum(len(each.units) * each.requests for each in problem.classes)
+    return bool((asked > problem.free[nodes].sum(axis=0)).any())

@@ -1,0 +1,265 @@
+"""Says why a job has no placement: the family of constraints in the way, and who came closest.
+
+1. One family at a time is lifted; those without which there is a placement are blockers, and the
+   first in the order of `Family` is named: what waiting can cure before what it cannot.
+2. Where no single one is, all are lifted, and those that need not be are put back one by one.
+3. What found no place (a unit, or a pool) is shown with the nodes that lack least for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from services.hostpool_manager.core.answers import Family, Nearest, Refused, Why
+from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Ints, Node
+from services.hostpool_manager.core.contradicting import NEAREST_MAX
+from services.hostpool_manager.core.greedy import Draw, attempt
+from services.hostpool_manager.core.job import Pe, Pool
+from services.hostpool_manager.core.problem import PoolChoice, Problem, Solution, UnitClass
+
+HasPlacement = Callable[[frozenset[Family]], bool]
+
+_WHY = {
+    Family.CAPACITY: Why.INSUFFICIENT_CAPACITY,
+    Family.CLOSED: Why.NODES_CLOSED,
+    Family.HOSTS: Why.HOST_UNFIT,
+    Family.TAGS: Why.TAG_MISSING,
+    Family.SIZE: Why.POOL_TOO_SMALL,
+    Family.EXCLUSIVITY: Why.NODES_CLAIMED,
+    Family.EXLOCATION: Why.EXLOCATION_IMPOSSIBLE,
+    Family.COLOCATION: Why.COLOCATION_IMPOSSIBLE,
+}
+_BEYOND_CURE = 100
+_SAID = {
+    Family.CAPACITY: "nodes that qualify have too little free",
+    Family.CLOSED: "nodes that qualify are cordoned, not ready or tainted",
+    Family.HOSTS: "the hosts that are named cannot take it",
+    Family.TAGS: "too few nodes carry the tags",
+    Family.SIZE: "fewer nodes qualify than the pools need",
+    Family.EXCLUSIVITY: "nodes that qualify are held by others, or used by them",
+    Family.EXLOCATION: "there are not enough places for what must be apart",
+    Family.COLOCATION: "what must be together fits on no place together",
+}
+
+
+def explain(problem: Problem, has_placement: HasPlacement) -> Refused:
+    """The refusal of a problem that has no solution; `has_placement` without some families."""
+    relevant = [family for family in Family if _is_relevant(problem, family)]
+    blocking = [family for family in relevant if has_placement(frozenset({family}))]
+    families = tuple(blocking[:1]) or _together(relevant, has_placement)
+    culprit, who = _culprit(problem)
+    why = _WHY[families[0]] if len(families) == 1 else Why.NO_PLACEMENT
+    reasons = ", and ".join(_SAID[family] for family in families)
+    others = [family.value for family in blocking[1:]]
+    also = f" (without {', or '.join(others)} there would be one)" if others else ""
+    message = f"{who} finds no place: {reasons or 'no node can take it'}{also}"
+    return Refused(why, message, families, _nearest(problem, culprit))
+
+
+def _is_relevant(problem: Problem, family: Family) -> bool:
+    """Whether lifting a family changes anything."""
+    job, cluster = problem.job, problem.cluster
+    if family in problem.lifted:
+        return False
+    match family:
+        case Family.CAPACITY:
+            return True
+        case Family.CLOSED:
+            return bool(cluster.closed.any() or cluster.tainted)
+        case Family.HOSTS:
+            return any(pe.host for pe in job.pes) or any(pool.hosts for pool in job.pools)
+        case Family.TAGS:
+            return any(pool.tags for pool in job.pools)
+        case Family.SIZE:
+            return any(pool.size is not None for pool in job.pools)
+        case Family.EXCLUSIVITY:
+            return bool(cluster.claims) or any(pool.is_exclusive for pool in job.pools)
+        case Family.EXLOCATION:
+            return any(pe.exlocations or pe.is_isolated for pe in job.pes)
+        case Family.COLOCATION:
+            return any(pe.colocations for pe in job.pes)
+
+
+def _together(relevant: list[Family], has_placement: HasPlacement) -> tuple[Family, ...]:
+    """Families that have to give way together, none of which could stay."""
+    needed = set(relevant)
+    if not has_placement(frozenset(needed)):
+        return ()
+    for family in reversed(relevant):
+        if has_placement(frozenset(needed - {family})):
+            needed.discard(family)
+    return tuple(family for family in relevant if family in needed)
+
+
+def _culprit(problem: Problem) -> tuple[UnitClass | PoolChoice | None, str]:
+    """What found no place, most constrained first, and how it is called."""
+    found = attempt(problem, Draw())
+    if isinstance(found, Solution):
+        return None, f"what runs of {problem.job.name} and asks for more"
+    if isinstance(found, PoolChoice):
+        return found, _called(_pool(problem, found), found)
+    names = [f"PE {pe}" for pe in found.units[0]]
+    others = len(found.units) - 1
+    like = f" (and {others} like it)" if others else ""
+    amounts = zip(problem.resources, found.requests.tolist(), strict=True)
+    asked = ", ".join(said(name, amount) for name, amount in amounts if name != PODS and amount)
+    asks = f", which asks for {asked}," if asked else ""
+    return found, f"{' with '.join(names[:4])}{like}{asks}"
+
+
+def _called(pool: Pool, choice: PoolChoice) -> str:
+    mode = "exclusive" if pool.is_exclusive else "shared"
+    tags = f" with the tags {', '.join(pool.tags)}" if pool.tags else ""
+    qualify = int(choice.candidates.sum())
+    wants = f"asks for {choice.least} nodes{tags}, of which {qualify} qualify"
+    return f"the {mode} pool {pool.name}, which {wants},"
+
+
+def _pool(problem: Problem, choice: PoolChoice) -> Pool:
+    return [pool for pool in problem.job.pools if not pool.is_default][choice.position]
+
+
+def said(resource: str, amount: int) -> str:
+    """An amount as people write it."""
+    if resource == "cpu":
+        return f"{amount}m cpu" if amount % 1000 else f"{amount // 1000} cpu"
+    for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if amount >= size and resource in ("memory", "ephemeral-storage"):
+            return f"{-(-amount * 10 // size) / 10:g}{unit} {resource}"
+    return f"{amount} {resource}"
+
+
+# --------------------------------------------------------------------------- who came closest
+
+
+def _nearest(problem: Problem, culprit: UnitClass | PoolChoice | None) -> tuple[Nearest, ...]:
+    """The nodes that lack least for what found no place."""
+    if culprit is None or not len(problem.cluster):
+        return ()
+    if isinstance(culprit, PoolChoice):
+        return tuple(_near_pool(problem, culprit))
+    by_id = problem.job.by_id
+    pes = [by_id[pe] for pe in culprit.units[0]]
+    short = _shortfall(problem, culprit)
+    order = np.lexsort((short, _distance(problem, pes, culprit)))[:NEAREST_MAX]
+    return tuple(
+        Nearest(node.name, tuple(_lacks(problem, pes, culprit, at, node)))
+        for at in order.tolist()
+        if (node := problem.cluster.nodes[at])
+    )
+
+
+def _distance(problem: Problem, pes: list[Pe], unit_class: UnitClass) -> Ints:
+    """How many things each node lacks; not to be the host that is asked for is beyond cure."""
+    cluster = problem.cluster
+    found = np.zeros(len(cluster), np.int64)
+    for claim in cluster.claims:
+        if claim.is_exclusive and claim.job != problem.job.name and claim.node in cluster.index:
+            found[cluster.index[claim.node]] += 1
+    for pe in pes:
+        found += ~cluster.open_to(pe.tolerations)
+        if pe.host:
+            found += np.where(np.arange(len(cluster)) == cluster.node_of(pe.host), 0, _BEYOND_CURE)
+        for pool in problem.job.pools:
+            if pool.index == pe.pool and pool.hosts:
+                named = np.isin(np.arange(len(cluster)), _known(problem, pool))
+                found += np.where(named, 0, _BEYOND_CURE)
+            elif pool.index == pe.pool:
+                found += sum(~cluster.with_tags([tag]) for tag in pool.tags)
+    found[unit_class.nodes] = 0
+    return found
+
+
+def _known(problem: Problem, pool: Pool) -> list[int]:
+    nodes = (problem.cluster.node_of(host) for host in pool.hosts)
+    return [node for node in nodes if node is not None]
+
+
+def _shortfall(
+    problem: Problem, unit_class: UnitClass
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The part of what a unit requests that each node has not free, over all resources."""
+    missing = np.zeros(len(problem.cluster))
+    for at, amount in enumerate(unit_class.requests.tolist()):
+        if amount:
+            missing += np.maximum(0, amount - problem.free[:, at]) / amount
+    return missing
+
+
+def _lacks(
+    problem: Problem, pes: list[Pe], unit_class: UnitClass, at: int, node: Node
+) -> Iterator[str]:
+    """Everything that keeps a unit off a node."""
+    cluster, count = problem.cluster, 0
+    pools = [pool for pool in problem.job.pools if pool.index in {pe.pool for pe in pes}]
+    is_exclusive = any(pool.is_exclusive for pool in pools)
+    for phrase in (
+        *_closed(node, pes),
+        *_held(problem, node, exclusive_only=not is_exclusive),
+        *(f"is not {pe.host}" for pe in pes if pe.host and cluster.node_of(pe.host) != at),
+        *(phrase for pe in pes for phrase in _outside(problem, pe, at, node)),
+    ):
+        count += 1
+        yield phrase
+    if problem.job.topology_key != HOSTNAME and problem.domains[at] < 0:
+        count += 1
+        yield f"has no label {problem.job.topology_key}"
+    for resource, amount, free in zip(
+        problem.resources, unit_class.requests.tolist(), problem.free[at].tolist(), strict=True
+    ):
+        if amount > free:
+            count += 1
+            yield f"lacks {said(resource, amount - free)}"
+    if not count:
+        yield "is needed by, or closed to it by, other PEs of the job"
+
+
+def _outside(problem: Problem, pe: Pe, at: int, node: Node) -> Iterator[str]:
+    """Why a node is in no pool of the PE."""
+    for pool in problem.job.pools:
+        if pool.index == pe.pool and not pool.is_default:
+            if pool.hosts and at not in map(problem.cluster.node_of, pool.hosts):
+                yield f"is not in the pool {pool.name}"
+            for tag in pool.tags:
+                if not pool.hosts and tag not in node.tags:
+                    yield f"lacks the tag {tag}"
+
+
+def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
+    if not node.ready:
+        yield "is not ready"
+    if node.unschedulable:
+        yield "is cordoned"
+    for taint in node.taints:
+        if taint.effect in KEEPS_OUT and not all(
+            any(each.tolerates(taint) for each in pe.tolerations) for pe in pes
+        ):
+            yield f"has the taint {taint.key}"
+
+
+def _held(problem: Problem, node: Node, *, exclusive_only: bool) -> Iterator[str]:
+    for claim in problem.cluster.claims:
+        is_held = claim.is_exclusive or not exclusive_only
+        if claim.node == node.name and claim.job != problem.job.name and is_held:
+            yield f"is held by the pool {claim.pool} of {claim.job}"
+
+
+def _near_pool(problem: Problem, choice: PoolChoice) -> Iterator[Nearest]:
+    """Nodes that are no candidates, those that lack fewest things first."""
+    pool, job = _pool(problem, choice), problem.job
+    outside = np.flatnonzero(~choice.candidates)
+    missing = np.zeros(len(problem.cluster), np.int64) + problem.cluster.closed
+    for tag in pool.tags:
+        missing += ~problem.cluster.with_tags([tag])
+    inside = [pe for pe in job.pes if pe.pool == pool.index]
+    nodes: Ints = outside[np.argsort(missing[outside], kind="stable")][:NEAREST_MAX]
+    for at in nodes.tolist():
+        node = problem.cluster.nodes[at]
+        lacks = [f"lacks the tag {tag}" for tag in pool.tags if tag not in node.tags]
+        lacks += _closed(node, inside)
+        lacks += _held(problem, node, exclusive_only=not pool.is_exclusive)
+        if pool.is_exclusive and not lacks:
+            lacks.append("runs PEs that are not of the pool")
+        yield Nearest(node.name, tuple(lacks))

@@ -1,0 +1,75 @@
+"""Turns counts into names: which PE is on which node, and the members of each pool in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from services.hostpool_manager.core.answers import Members, Placed
+from services.hostpool_manager.core.job import Pool
+from services.hostpool_manager.core.problem import NONE, Problem, Solution
+
+
+def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True) -> Placed:
+    """The placement that a solution means: units in order of PEs, nodes in order of names."""
+    assignment = _running(problem)
+    nodes = problem.cluster.nodes
+    for unit_class, (where, taken) in zip(problem.classes, solution.counts, strict=True):
+        order = np.argsort(where, kind="stable")
+        places = np.repeat(where[order], taken[order]).tolist()
+        for unit, place in zip(unit_class.units, places, strict=True):
+            assignment.update(dict.fromkeys(unit, nodes[place].name))
+    pools = [pool for pool in problem.job.pools if not pool.is_default]
+    return Placed(
+        assignment=dict(sorted(assignment.items())),
+        pools=tuple(
+            Members(pool.index, _in_order(problem, solution, at, pool, assignment))
+            for at, pool in enumerate(pools)
+        ),
+        is_as_preferred=is_as_preferred,
+    )
+
+
+def _running(problem: Problem) -> dict[int, str]:
+    """What has a pod stays, also where its node is gone."""
+    pods = problem.cluster.pods.get(problem.job.name, ())
+    return {pod.pe: pod.node for pod in pods if pod.is_bound and pod.pe in problem.fixed}
+
+
+def _in_order(
+    problem: Problem, solution: Solution, at: int, pool: Pool, assignment: Mapping[int, str]
+) -> tuple[str, ...]:
+    """pool[i] is what a PE with that place got, else what it was; others fill the gaps by name."""
+    cluster = problem.cluster
+    if pool.hosts:
+        named = (cluster.node_of(host) for host in pool.hosts)
+        return tuple(cluster.nodes[node].name for node in named if node is not None)
+    members = _members(problem, solution, at)
+    left = {cluster.nodes[node].name for node in np.flatnonzero(members).tolist()}
+    order: dict[int, str] = {}
+    asked = [pe for pe in problem.job.pes if pe.pool == pool.index]
+    slots = [(pe.in_pool_index, assignment[pe.id]) for pe in asked if pe.in_pool_index is not None]
+    for place, name in (*slots, *enumerate(pool.members)):
+        if name in left and place not in order:
+            order[place] = name
+            left.discard(name)
+    place = 0
+    for name in sorted(left):
+        while place in order:
+            place += 1
+        order[place] = name
+    return tuple(order.get(each, "") for each in range(max(order, default=NONE) + 1))
+
+
+def _members(
+    problem: Problem, solution: Solution, at: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    choice = problem.pools[at]
+    if choice.chooses:
+        return solution.members[at]
+    members = choice.candidates.copy()
+    for other, chosen in zip(problem.pools, solution.members, strict=True):
+        if other.is_exclusive:
+            members &= ~chosen
+    return members
