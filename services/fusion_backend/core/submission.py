@@ -236,7 +236,7 @@ def _declared(region: model.Region, values: SubmissionValues) -> tuple[str, obje
             value=text,
             message=(
                 f"{field} has the value {shown(text)!r}, which is not a number and cannot be the "
-                f"width of the parallel region {shown(region.name)}"
+                f"width of the parallel region {shown(region.name)} (CDISR1143E)"
             ),
         )
     return field, int(text)

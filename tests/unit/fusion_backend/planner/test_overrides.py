@@ -211,6 +211,7 @@ def test_a_width_that_is_no_whole_number_is_a_bad_value(text: str) -> None:
         plan_of(three(), ONE, values={"width2": text})
     assert caught.value.reason is Reason.SUBMISSION_VALUE_INVALID
     assert caught.value.field == "spec.submissionTimeValues.width2"
+    assert caught.value.code == "CDISR1143E"
 
 
 @pytest.mark.parametrize(
