@@ -75,8 +75,8 @@ def bundle_pack(
 def bundle_show(bundle: BundleFile, form: Format = None) -> None:
     """Show what is inside: application, build id, operators, regions, pools, submission values.
 
-    The names of regions are those of --width (a pattern such as '*Region1' names them, too), the
-    names and defaults of values those of --param.
+    The names of regions are those of --width, names and defaults of values
+    those of --param.
 
     Example: millrace bundle show wordcount.sab --format json
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli.failing import Failure, Misused
+from cli.recognizing import begins, kind_of
 from contracts.bundle_format import BundleInvalid, pack
 
 
@@ -40,8 +41,13 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
 
 def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     target = output or Path(f"{adl.stem}.sab")
+    if target.resolve() == adl.resolve():
+        raise Misused(f"--output {target} is the ADL itself: name another file, such as NAME.sab")
     try:
-        content = pack(adl.read_bytes(), files=files)
+        data = adl.read_bytes()
+        if kind_of(data) != "ADL":
+            raise Failure(f"{adl} cannot be packed: it is no ADL (XML): {begins(data)}")
+        content = pack(data, files=files)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     except BundleInvalid as problem:

@@ -285,19 +285,17 @@ def plan_command(
 ) -> None:
     """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
 
-    Look at it before anybody runs it:  millrace plan app.sab
+    What it becomes:  millrace plan app.sab
+    With other widths:  millrace plan app.sab --width '*Region1=4'
+    What a resize would change:  millrace plan app.sab --resize Region1=6
+    A picture (plan/plan.svg):  millrace plan app.sab --format dot --out plan
+    Names of regions and values:  millrace bundle show app.sab
 
-    With other widths and values:  millrace plan app.sab --width '*Region1=4' --param rate=9
+    What cannot be planned ends with 1 and the original's message id or our
+    reason: {"error": …, "message": …} on stdout as JSON, else a sentence on
+    stderr. Words that cannot be used end with 2.
 
-    What a resize would change:  millrace plan app.sab --fusion legacy --resize Region1=6
-
-    A picture:  millrace plan app.sab --format dot --out plan  (plan/plan.svg, with Graphviz)
-
-    `millrace bundle show app.sab` has the names of regions and values. What cannot be planned is
-    an error with the original's message id or our reason: {"error": …, "message": …} on stdout as
-    JSON, a sentence on stderr otherwise; exit code 1. Words that cannot be used: exit code 2.
-
-    Example: millrace plan app.sab --fusion manual=3 --width '*Region1=4' --resize Region1=6
+    Example: millrace plan app.sab --fusion manual=3 --resize Region1=6
     """
     print_answers_only()
     widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))

@@ -66,6 +66,15 @@ def test_a_target_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert f"{tmp_path} cannot be read or written: Is a directory" in err
 
 
+def test_an_adl_is_not_overwritten_by_its_bundle(tmp_path: Path) -> None:
+    adl = tmp_path / "x.adl"
+    adl.write_bytes(EXAMPLE.read_bytes())
+    code, _, err = run("pack", str(adl), "-o", str(tmp_path / "y" / ".." / "x.adl"))
+    assert code == 2
+    assert "is the ADL itself" in err
+    assert adl.read_bytes() == EXAMPLE.read_bytes()
+
+
 def test_show_says_what_is_inside_for_programs(bundle: Path) -> None:
     code, out, _ = run("show", str(bundle), "--format", "json")
     assert code == 0

@@ -60,8 +60,8 @@ def test_what_is_neither_is_told_without_a_parser_s_words(
     assert (code, error["error"]) == (1, "BundleInvalid")
     assert "neither a bundle (.sab) nor an application description (.adl, XML)" in error["message"]
     assert error["message"].endswith(said)
-    for command in ("show", "verify"):
-        code, out, err = ran("bundle", command, path, "--format", "table")
+    for words in (["show", "--format", "table"], ["verify", "--format", "table"], ["pack"]):
+        code, out, err = ran("bundle", *words, path)
         assert code == 1
         assert said in out + err
 
