@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle
 from services.fusion_backend.core.adl import read_application
@@ -23,7 +24,7 @@ from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.constrained import constrained
 from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
-from tests.unit.fusion_backend.planner.reading import read_pe
+from tests.unit.fusion_backend.planner.reading import NAMES, read_pe
 from tests.unit.fusion_backend.planner.test_invariants import FEW
 
 LEGACY = Fusion.legacy()
@@ -243,6 +244,19 @@ def test_nested_regions_are_numbered_as_the_originals() -> None:
     shown |= {"P[0].H[1].f[3]": 8, "P[0].H[1].o": 9, "P[0].H[1].f[4]": 10, "P[1].o": 36}
     assert shown.items() <= found.items()
     assert found["P[1].H[4].f[12]"] == 20
+
+
+def test_splitters_are_numbered_depth_first() -> None:
+    """The source's: 0 by P, below its channels 1 and 6 by H, below theirs those by f."""
+    root = read_pe(planned(nested(), LEGACY).result.aadls[0]).root
+    (port,) = root.iterfind(".//d:outputPort", NAMES)
+
+    def tree(place: etree._Element) -> dict[int, object]:
+        below = place.iterfind("d:splitter", NAMES), place.iterfind("d:*/d:splitter", NAMES)
+        return {int(str(each.get("index"))): tree(each) for found in below for each in found}
+
+    inner: list[dict[int, object]] = [{n: {} for n in range(first, first + 4)} for first in (2, 7)]
+    assert tree(port) == {0: {1: inner[0], 6: inner[1]}}
 
 
 @pytest.mark.parametrize(
