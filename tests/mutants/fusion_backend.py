@@ -13,7 +13,8 @@ _RESIZING = "tests/simulation/test_resizing.py"
 _CERTIFICATES = f"{_SHELL}/certificates.py"
 _PROVISIONS = f"{_LIFE}/test_provisions.py"
 _SHARED = "tests/simulation/test_provisions.py"
-_PLANNED_RESIZES = "tests/unit/fusion_backend/planner/test_resizes.py"
+_PLANNER = "tests/unit/fusion_backend/planner"
+_PLANNED_RESIZES = f"{_PLANNER}/test_resizes.py"
 
 MUTANTS = (
     Mutant(
@@ -106,6 +107,34 @@ MUTANTS = (
         "        found._pe_high = self._high_before.pe\n",
         "        found._pe_high = HighWater().pe\n",
         (_PLANNED_RESIZES,),
+    ),
+    Mutant(
+        "fusion takes channels that share an operator for one consistent region",
+        f"{_CORE}/drafting.py",
+        "consistent.fused_with",
+        "consistent.member_of",
+        (f"{_PLANNER}/test_consistent.py",),
+    ),
+    Mutant(
+        "consistent regions are counted by whatever widths there are",
+        f"{_CORE}/consistent.py",
+        " if is_counted else _numbers(seeds)\n",
+        "\n",
+        (f"{_PLANNER}/test_consistent.py",),
+    ),
+    Mutant(
+        "who shares a PE need not share its host",
+        f"{_CORE}/contradicting.py",
+        '            hosts.join(index, ("unit", unit.operators[0]))\n',
+        "            pass\n",
+        (f"{_PLANNER}/test_contradicting.py",),
+    ),
+    Mutant(
+        "an operator that compat numbers anew is gone and new",
+        f"{_CORE}/outline.py",
+        "-1 if is_compat else each.index",
+        "each.index",
+        (f"{_PLANNER}/test_compat.py",),
     ),
     Mutant(
         "an operator of another bundle is the same by its name",
