@@ -22,7 +22,7 @@ from services.fusion_backend.core.records import (
     OperatorRecord,
     PlanRecord,
     PortKey,
-    PortRun,
+    PortRuns,
     SplitterKey,
     SplitterRecord,
 )
@@ -145,9 +145,9 @@ class Identities:
         ordered = sorted(self.operators.items(), key=lambda item: item[1])
         return tuple(OperatorRecord(key, number, pe_of[number]) for key, number in ordered)
 
-    def port_runs(self) -> tuple[PortRun, ...]:
+    def port_runs(self) -> PortRuns:
         """The PE ports of the record."""
-        return tuple(self.ports.runs())
+        return PortRuns(self.ports.runs())
 
     def splitter_records(self) -> tuple[SplitterRecord, ...]:
         """The splitters of the record."""

@@ -7,17 +7,22 @@ stable: equal records give equal bytes, and a newer release reads an older schem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import orjson
+
+from services.fusion_backend.core.record_text import array_of, loaded
 
 SCHEMA_VERSION = 2
 """2: a row of ports may have a length. A record of version 1 reads the same."""
 
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
+_DIRECTIONS: Sequence[Direction] = ("in", "out")
+_NUMBERS_OF_RUN = 8
 PathStep = tuple[int, int, int, int]
 """(region index, input port, ordinal among equals, channel of it that leads on or -1)."""
 
@@ -174,6 +179,44 @@ class PortRun(NamedTuple):
             yield PortRecord(self.pe, key, self.id + place)
 
 
+class PortRuns(Sequence[PortRun]):
+    """Runs of PE ports in an array: a wide connection may have a million that have no length."""
+
+    def __init__(self, runs: Iterable[PortRun] = ()) -> None:
+        """Raises OverflowError for numbers that no plan has."""
+        self._numbers = array("i")
+        for pe, (direction, *places), number, length in runs:
+            numbers = (pe, _DIRECTIONS.index(direction), *places, number, length)
+            self._numbers.extend(numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers) // _NUMBERS_OF_RUN
+
+    def __iter__(self) -> Iterator[PortRun]:
+        numbers = [iter(self._numbers)] * _NUMBERS_OF_RUN
+        for pe, direction, operator, port, splitter, channel, number, length in zip(
+            *numbers, strict=True
+        ):
+            key = PortKey(_DIRECTIONS[direction], operator, port, splitter, channel)
+            yield PortRun(pe, key, number, length)
+
+    @overload
+    def __getitem__(self, place: int) -> PortRun: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[PortRun]: ...
+
+    def __getitem__(self, place: int | slice) -> PortRun | Sequence[PortRun]:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PortRuns):
+            return self._numbers == other._numbers
+        return tuple(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class SplitterKey(NamedTuple):
     """What a splitter is for life: the output port before it and the way to it."""
 
@@ -215,7 +258,7 @@ class PlanRecord:
     pools: tuple[PoolRecord, ...]
     pes: tuple[PeRecord, ...]
     operators: tuple[OperatorRecord, ...]
-    port_runs: tuple[PortRun, ...]
+    port_runs: Sequence[PortRun]
     splitters: tuple[SplitterRecord, ...]
     high_water: HighWater
 
@@ -236,18 +279,18 @@ class PlanRecord:
     @staticmethod
     def from_json(text: str | bytes) -> PlanRecord:
         """The record of a text that `to_json` made; `ValueError` for anything else."""
-        document = orjson.loads(text)
+        document, port_rows = loaded(text)
         if not isinstance(document, dict) or document.get("schema") not in (1, SCHEMA_VERSION):
             raise ValueError(f"not a plan record of schema version 1 to {SCHEMA_VERSION}")
         try:
-            return _record(document)
-        except (KeyError, TypeError, IndexError) as error:
+            return _record(document, document["ports"] if port_rows is None else port_rows)
+        except (KeyError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"not a plan record: {error!r}") from error
 
 
 def schema_of(text: str | bytes) -> int:
     """The schema version that a text says it is of; ValueError where it says none."""
-    document = orjson.loads(text)
+    document, _ = loaded(text)
     version = document.get("schema") if isinstance(document, dict) else None
     if isinstance(version, int):
         return version
@@ -269,7 +312,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
         "pools": record.pools,
         "pes": record.pes,
         "operators": [[*item.key, item.operator, item.pe] for item in record.operators],
-        "ports": [_port_row(run) for run in record.port_runs],
+        "ports": orjson.Fragment(array_of(map(_port_row, record.port_runs))),
         "splitters": [[*item.key, item.id] for item in record.splitters],
         "highWater": {
             "operator": high.operator,
@@ -287,7 +330,7 @@ def _port_row(run: PortRun) -> list[object]:
     return row if run.length == 1 else [*row, run.length]
 
 
-def _record(doc: dict[str, Any]) -> PlanRecord:
+def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
     return PlanRecord(
         generation=doc["generation"],
         bundle_digest=doc["bundleDigest"],
@@ -303,7 +346,7 @@ def _record(doc: dict[str, Any]) -> PlanRecord:
             OperatorRecord(OperatorKey(logical, tuple(channels)), index, pe)
             for logical, channels, index, pe in doc["operators"]
         ),
-        port_runs=tuple(PortRun(row[0], PortKey(*row[1:6]), *row[6:]) for row in doc["ports"]),
+        port_runs=PortRuns(PortRun(row[0], PortKey(*row[1:6]), *row[6:]) for row in port_rows),
         splitters=tuple(
             SplitterRecord(
                 SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_

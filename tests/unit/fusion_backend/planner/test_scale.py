@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import orjson
@@ -16,7 +17,7 @@ from services.fusion_backend.core.compressing import CompressedTexts
 from services.fusion_backend.core.drafting import Draft, draft
 from services.fusion_backend.core.planning import plan
 from services.fusion_backend.core.port_numbers import PortNumbers
-from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey
+from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey, PortRun, PortRuns
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.topology import Edge, Topology
@@ -138,6 +139,43 @@ def test_the_ports_of_a_wide_connection_are_recorded_in_runs() -> None:
     assert len(record.ports) == 40 + 40 + 40 * 50 + 50 + 50 + 1
     assert len(record.port_runs) < 5 * (40 + 50)
     assert PlanRecord.from_json(record.to_json()) == record
+
+
+def test_a_record_is_read_in_pieces_and_whole() -> None:
+    """Rows are taken out of a text as we write it only, and never out of somebody's name."""
+    adl = wide(3, 4)
+    for name in ("shop", '"ports":[["', '],"splitters":', '"highWater":', "\\"):
+        record = replace(plan_of(adl, Fusion.legacy()).record, job_name=name)
+        text = record.to_json()
+        assert PlanRecord.from_json(text) == PlanRecord.from_json(text.encode()) == record
+        document = orjson.loads(text)
+        turned = dict(reversed(document.items()))
+        for other in (document, turned):
+            for option in (orjson.OPT_INDENT_2, None):
+                assert PlanRecord.from_json(orjson.dumps(other, option=option)) == record
+
+
+def test_very_many_rows_of_ports_come_back_as_they_were() -> None:
+    """A text is read in pieces of many rows."""
+    runs = [
+        PortRun(pe, PortKey("out", 2**31 - 1, port, -1, -1), port, 1 + port % 2)
+        for pe in range(40)
+        for port in range(800)
+    ]
+    record = replace(plan_of(wide(2, 2), Fusion.legacy()).record, port_runs=PortRuns(runs))
+    again = PlanRecord.from_json(record.to_json())
+    assert again == record
+    assert tuple(again.port_runs) == tuple(runs)
+    assert again.port_runs[:3] == tuple(runs[:3])
+    assert orjson.loads(record.to_json())["ports"][801] == [1, "out", 2**31 - 1, 1, -1, -1, 1, 2]
+
+
+def test_a_number_that_no_plan_has_is_no_record() -> None:
+    text = plan_of(wide(2, 2), Fusion.legacy()).record.to_json()
+    document = orjson.loads(text)
+    document["ports"][0][0] = 2**40
+    with pytest.raises(ValueError, match="not a plan record"):
+        PlanRecord.from_json(orjson.dumps(document))
 
 
 def test_a_record_of_the_release_before_gives_the_same_ids() -> None:
