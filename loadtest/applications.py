@@ -220,7 +220,10 @@ def nested_regions(operators: int) -> Application:
 
 
 def fan(operators: int) -> Application:
-    """A source, that many operators beside each other, a sink; spelt out if too wide a region."""
+    """A source, that many operators beside each other, a sink.
+
+    Spelt out beyond the widest region that is planned, which no size of the benchmark exceeds.
+    """
     found = nested("fan", (operators,), 1)
     return found if operators <= WIDTH_MAX else replace(found, logical=found.expanded)
 

@@ -16,9 +16,10 @@ different channels are not fused together. What must share a PE and must not is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.bundling import Bundle
 from services.fusion_backend.core.model import Constraints
 from services.fusion_backend.core.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused
@@ -114,7 +115,10 @@ class Profile:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A fusable unit: operators that share a PE, ascending, and what connects them to others."""
+    """A fusable unit: operators that share a PE, ascending, and what connects them to others.
+
+    Connections of many with many are in bundles, all others counted by unit.
+    """
 
     operators: tuple[int, ...]
     profile: Profile
@@ -123,6 +127,7 @@ class Unit:
     stands_alone: bool
     successors: dict[Unit, int]
     predecessors: dict[Unit, int]
+    bundles: list[Bundle[Unit]] = field(default_factory=list)
 
 
 def group(
@@ -130,7 +135,7 @@ def group(
 ) -> list[Unit]:
     """The fusable units, by smallest operator. `consistent`: region by operator index.
 
-    They do not know their neighbours yet: see `connect`.
+    They do not know their neighbours yet: see neighbouring.py.
     """
     hosts = host_groups(topology)
     together = Groups(topology.operators)
@@ -342,16 +347,6 @@ def _check_jvm(topology: Topology, unit: Unit) -> None:
             f"arguments (CDISR3200E, CDISR3216E): {listed}"
         ),
     )
-
-
-def connect(topology: Topology, units: list[Unit]) -> None:
-    """Counts the connections between units, which packing asks for and legacy fusion does not."""
-    owner = {index: unit for unit in units for index in unit.operators}
-    for edge in topology.edges:
-        source, target = owner[edge.source], owner[edge.target]
-        if source is not target:
-            source.successors[target] = source.successors.get(target, 0) + 1
-            target.predecessors[source] = target.predecessors.get(source, 0) + 1
 
 
 def conflict(unit: Profile, others: Profile) -> str | None:

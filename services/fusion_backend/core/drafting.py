@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from contracts.reasons import Reason
 from services.fusion_backend.core import compat
 from services.fusion_backend.core.consistent import ConsistentRegions, find_consistent_regions
-from services.fusion_backend.core.constraints import Unit, connect, gathered, group
+from services.fusion_backend.core.constraints import Unit, gathered, group
 from services.fusion_backend.core.contradicting import refuse_contradictions
 from services.fusion_backend.core.flattening import build_topology
 from services.fusion_backend.core.fusing import fuse_legacy, fuse_manual
 from services.fusion_backend.core.identity import Identities
+from services.fusion_backend.core.neighbouring import connect
 from services.fusion_backend.core.placing import refuse_unsupported
 from services.fusion_backend.core.ports import exports_by_port, number_ports
 from services.fusion_backend.core.reckoning import reckoned

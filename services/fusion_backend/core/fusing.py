@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from services.fusion_backend.core.constraints import Profile, Unit, conflict
+from services.fusion_backend.core.neighbouring import fed, feeding
 
 
 class Container:
@@ -56,9 +58,9 @@ class Container:
         self.units.append(unit)
         self.operators += len(unit.operators)
         self.profile = unit.profile if self.profile is None else self.profile.joined(unit.profile)
-        for other, count in unit.successors.items():
+        for other, count in fed(unit):
             self.feeds[other] = self.feeds.get(other, 0) + count
-        for other, count in unit.predecessors.items():
+        for other, count in feeding(unit):
             self.fed_by[other] = self.fed_by.get(other, 0) + count
 
 
@@ -119,9 +121,8 @@ class _Chain:
         unit, self._added = self._added, None
         if unit is None:
             return
-        moving = {
-            other for other in (*unit.successors, *unit.predecessors) if other in self._remaining
-        }
+        neighbours = chain(fed(unit), feeding(unit))
+        moving = {other for other, _ in neighbours if other in self._remaining}
         for other in sorted(moving, key=self._place):
             self._put(other, is_moved=True)
 

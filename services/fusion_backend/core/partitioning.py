@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import pymetis
+
+from services.fusion_backend.core.bundling import Bundle
 
 SEED = 1
 PASSES_MAX = 4
@@ -26,16 +28,48 @@ PARTS_TRIED_MAX = 64
 """So many parts are asked whether they take a vertex that its own may not have; then a new one."""
 
 
-@dataclass(frozen=True, slots=True)
 class Graph:
-    """Vertices by number: their weights, and connections to others, the same on both sides."""
+    """Vertices by number: their weights, and connections to others, the same on both sides.
 
-    weights: Sequence[int]
-    neighbours: Sequence[dict[int, int]]
+    Those of `bundles` are not among the neighbours; `bundles_of` says by vertex which it is in.
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[int],
+        neighbours: Sequence[dict[int, int]],
+        bundles: Sequence[Bundle[int]] = (),
+    ) -> None:
+        """Looks up which vertices the bundles connect."""
+        self.weights = weights
+        self.neighbours = neighbours
+        self.bundles = [each for each in bundles if _connects(each)]
+        self.bundles_of: list[list[int]] = [[] for _ in weights]
+        for number, bundle in enumerate(self.bundles):
+            for vertex in {**bundle.sources, **bundle.targets}:
+                self.bundles_of[vertex].append(number)
+
+    def around(self, vertex: int) -> dict[int, int]:
+        """The connections of one vertex to others, those of its bundles as well."""
+        found = dict(self.neighbours[vertex])
+        for number in self.bundles_of[vertex]:
+            bundle = self.bundles[number]
+            for other, count in chain(bundle.from_end(vertex), bundle.into_end(vertex)):
+                found[other] = found.get(other, 0) + count
+        return found
 
     def __len__(self) -> int:
         """The number of vertices."""
         return len(self.weights)
+
+
+_Ends = tuple[dict[int, int], dict[int, int]]
+"""Of a bundle: how many of its sources, and of its targets, are in each part."""
+
+
+def _connects(bundle: Bundle[int]) -> bool:
+    """Whether it connects two vertices at all."""
+    return all((bundle.sources, bundle.targets)) and len({**bundle.sources, **bundle.targets}) > 1
 
 
 class Rules(Protocol):
@@ -73,9 +107,10 @@ def partition(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
 
 
 def _proposals(graph: Graph, parts: int) -> Iterator[list[int]]:
-    if any(graph.neighbours) and parts > 1:
+    if (graph.bundles or any(graph.neighbours)) and parts > 1:
         starts, ends, counts = [0], [], []
-        for neighbours in graph.neighbours:
+        for vertex in range(len(graph)):
+            neighbours = graph.around(vertex)
             for neighbour in sorted(neighbours):
                 ends.append(neighbour)
                 counts.append(neighbours[neighbour])
@@ -120,7 +155,7 @@ def _depth_first(graph: Graph) -> Iterator[int]:
             seen[vertex] = True
             yield vertex
             stack += sorted(
-                (other for other in graph.neighbours[vertex] if not seen[other]), reverse=True
+                (other for other in graph.around(vertex) if not seen[other]), reverse=True
             )
 
 
@@ -132,6 +167,7 @@ class _Partition:
         self._rules = rules
         self._ruled = [rules.opened() for _ in range(parts)] if rules else []
         self._part = [-1] * len(graph)
+        self._ends: list[_Ends] = [({}, {}) for _ in graph.bundles]
         self._weight = [0] * parts
         self._count = [0] * parts
         share = -(-sum(graph.weights) // parts)
@@ -145,7 +181,9 @@ class _Partition:
             for other, count in neighbours.items()
             if self._part[vertex] != self._part[other]
         )
-        return across // 2, max(self._weight)
+        part_of = dict(enumerate(self._part))
+        bundled = sum(bundle.across(part_of) for bundle in self._graph.bundles)
+        return across // 2 + bundled, max(self._weight)
 
     def members(self) -> list[list[int]]:
         """The vertices of each part that has some."""
@@ -270,7 +308,23 @@ class _Partition:
             part = self._part[other]
             if part >= 0:
                 near[part] = near.get(part, 0) + count
+        for number in self._graph.bundles_of[vertex]:
+            self._add_bundled(vertex, number, near)
         return near
+
+    def _add_bundled(self, vertex: int, number: int, near: dict[int, int]) -> None:
+        """A bundle connects a vertex with every end at its other side but itself."""
+        bundle, own = self._graph.bundles[number], self._part[vertex]
+        sources, targets = bundle.sources.get(vertex, 0), bundle.targets.get(vertex, 0)
+        source_ends, target_ends = self._ends[number]
+        for factor, itself, ends in (
+            (sources, targets, target_ends),
+            (targets, sources, source_ends),
+        ):
+            for part, count in ends.items() if factor else ():
+                others = count - itself if part == own else count
+                if others:
+                    near[part] = near.get(part, 0) + factor * others
 
     def _with_room(self, vertex: int, near: dict[int, int]) -> int | None:
         """The part with most connections that has room for a vertex."""
@@ -282,9 +336,21 @@ class _Partition:
         own = self._part[vertex]
         self._weight[own] -= self._graph.weights[vertex]
         self._count[own] -= 1
+        self._note_ends(vertex, own, -1)
         self._add(vertex, part)
 
     def _add(self, vertex: int, part: int) -> None:
         self._part[vertex] = part
         self._weight[part] += self._graph.weights[vertex]
         self._count[part] += 1
+        self._note_ends(vertex, part, 1)
+
+    def _note_ends(self, vertex: int, part: int, sign: int) -> None:
+        """Counts a vertex among the ends of its bundles that are in a part, or no longer."""
+        for number in self._graph.bundles_of[vertex]:
+            bundle = self._graph.bundles[number]
+            for counts, ends in zip(
+                (bundle.sources, bundle.targets), self._ends[number], strict=True
+            ):
+                if vertex in counts:
+                    ends[part] = ends.get(part, 0) + sign * counts[vertex]

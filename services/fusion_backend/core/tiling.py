@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from services.fusion_backend.core.bundling import Bundle, summed
 from services.fusion_backend.core.constraints import (
     ChannelPath,
     Profile,
@@ -54,12 +55,17 @@ def fuse_automatic(units: list[Unit], topology: Topology, pes: int) -> list[list
 def cut(pes: Sequence[list[Unit]]) -> int:
     """How many connections between operators cross from one PE to another."""
     pe_of = {unit: pe for pe, units in enumerate(pes) for unit in units}
-    return sum(
+    single = sum(
         count
         for unit, pe in pe_of.items()
         for other, count in unit.successors.items()
         if pe_of.get(other, pe) != pe
     )
+    return single + sum(bundle.across(pe_of) for bundle in _bundles(pe_of))
+
+
+def _bundles(units: Iterable[Unit]) -> Iterable[Bundle[Unit]]:
+    return dict.fromkeys(bundle for unit in units for bundle in unit.bundles)
 
 
 def split(units: list[Unit], topology: Topology, parts: int) -> list[list[Unit]]:
@@ -208,4 +214,13 @@ def _graph(tiles: list[Tile]) -> Graph:
             if other != vertex:
                 neighbours[vertex][other] = neighbours[vertex].get(other, 0) + count
                 neighbours[other][vertex] = neighbours[other].get(vertex, 0) + count
-    return Graph([tile.operators for tile in tiles], neighbours)
+    bundles = [_of_vertices(bundle, vertex_of) for bundle in _bundles(vertex_of)]
+    return Graph([tile.operators for tile in tiles], neighbours, bundles)
+
+
+def _of_vertices(bundle: Bundle[Unit], vertex_of: Mapping[Unit, int]) -> Bundle[int]:
+    sources, targets = (
+        summed((vertex_of[unit], count) for unit, count in ends.items() if unit in vertex_of)
+        for ends in (bundle.sources, bundle.targets)
+    )
+    return Bundle(sources, targets)

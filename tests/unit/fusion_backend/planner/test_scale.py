@@ -134,6 +134,14 @@ def test_a_channel_that_also_feeds_its_own_neighbour_shares_the_wide_connection(
     }
 
 
+@pytest.mark.parametrize("fusion", [Fusion.manual(4), Fusion.automatic(4)])
+def test_no_pair_of_units_is_counted_for_a_wide_connection(fusion: Fusion) -> None:
+    units = draft(request(wide(40, 50), fusion)).units
+    assert len(units) == 92
+    counted = sum(len(unit.successors) + len(unit.bundles) for unit in units)
+    assert counted <= 3 * len(units)
+
+
 def test_the_ports_of_a_wide_connection_are_recorded_in_runs() -> None:
     record = plan_of(wide(40, 50), Fusion.legacy()).record
     assert len(record.ports) == 40 + 40 + 40 * 50 + 50 + 50 + 1
