@@ -1,9 +1,9 @@
 """`make bench` and `make bench-real`: submit, resize, delete for several sizes, against the floor.
 
-On the sandbox, or with `--real` on Apache Kafka and a real control plane. The planner is measured,
-too, but on the real pair; with `--planner` alone (`make bench-planner`). Exit code 1 when the write
-ratio or the planner's growth exceeds its threshold, or the services' count of writes is not the API
-server's.
+On the sandbox, or with `--real` on Apache Kafka and a real control plane. Planner and placement
+are measured, too, but on the real pair; the planner with `--planner` alone (`make bench-planner`).
+Exit code 1 when the write ratio or the planner's growth exceeds its threshold, or the services'
+count of writes is not the API server's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import orjson
 import typer
 
 from contracts.bundle_format import pack
-from loadtest import cutting, planner
+from loadtest import cutting, placement, planner
 from loadtest.floor import Floor, delete_floor
 from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
@@ -139,6 +139,8 @@ def main(
     for row in miscounted(rows):
         _say(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
     is_within = real or _planner_is_within(planner.SIZES, runs, None)
+    if not real:
+        print(placement.render(placement.measure_all(runs, _say)))
     if exceeded(rows) or miscounted(rows) or not is_within:
         raise typer.Exit(1)
 

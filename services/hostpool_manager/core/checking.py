@@ -5,17 +5,20 @@ What runs already is not judged: it was placed when the cluster was another, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from services.hostpool_manager.core.answers import Placed
-from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Cluster, Node
+from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Amounts, Cluster, Node
 from services.hostpool_manager.core.job import Job, Pe, Pool
 
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
     """What is wrong with a placement, in sentences; nothing, if it holds all that is asked."""
-    view = _View(cluster, job, placed)
+    wanted = {pe.id for pe in job.pes}
+    own = cluster.pods.get(job.name, ())
+    running = {pod.pe: pod.node for pod in own if pod.is_bound and pod.pe in wanted}
+    view = _View(cluster, job, placed, running)
     if view.unplaced:
         return [f"PE {pe} has no node that exists" for pe in view.unplaced]
     found = [*view.capacity(), *view.members(), *view.claims()]
@@ -30,12 +33,7 @@ class _View:
     cluster: Cluster
     job: Job
     placed: Placed
-
-    @property
-    def running(self) -> dict[int, str]:
-        wanted = {pe.id for pe in self.job.pes}
-        own = self.cluster.pods.get(self.job.name, ())
-        return {pod.pe: pod.node for pod in own if pod.is_bound and pod.pe in wanted}
+    running: Mapping[int, str]
 
     @property
     def unplaced(self) -> list[int]:
@@ -83,25 +81,28 @@ class _View:
 
     def capacity(self) -> Iterator[str]:
         """Nodes that would be asked for more than they have, on which something is new."""
-        own = self.cluster.pods.get(self.job.name, ())
-        new: dict[str, list[Pe]] = {}
+        asked: dict[tuple[str, str], int] = {}
         for pe in self.job.pes:
-            new.setdefault(self.placed.assignment[pe.id], []).append(pe)
-        for name, pes in new.items():
-            at = self.cluster.index.get(name)
-            if at is None:
-                continue
-            gone = [pod for pod in own if pod.node == name]
-            for resource in sorted({PODS, *(key for pe in pes for key in pe.requests)}):
-                free = int(self.cluster.free(resource)[at])
-                had = _sum(pod.requests.get(resource, resource == PODS) for pod in gone)
-                asked = _sum(pe.requests.get(resource, resource == PODS) for pe in pes)
-                stays = [pod for pod in gone if pod.is_bound and pod.pe in self.running]
-                kept = _sum(pod.requests.get(resource, resource == PODS) for pod in stays)
-                moved = [pe for pe in pes if pe.id not in self.running]
-                more = _sum(pe.requests.get(resource, resource == PODS) for pe in moved)
-                if asked > free + had and (more > 0 or asked > kept):
-                    yield f"{name} has {free + had} of {resource}, asked for are {asked}"
+            node = self.placed.assignment[pe.id]
+            for resource, amount in _with_itself(pe.requests):
+                asked[node, resource] = asked.get((node, resource), 0) + amount
+        free = {name: self.cluster.free(name) for name in {resource for _, resource in asked}}
+        for (node, resource), amount in asked.items():
+            at = self.cluster.index.get(node)
+            if at is not None and amount > int(free[resource][at]):
+                yield from self._too_much(node, resource, amount, int(free[resource][at]))
+
+    def _too_much(self, node: str, resource: str, asked: int, free: int) -> Iterator[str]:
+        """What the job's own pods have there is free for it; what only stays is not judged."""
+        pods = [pod for pod in self.cluster.pods.get(self.job.name, ()) if pod.node == node]
+        had = sum(dict(_with_itself(pod.requests)).get(resource, 0) for pod in pods)
+        stays = [pod for pod in pods if pod.is_bound and pod.pe in self.running]
+        kept = sum(dict(_with_itself(pod.requests)).get(resource, 0) for pod in stays)
+        here = [pe for pe in self.job.pes if self.placed.assignment[pe.id] == node]
+        moved = [pe for pe in here if pe.id not in self.running]
+        more = sum(dict(_with_itself(pe.requests)).get(resource, 0) for pe in moved)
+        if asked > free + had and (more > 0 or asked > kept):
+            yield f"{node} has {free + had} of {resource}, asked for are {asked}"
 
     # ------------------------------------------------------------------ pools
 
@@ -218,5 +219,6 @@ def _meeting(
             yield said
 
 
-def _sum(amounts: Iterable[int]) -> int:
-    return sum(map(int, amounts))
+def _with_itself(requests: Amounts) -> list[tuple[str, int]]:
+    """What a pod requests, and the pod."""
+    return [*requests.items(), *([] if PODS in requests else [(PODS, 1)])]

@@ -75,8 +75,8 @@ def _resources(job: Job) -> tuple[str, ...]:
     return (PODS, *sorted(asked - {PODS}))
 
 
-def _amounts(pe: Pe, resources: tuple[str, ...]) -> Ints:
-    return np.array([pe.requests.get(name, int(name == PODS)) for name in resources], np.int64)
+def _amounts(pe: Pe, resources: tuple[str, ...]) -> list[int]:
+    return [pe.requests.get(name, int(name == PODS)) for name in resources]
 
 
 def _free(
@@ -98,7 +98,7 @@ def _free(
     by_id = job.by_id
     for pe, node in fixed.items():
         if node != NONE:
-            now[node] += _amounts(by_id[pe], resources)
+            now[node] += np.array(_amounts(by_id[pe], resources), np.int64)
     free -= now
     overfull = bool(((free < 0) & (now > before)).any())
     return np.maximum(free, 0), overfull
@@ -165,13 +165,13 @@ class _Statement:
         return slot + (self._same_place(pe) if self.is_of_hosts else [])
 
     def _same_place(self, pe: Pe) -> list[Token]:
-        if Family.COLOCATION in self.lifted:
+        if not pe.colocations or Family.COLOCATION in self.lifted:
             return []
         return [("together", token) for token in sorted(pe.colocations)]
 
     def _apart(self, pe: Pe) -> list[Token]:
         found: list[Token] = []
-        if Family.EXLOCATION not in self.lifted:
+        if pe.exlocations and Family.EXLOCATION not in self.lifted:
             found += [("apart", token) for token in sorted(pe.exlocations)]
         if pe.in_pool_index is not None and self.pooling.at(pe) != NONE:
             found.append(("slot", (pe.pool, pe.in_pool_index)))
@@ -197,12 +197,13 @@ class _Statement:
     def classes(self) -> tuple[UnitClass, ...]:
         """The units by what they ask for, in the order of their first PE."""
         found: dict[Hashable, list[tuple[int, ...]]] = {}
-        made: dict[Hashable, tuple[tuple[Pe, ...], Bools, Ints]] = {}
+        made: dict[Hashable, tuple[tuple[Pe, ...], Bools, tuple[int, ...]]] = {}
         for unit in self.units:
             kinds = frozenset(self._kind(pe) for pe in unit)
-            amounts = np.sum([_amounts(pe, self.resources) for pe in unit], axis=0)
+            each = [_amounts(pe, self.resources) for pe in unit]
+            amounts = tuple(map(sum, zip(*each, strict=True)))
             held = self._held_by(unit)
-            asked = kinds, tuple(amounts.tolist()), held
+            asked = kinds, amounts, held
             key = (*asked, self._unit_apart(unit), self._group(unit))
             found.setdefault(key, []).append(tuple(pe.id for pe in unit))
             if key not in made:
@@ -210,7 +211,7 @@ class _Statement:
         return tuple(
             UnitClass(
                 units=tuple(found[key]),
-                requests=amounts,
+                requests=np.array(amounts, np.int64),
                 nodes=np.flatnonzero(mask).astype(np.int64),
                 pool=next((at for pe in unit if (at := self.pooling.at(pe)) != NONE), NONE),
                 apart=self._unit_apart(unit),

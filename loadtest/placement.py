@@ -1,0 +1,229 @@
+"""Deciding's part of `make bench`: a job of 500 PEs on 5,000 nodes, and ten at the edge.
+
+The yardstick is one numpy pass over a matrix of 500 × 5,000 in the same process: may each PE be on
+each node? An ordinary job has tags, pools, colocation, exlocation and requests and fits easily; at
+the edge the last unit of something decides. Milliseconds of CPU, the best of some runs.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.hostpool_manager.core.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.cluster import Cluster, Node, Pod
+from services.hostpool_manager.core.deciding import decide
+from services.hostpool_manager.core.job import Job, Pe, Pool
+
+PES, NODES = 500, 5_000
+AIMED_ORDINARY, AIMED_EDGE = 5.0, 300.0
+"""How many passes a decision may take; told beside what is measured, and fails nothing."""
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision; `seconds` beside those of a pass."""
+
+    name: str
+    answer: str
+    seconds: float
+    ratio: float
+    aim: float
+
+
+def measure_all(runs: int, say: Callable[[str], None]) -> list[Decided]:
+    """The ordinary job, then ten at the edge."""
+    say("placement")
+    cluster = a_cluster()
+    pass_s = one_pass()
+    rows = [_measured("ordinary", cluster, ordinary(), pass_s, AIMED_ORDINARY, runs)]
+    for name, at_edge, job in edges():
+        rows.append(_measured(name, at_edge or cluster, job, pass_s, AIMED_EDGE, runs))
+    return rows
+
+
+def one_pass() -> float:
+    """Seconds to say of each PE and node whether the one's request is free on the other."""
+    numbers = np.random.default_rng(7)
+    free = numbers.integers(0, 4_000, (1, NODES))
+    asked = numbers.integers(100, 2_000, (PES, 1))
+    taken = []
+    for _ in range(15):
+        start = time.process_time()
+        (free >= asked).sum(axis=1)
+        taken.append(time.process_time() - start)
+    return statistics.median(taken)
+
+
+def _measured(
+    name: str, cluster: Cluster, job: Job, pass_s: float, aim: float, runs: int
+) -> Decided:
+    best, answer = float("inf"), None
+    for _ in range(max(1, runs)):
+        start = time.process_time()
+        answer = decide(cluster, job)
+        best = min(best, time.process_time() - start)
+    return Decided(name, _said(answer), best, best / pass_s, aim)
+
+
+def _said(answer: Answer | None) -> str:
+    match answer:
+        case Placed():
+            return "placed"
+        case Refused():
+            return answer.why.value
+    return "unknown"
+
+
+# --------------------------------------------------------------------------- clusters and jobs
+
+
+def a_cluster() -> Cluster:
+    """5,000 nodes of three sizes, of which some carry tags, with 20,000 pods of others."""
+    draw = random.Random(11)
+    nodes = []
+    for at in range(NODES):
+        cpu = draw.choice([8_000, 16_000, 32_000])
+        tags = {f"tag.streams.ibm.com/{tag}": "" for tag in ("ib", "blue") if draw.random() < 0.2}
+        labels = tags | {"topology.kubernetes.io/zone": f"z{at % 3}"}
+        allocatable = {"cpu": cpu, "memory": cpu * 4 * GIB // 1_000, "pods": 110}
+        nodes.append(Node(f"node-{at:04}", labels, (f"10.1.{at // 250}.{at % 250}",), allocatable))
+    pods = [
+        Pod(
+            f"node-{draw.randrange(NODES):04}",
+            {"cpu": draw.choice([100, 500, 1_000, 2_000]), "memory": draw.choice([1, 2, 4]) * GIB},
+        )
+        for _ in range(4 * NODES)
+    ]
+    return Cluster.of(nodes, pods)
+
+
+def ordinary() -> Job:
+    """500 PEs: two pools, groups that are together, groups that are apart, a named host."""
+    draw = random.Random(13)
+    pools = (
+        Pool(0, "Blue", size=40, tags=("blue",)),
+        Pool(1, "Own", is_exclusive=True, size=20, tags=("ib",)),
+    )
+    pes = []
+    for at in range(PES):
+        requests = {"cpu": draw.choice([500, 1_000]), "memory": draw.choice([1, 2]) * GIB}
+        pes.append(
+            Pe(
+                id=at,
+                requests=requests,
+                host="node-0042" if at == 7 else "",
+                pool=0 if at % 10 == 0 else 1 if at % 10 == 1 else None,
+                colocations=frozenset({f"c{at // 50}"} if at % 25 == 2 else ()),
+                exlocations=frozenset({f"e{at % 2}"} if at % 10 > 6 else ()),
+            )
+        )
+    return Job("load/ordinary", tuple(pes), pools)
+
+
+def edges() -> Iterator[tuple[str, Cluster | None, Job]]:
+    """Jobs that just fit, or just do not; on the large cluster where no other is given."""
+    few = _tagged_cluster(120)
+    for fits in (True, False):
+        word = "just fit" if fits else "one too many"
+        yield f"exlocation on all tagged nodes, {word}", few, _apart(120 if fits else 121)
+        yield f"bins filled by threes, {word}", few, _bins(120, 0 if fits else 1)
+        yield f"exclusive pools that take all tags, {word}", few, _pools(120 if fits else 121)
+        yield f"groups that fill nodes, {word}", few, _groups(120 if fits else 121)
+        yield f"places apart in sized pools, {word}", few, _mixed(60 if fits else 61)
+
+
+def _tagged_cluster(tagged: int) -> Cluster:
+    """5,000 nodes, of which only some carry the tag that the jobs ask for."""
+    nodes = [
+        Node(
+            f"node-{at:04}",
+            {"tag.streams.ibm.com/edge": ""} if at < tagged else {},
+            (),
+            {"cpu": 10_000, "memory": 64 * GIB, "pods": 110},
+        )
+        for at in range(NODES)
+    ]
+    return Cluster.of(nodes)
+
+
+_EDGE = Pool(0, "Edge", tags=("edge",))
+
+
+def _rest(count: int) -> tuple[Pe, ...]:
+    """PEs without constraints, up to 500 in all."""
+    return tuple(Pe(at, {"cpu": 250}) for at in range(count, PES))
+
+
+def _apart(count: int) -> Job:
+    apart = frozenset({"apart"})
+    pes = [Pe(at, {"cpu": 1_000}, pool=0, exlocations=apart) for at in range(count)]
+    return Job(f"load/apart{count}", (*pes, *_rest(count)), (_EDGE,))
+
+
+def _bins(nodes: int, more: int) -> Job:
+    """Three PEs fill each node to the last milli-CPU, in many ways of which few go on."""
+    draw = random.Random(17)
+    sizes = []
+    for _ in range(nodes):
+        one = draw.choice([2_200, 2_600, 3_100])
+        other = draw.choice([2_900, 3_300, 3_700])
+        sizes += [one, other, 10_000 - one - other]
+    sizes += [250] * more
+    pes = [Pe(at, {"cpu": size}, pool=0) for at, size in enumerate(sizes)]
+    return Job(f"load/bins{more}", (*pes, *_rest(len(pes))), (_EDGE,))
+
+
+def _pools(nodes: int) -> Job:
+    sizes = [nodes // 3, nodes // 3, nodes - 2 * (nodes // 3)]
+    pools = tuple(
+        Pool(at, f"Own{at}", is_exclusive=True, size=size, tags=("edge",))
+        for at, size in enumerate(sizes)
+    )
+    pes = [Pe(at, {"cpu": 6_000}, pool=at % 3) for at in range(90)]
+    return Job(f"load/pools{nodes}", (*pes, *_rest(90)), pools)
+
+
+def _groups(count: int) -> Job:
+    pes = [
+        Pe(at, {"cpu": 5_000}, pool=0, colocations=frozenset({f"c{at // 2}"}))
+        for at in range(2 * count)
+    ]
+    return Job(f"load/groups{count}", (*pes, *_rest(len(pes))), (_EDGE,))
+
+
+def _mixed(size: int) -> Job:
+    """Two pools share the tagged nodes, one of them exclusive, and all of both are apart."""
+    pools = (
+        Pool(0, "Own", is_exclusive=True, size=size, tags=("edge",)),
+        Pool(1, "Edge", size=60, tags=("edge",)),
+    )
+    pes = []
+    for at in range(size + 60):
+        pool = 0 if at < size else 1
+        sizes = {"cpu": 9_000 if at % 3 else 7_000}
+        pes.append(Pe(at, sizes, pool=pool, exlocations=frozenset({f"e{pool}"})))
+    return Job(f"load/mixed{size}", (*pes, *_rest(len(pes))), pools)
+
+
+# --------------------------------------------------------------------------- the report
+
+
+def render(rows: Sequence[Decided]) -> str:
+    """The table for people."""
+    lines = [f"{PES} PEs on {NODES} nodes {'':30} answer                       ms  passes  aim"]
+    lines += [
+        f"{row.name:52} {row.answer:24} {1000 * row.seconds:8.1f} {row.ratio:7.1f} {row.aim:4.0f}"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(render(measure_all(3, print)))
