@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.planning import complete
 from services.fusion_backend.core.records import Fusion
 from tests.unit.fusion_backend.planner.reference import (
     Record,
@@ -25,6 +24,7 @@ from tests.unit.fusion_backend.planner.test_reference import (
     SLOW,
     answers,
     drafted,
+    recorded,
     splitters_of,
     trees,
 )
@@ -95,8 +95,7 @@ def test_numbers_for_life_stand_for_the_topology_of_the_widths(
         naive = reference(tree.text(), widths)
         assume(len(naive.edges) <= EDGES_MAX)
         before = {each.key: index for index, each in made.topology.operators.items()}
-        record = complete(made).record
-        made = drafted(tree, fusion, compat=False, widths=widths, previous=record)
+        made = drafted(tree, fusion, compat=False, widths=widths, previous=recorded(made))
         check_for_life(made, naive)
         for index, operator in made.topology.operators.items():
             assert before.get(operator.key, index) == index
@@ -115,7 +114,7 @@ def test_every_resize_in_compat_starts_from_fresh_numbers_of_the_widths_before(
     for widths in widths_after(tree, resizes):
         current = reference(tree.text(), widths)
         assume(len(current.edges) <= EDGES_MAX)
-        made = drafted(tree, fusion, widths=widths, previous=complete(made).record)
+        made = drafted(tree, fusion, widths=widths, previous=recorded(made))
         assert {operator.name: index for index, operator in made.topology.operators.items()} == {
             name_of(current.nodes[fresh]): number
             for fresh, number in transferred(prior, current).items()
