@@ -8,12 +8,14 @@
 4. `widened`: an AADL says the position of its PE among all, and lists every pool, tuple type and
    toolkit of the job. A PE is therefore restarted for what happens elsewhere.
 
-A fresh plan is the same in both modes, but for what the original cannot: `refuse_neighbours`.
+A fresh plan is the same in both modes, but for what the original cannot, `refuse_neighbours`, and
+for an Import that a splitter divides, `undivided`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from contracts.reasons import Reason
@@ -137,6 +139,16 @@ def widened(
     said["tuple_types"] = tuple(sorted(application.tuple_types.items()))
     said["toolkits"] = tuple(sorted(application.toolkits.items()))
     return PositionedMeaning(**said, position=position)
+
+
+# --------------------------------------------------------------------------- imports
+
+
+def undivided(topology: Topology) -> None:
+    """Every channel that an Import reaches gets all of it: the original takes no shares."""
+    for port, found in topology.imports.items():
+        whole = (replace(each, shares=()) for each in found)
+        topology.imports[port] = list(dict.fromkeys(whole))
 
 
 # --------------------------------------------------------------------------- refusals

@@ -76,6 +76,8 @@ def draft(request: PlanRequest) -> Draft:
         compat.refuse_neighbours(application)
     identities = _identities(request, values, widths)
     topology = _topology(request, widths, identities)
+    if request.compat:
+        compat.undivided(topology)
     if request.is_placed:
         refuse_unsupported(topology)
     consistent = find_consistent_regions(application, topology, is_counted=request.compat)

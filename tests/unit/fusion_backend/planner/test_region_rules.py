@@ -15,6 +15,7 @@ from services.fusion_backend.core.records import Fusion, PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.fusion_backend.planner.reading import NAMES, read_pe
 from tests.unit.fusion_backend.planner.test_texts import export_of, import_of
 from tests.unit.fusion_backend.planner.tree_writing import Tree, wire
 
@@ -168,6 +169,26 @@ def test_operators_connections_and_pe_ports_are_as_counted_by_hand(
     said = outline(drafted(tree.application()))
     names = ("ops", "operator_connections", "pe_input_ports", "pe_output_ports")
     assert tuple(said[name] for name in (*names, "static_connections")) == counts
+
+
+def test_in_compat_every_channel_that_an_import_reaches_imports_all_of_it() -> None:
+    """By default one import of a port has a share, which cannot be beside one that is whole."""
+    tree = Tree()
+    c = tree.main.composite("C", 1, 0)
+    d = c.composite("D", 1, 0, width=2)
+    g = d.operator("g", 1, 0)
+    wire(tree.main.importing("I"), c)
+    wire(c, d)
+    wire(d, g)
+    wire(d.importing("J"), g)
+    texts = complete(drafted(tree.application())).aadls
+    for text in texts.values():
+        (streams,) = read_pe(text).root.iterfind(
+            "a:inputPorts/a:inputPort/a:importedStreams", NAMES
+        )
+        assert sorted(str(each.get("streamName")) for each in streams) == ["I", "J"]
+        assert streams.get("filter") is None
+    assert len(texts) == 2
 
 
 # --------------------------------------------------------------------------- constraints
