@@ -1,8 +1,8 @@
 """Which nodes may be members of each pool of a job, which are already, and which others hold.
 
-Members keep their places: `pool[i]` is the node that it was as long as a PE of the pool runs there,
-or, where an earlier decision is kept, as long as it may be a member. A pool of named hosts has them
-in their order; of others, places are given to new nodes as the search chooses them.
+Members keep their places: `pool[i]` is the node that it was as long as a PE that asks for place i
+runs there or, where an earlier decision is kept, as long as it may be a member. A pool of named
+hosts has them in their order; of others, places go to new nodes as the search chooses them.
 """
 
 from __future__ import annotations
@@ -181,6 +181,6 @@ class _View:
         }
         for at, name in enumerate(pool.members):
             node = self.cluster.index.get(name, NONE)
-            if node != NONE and (runs[node] or (self.keeps and candidates[node])):
+            if node != NONE and self.keeps and (runs[node] or candidates[node]):
                 found.setdefault(at, node)
         return found

@@ -152,8 +152,9 @@ class _Statement:
         self.closed = self._around(isolated)
 
     def _exclude(self, token: Token) -> None:
+        """Places of a pool that run already are known to pooling.py."""
         is_of_nodes = token[0] == "slot" or self.is_of_hosts
-        held = self.fixed_tokens.get(token, [])
+        held = [] if token[0] == "slot" else self.fixed_tokens.get(token, [])
         closed = self._nodes(held) if is_of_nodes else self._around(held)
         self.exclusion_of[token] = len(self.exclusions)
         self.exclusions.append(Exclusion(is_of_nodes=is_of_nodes, closed=closed))

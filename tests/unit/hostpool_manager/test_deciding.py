@@ -279,6 +279,22 @@ def test_what_runs_stays_and_the_rest_is_placed_beside_it() -> None:
     assert where[2] in {"n0", "n1", "n2", "n3"}
 
 
+def test_a_place_of_a_pool_is_shared_with_the_pe_that_runs_there() -> None:
+    pes = tuple(Pe(at, pool=0, in_pool_index=0) for at in range(2))
+    running = Pod("n1", {}, "default/job", 1)
+    asked = job(*pes, pools=(pool(tags=("blue",), size=2, members=("n1", "n2")),))
+    assert placed(answer(asked, running)) == {0: "n1", 1: "n1"}
+
+
+def test_a_place_whose_node_is_cordoned_moves_although_others_of_the_pool_run_there() -> None:
+    nodes = (replace(NODES[0], unschedulable=True), *NODES[1:])
+    pes = (Pe(0, pool=0, in_pool_index=0), Pe(1, pool=0))
+    asked = job(*pes, pools=(pool(tags=("blue",), members=("n0", "n1", "n2")),))
+    where = placed(answer(asked, Pod("n0", {}, "default/job", 1), nodes=nodes))
+    assert where[1] == "n0"
+    assert where[0] in {"n1", "n2"}
+
+
 def test_what_leaves_counts_as_free() -> None:
     leaving = tuple(Pod("n3", {"cpu": 2000}, "default/job", at) for at in (5, 6))
     assert placed(answer(job(Pe(0, {"cpu": 4000}, host="n3")), *leaving)) == {0: "n3"}

@@ -149,7 +149,9 @@ def test_a_change_of_a_job_that_runs_is_placed_exactly_if_there_is_a_way(seed: i
     closed = draw.choice([*case.nodes, None])
     after = replace(
         case,
-        nodes=tuple(replace(each, unschedulable=each is closed) for each in case.nodes),
+        nodes=tuple(
+            replace(each, unschedulable=each.unschedulable or each is closed) for each in case.nodes
+        ),
         pods=(*case.pods, *pods),
         job=replace(
             case.job,
