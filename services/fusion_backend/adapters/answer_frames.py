@@ -39,7 +39,7 @@ def to_frames(outcome: PlanResult | PlanRefused) -> Iterator[bytes]:
         "aadls": frames,
     }
     yield orjson.dumps(head)
-    yield outcome.record.to_json().encode()
+    yield outcome.record.to_bytes()
     if outcome.aadls.models:
         yield b"".join(outcome.aadls.models)
     for sizes in frames:

@@ -54,7 +54,7 @@ def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
 def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
     """The ConfigMaps of a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
     generation = plan.record.generation
-    packed = gzip.compress(plan.record.to_json().encode(), mtime=0)
+    packed = gzip.compress(plan.record.to_bytes(), mtime=0)
     chunks = [packed[at : at + PART_BYTES_MAX] for at in range(0, len(packed), PART_BYTES_MAX)]
     if len(chunks) > PARTS_MAX:
         raise PlanRefused(

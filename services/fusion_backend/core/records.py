@@ -274,7 +274,11 @@ class PlanRecord:
 
     def to_json(self) -> str:
         """The stable text form."""
-        return orjson.dumps(_document(self)).decode()
+        return self.to_bytes().decode()
+
+    def to_bytes(self) -> bytes:
+        """The same in UTF-8; it may have tens of megabytes."""
+        return orjson.dumps(_document(self))
 
     @staticmethod
     def from_json(text: str | bytes) -> PlanRecord:
