@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.bundling import Bundle
+from services.fusion_backend.core.bicliques import Biclique
 from services.fusion_backend.core.model import Constraints
 from services.fusion_backend.core.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused
@@ -117,7 +117,7 @@ class Profile:
 class Unit:
     """A fusable unit: operators that share a PE, ascending, and what connects them to others.
 
-    Connections of many with many are in bundles, all others counted by unit.
+    Connections of many with many are in bicliques, all others counted by unit.
     """
 
     operators: tuple[int, ...]
@@ -127,7 +127,7 @@ class Unit:
     stands_alone: bool
     successors: dict[Unit, int]
     predecessors: dict[Unit, int]
-    bundles: list[Bundle[Unit]] = field(default_factory=list)
+    bicliques: list[Biclique[Unit]] = field(default_factory=list)
 
 
 def group(

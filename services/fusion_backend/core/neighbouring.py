@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from services.fusion_backend.core.bundling import Bundle, summed
+from services.fusion_backend.core.bicliques import Biclique, summed
 from services.fusion_backend.core.constraints import Unit
 from services.fusion_backend.core.topology import Fan, Topology
 
@@ -24,9 +24,9 @@ def connect(topology: Topology, units: list[Unit]) -> None:
         sources = summed((owner[source.operator], 1) for source in fan.sources)
         targets = summed((owner[target], 1) for leg in fan.legs for target, _ in leg.targets)
         if len(sources) > 1 and len(targets) > 1:
-            bundle = Bundle(sources, targets)
+            biclique = Biclique(sources, targets)
             for unit in {**sources, **targets}:
-                unit.bundles.append(bundle)
+                unit.bicliques.append(biclique)
             continue
         for source, count in sources.items():
             for target_unit, other in targets.items():
@@ -42,12 +42,12 @@ def _connect(source: Unit, target: Unit, count: int) -> None:
 def fed(unit: Unit) -> Iterator[tuple[Unit, int]]:
     """Whom a unit feeds, and by how many connections; others may come several times."""
     yield from unit.successors.items()
-    for bundle in unit.bundles:
-        yield from bundle.from_end(unit)
+    for biclique in unit.bicliques:
+        yield from biclique.from_end(unit)
 
 
 def feeding(unit: Unit) -> Iterator[tuple[Unit, int]]:
     """Who feeds a unit, in the same way."""
     yield from unit.predecessors.items()
-    for bundle in unit.bundles:
-        yield from bundle.into_end(unit)
+    for biclique in unit.bicliques:
+        yield from biclique.into_end(unit)

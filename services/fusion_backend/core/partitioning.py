@@ -20,7 +20,7 @@ from typing import Protocol
 
 import pymetis
 
-from services.fusion_backend.core.bundling import Bundle
+from services.fusion_backend.core.bicliques import Biclique
 
 SEED = 1
 PASSES_MAX = 4
@@ -31,30 +31,30 @@ PARTS_TRIED_MAX = 64
 class Graph:
     """Vertices by number: their weights, and connections to others, the same on both sides.
 
-    Those of `bundles` are not among the neighbours; `bundles_of` says by vertex which it is in.
+    Those of `bicliques` are not among the neighbours; `bicliques_of` says by vertex which it is in.
     """
 
     def __init__(
         self,
         weights: Sequence[int],
         neighbours: Sequence[dict[int, int]],
-        bundles: Sequence[Bundle[int]] = (),
+        bicliques: Sequence[Biclique[int]] = (),
     ) -> None:
-        """Looks up which vertices the bundles connect."""
+        """Looks up which vertices the bicliques connect."""
         self.weights = weights
         self.neighbours = neighbours
-        self.bundles = [each for each in bundles if _connects(each)]
-        self.bundles_of: list[list[int]] = [[] for _ in weights]
-        for number, bundle in enumerate(self.bundles):
-            for vertex in {**bundle.sources, **bundle.targets}:
-                self.bundles_of[vertex].append(number)
+        self.bicliques = [each for each in bicliques if _connects(each)]
+        self.bicliques_of: list[list[int]] = [[] for _ in weights]
+        for number, biclique in enumerate(self.bicliques):
+            for vertex in {**biclique.sources, **biclique.targets}:
+                self.bicliques_of[vertex].append(number)
 
     def around(self, vertex: int) -> dict[int, int]:
-        """The connections of one vertex to others, those of its bundles as well."""
+        """The connections of one vertex to others, those of its bicliques as well."""
         found = dict(self.neighbours[vertex])
-        for number in self.bundles_of[vertex]:
-            bundle = self.bundles[number]
-            for other, count in chain(bundle.from_end(vertex), bundle.into_end(vertex)):
+        for number in self.bicliques_of[vertex]:
+            biclique = self.bicliques[number]
+            for other, count in chain(biclique.from_end(vertex), biclique.into_end(vertex)):
                 found[other] = found.get(other, 0) + count
         return found
 
@@ -64,12 +64,15 @@ class Graph:
 
 
 _Ends = tuple[dict[int, int], dict[int, int]]
-"""Of a bundle: how many of its sources, and of its targets, are in each part."""
+"""Of a biclique: how many of its sources, and of its targets, are in each part."""
 
 
-def _connects(bundle: Bundle[int]) -> bool:
+def _connects(biclique: Biclique[int]) -> bool:
     """Whether it connects two vertices at all."""
-    return all((bundle.sources, bundle.targets)) and len({**bundle.sources, **bundle.targets}) > 1
+    return (
+        all((biclique.sources, biclique.targets))
+        and len({**biclique.sources, **biclique.targets}) > 1
+    )
 
 
 class Rules(Protocol):
@@ -107,7 +110,7 @@ def partition(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
 
 
 def _proposals(graph: Graph, parts: int) -> Iterator[list[int]]:
-    if (graph.bundles or any(graph.neighbours)) and parts > 1:
+    if (graph.bicliques or any(graph.neighbours)) and parts > 1:
         starts, ends, counts = [0], [], []
         for vertex in range(len(graph)):
             neighbours = graph.around(vertex)
@@ -167,7 +170,7 @@ class _Partition:
         self._rules = rules
         self._ruled = [rules.opened() for _ in range(parts)] if rules else []
         self._part = [-1] * len(graph)
-        self._ends: list[_Ends] = [({}, {}) for _ in graph.bundles]
+        self._ends: list[_Ends] = [({}, {}) for _ in graph.bicliques]
         self._weight = [0] * parts
         self._count = [0] * parts
         share = -(-sum(graph.weights) // parts)
@@ -182,8 +185,8 @@ class _Partition:
             if self._part[vertex] != self._part[other]
         )
         part_of = dict(enumerate(self._part))
-        bundled = sum(bundle.across(part_of) for bundle in self._graph.bundles)
-        return across // 2 + bundled, max(self._weight)
+        in_bicliques = sum(biclique.across(part_of) for biclique in self._graph.bicliques)
+        return across // 2 + in_bicliques, max(self._weight)
 
     def members(self) -> list[list[int]]:
         """The vertices of each part that has some."""
@@ -308,14 +311,14 @@ class _Partition:
             part = self._part[other]
             if part >= 0:
                 near[part] = near.get(part, 0) + count
-        for number in self._graph.bundles_of[vertex]:
-            self._add_bundled(vertex, number, near)
+        for number in self._graph.bicliques_of[vertex]:
+            self._add_of_biclique(vertex, number, near)
         return near
 
-    def _add_bundled(self, vertex: int, number: int, near: dict[int, int]) -> None:
-        """A bundle connects a vertex with every end at its other side but itself."""
-        bundle, own = self._graph.bundles[number], self._part[vertex]
-        sources, targets = bundle.sources.get(vertex, 0), bundle.targets.get(vertex, 0)
+    def _add_of_biclique(self, vertex: int, number: int, near: dict[int, int]) -> None:
+        """A biclique connects a vertex with every end at its other side but itself."""
+        biclique, own = self._graph.bicliques[number], self._part[vertex]
+        sources, targets = biclique.sources.get(vertex, 0), biclique.targets.get(vertex, 0)
         source_ends, target_ends = self._ends[number]
         for factor, itself, ends in (
             (sources, targets, target_ends),
@@ -346,11 +349,11 @@ class _Partition:
         self._note_ends(vertex, part, 1)
 
     def _note_ends(self, vertex: int, part: int, sign: int) -> None:
-        """Counts a vertex among the ends of its bundles that are in a part, or no longer."""
-        for number in self._graph.bundles_of[vertex]:
-            bundle = self._graph.bundles[number]
+        """Counts a vertex among the ends of its bicliques that are in a part, or no longer."""
+        for number in self._graph.bicliques_of[vertex]:
+            biclique = self._graph.bicliques[number]
             for counts, ends in zip(
-                (bundle.sources, bundle.targets), self._ends[number], strict=True
+                (biclique.sources, biclique.targets), self._ends[number], strict=True
             ):
                 if vertex in counts:
                     ends[part] = ends.get(part, 0) + sign * counts[vertex]

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.fusion_backend.core.bundling import Bundle, summed
+from services.fusion_backend.core.bicliques import Biclique, summed
 from services.fusion_backend.core.constraints import (
     ChannelPath,
     Profile,
@@ -61,11 +61,11 @@ def cut(pes: Sequence[list[Unit]]) -> int:
         for other, count in unit.successors.items()
         if pe_of.get(other, pe) != pe
     )
-    return single + sum(bundle.across(pe_of) for bundle in _bundles(pe_of))
+    return single + sum(biclique.across(pe_of) for biclique in _bicliques(pe_of))
 
 
-def _bundles(units: Iterable[Unit]) -> Iterable[Bundle[Unit]]:
-    return dict.fromkeys(bundle for unit in units for bundle in unit.bundles)
+def _bicliques(units: Iterable[Unit]) -> Iterable[Biclique[Unit]]:
+    return dict.fromkeys(biclique for unit in units for biclique in unit.bicliques)
 
 
 def split(units: list[Unit], topology: Topology, parts: int) -> list[list[Unit]]:
@@ -214,13 +214,13 @@ def _graph(tiles: list[Tile]) -> Graph:
             if other != vertex:
                 neighbours[vertex][other] = neighbours[vertex].get(other, 0) + count
                 neighbours[other][vertex] = neighbours[other].get(vertex, 0) + count
-    bundles = [_of_vertices(bundle, vertex_of) for bundle in _bundles(vertex_of)]
-    return Graph([tile.operators for tile in tiles], neighbours, bundles)
+    bicliques = [_of_vertices(biclique, vertex_of) for biclique in _bicliques(vertex_of)]
+    return Graph([tile.operators for tile in tiles], neighbours, bicliques)
 
 
-def _of_vertices(bundle: Bundle[Unit], vertex_of: Mapping[Unit, int]) -> Bundle[int]:
+def _of_vertices(biclique: Biclique[Unit], vertex_of: Mapping[Unit, int]) -> Biclique[int]:
     sources, targets = (
         summed((vertex_of[unit], count) for unit, count in ends.items() if unit in vertex_of)
-        for ends in (bundle.sources, bundle.targets)
+        for ends in (biclique.sources, biclique.targets)
     )
-    return Bundle(sources, targets)
+    return Biclique(sources, targets)

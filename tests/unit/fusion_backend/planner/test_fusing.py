@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from services.fusion_backend.core.bundling import Bundle
+from services.fusion_backend.core.bicliques import Biclique
 from services.fusion_backend.core.constraints import Profile, Unit
 from services.fusion_backend.core.fusing import Container, fuse_manual, initial_order
 from services.fusion_backend.core.partitioning import Graph, partition
@@ -120,28 +120,31 @@ def test_packing_picks_what_sorting_before_every_pick_gives(seed: int) -> None:
     assert fuse_manual(units, pes_max) == sorted_every_time(units, pes_max)
 
 
-# --------------------------------------------------------------------------- bundles
+# --------------------------------------------------------------------------- bicliques
 
 
-def some_bundle(draw: random.Random, ends: list[End]) -> Bundle[End]:
-    return Bundle(
+def some_biclique(draw: random.Random, ends: list[End]) -> Biclique[End]:
+    return Biclique(
         {end: draw.randrange(1, 3) for end in ends if draw.random() < 0.5},
         {end: draw.randrange(1, 3) for end in ends if draw.random() < 0.5},
     )
 
 
-def pairs_in(bundle: Bundle[End]) -> Iterator[tuple[End, End, int]]:
-    for source, count in bundle.sources.items():
-        for target, other in bundle.targets.items():
+def pairs_in(biclique: Biclique[End]) -> Iterator[tuple[End, End, int]]:
+    for source, count in biclique.sources.items():
+        for target, other in biclique.targets.items():
             if source != target:
                 yield source, target, count * other
 
 
-def spelt_out(units: list[Unit], bundles: list[Bundle[Unit]]) -> list[Unit]:
-    """The same units, each pair of a bundle counted for itself."""
-    twin = {unit: replace(unit, successors={}, predecessors={}, bundles=[]) for unit in units}
+def spelt_out(units: list[Unit], bicliques: list[Biclique[Unit]]) -> list[Unit]:
+    """The same units, each pair of a biclique counted for itself."""
+    twin = {unit: replace(unit, successors={}, predecessors={}, bicliques=[]) for unit in units}
     single = [(unit, *each) for unit in units for each in unit.successors.items()]
-    for source, target, count in (*single, *(pair for each in bundles for pair in pairs_in(each))):
+    for source, target, count in (
+        *single,
+        *(pair for each in bicliques for pair in pairs_in(each)),
+    ):
         one, other = twin[source], twin[target]
         one.successors[other] = one.successors.get(other, 0) + count
         other.predecessors[one] = other.predecessors.get(one, 0) + count
@@ -153,14 +156,14 @@ def members(pes: list[list[Unit]]) -> list[list[tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_bundles_of_connections_count_like_the_pairs_in_them(seed: int) -> None:
+def test_bicliques_of_connections_count_like_the_pairs_in_them(seed: int) -> None:
     draw = random.Random(seed)
     units = some_units(draw)
-    bundles = [some_bundle(draw, units) for _ in range(draw.randrange(1, 4))]
-    expected = spelt_out(units, bundles)
-    for bundle in bundles:
-        for unit in {**bundle.sources, **bundle.targets}:
-            unit.bundles.append(bundle)
+    bicliques = [some_biclique(draw, units) for _ in range(draw.randrange(1, 4))]
+    expected = spelt_out(units, bicliques)
+    for biclique in bicliques:
+        for unit in {**biclique.sources, **biclique.targets}:
+            unit.bicliques.append(biclique)
     pes_max = draw.randrange(1, len(units) + 4)
     packed, spelt = fuse_manual(units, pes_max), fuse_manual(expected, pes_max)
     assert members(packed) == members(spelt)
@@ -168,18 +171,18 @@ def test_bundles_of_connections_count_like_the_pairs_in_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_a_graph_with_bundles_is_partitioned_like_the_graph_of_its_pairs(seed: int) -> None:
+def test_a_graph_with_bicliques_is_partitioned_like_the_graph_of_its_pairs(seed: int) -> None:
     draw = random.Random(seed)
     size = draw.randrange(2, 30)
     weights = [draw.randrange(1, 4) for _ in range(size)]
-    bundles = [some_bundle(draw, list(range(size))) for _ in range(draw.randrange(1, 4))]
+    bicliques = [some_biclique(draw, list(range(size))) for _ in range(draw.randrange(1, 4))]
     chain: list[dict[int, int]] = [{} for _ in range(size)]
     pairs: list[dict[int, int]] = [{} for _ in range(size)]
     links = [(vertex - 1, vertex, 1) for vertex in range(1, size)]
     for one, other, count in links:
         chain[one][other] = chain[other][one] = count
-    for one, other, count in (*links, *(pair for each in bundles for pair in pairs_in(each))):
+    for one, other, count in (*links, *(pair for each in bicliques for pair in pairs_in(each))):
         pairs[one][other] = pairs[other][one] = pairs[one].get(other, 0) + count
     parts = draw.randrange(1, size + 1)
-    bundled = partition(Graph(weights, chain, bundles), parts, None)
-    assert bundled == partition(Graph(weights, pairs), parts, None)
+    held = partition(Graph(weights, chain, bicliques), parts, None)
+    assert held == partition(Graph(weights, pairs), parts, None)

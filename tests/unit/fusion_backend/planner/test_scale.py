@@ -138,7 +138,7 @@ def test_a_channel_that_also_feeds_its_own_neighbour_shares_the_wide_connection(
 def test_no_pair_of_units_is_counted_for_a_wide_connection(fusion: Fusion) -> None:
     units = draft(request(wide(40, 50), fusion)).units
     assert len(units) == 92
-    counted = sum(len(unit.successors) + len(unit.bundles) for unit in units)
+    counted = sum(len(unit.successors) + len(unit.bicliques) for unit in units)
     assert counted <= 3 * len(units)
 
 

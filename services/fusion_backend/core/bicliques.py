@@ -1,4 +1,4 @@
-"""Connections of many with many, counted together: each source is connected with each target.
+"""Bicliques: connections of many with many, where each source is connected with each target.
 
 Two wide regions, one behind the other, connect a million pairs of units. Whoever fuses units needs
 their counts, and none of them for itself.
@@ -14,7 +14,7 @@ End = TypeVar("End")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bundle(Generic[End]):
+class Biclique(Generic[End]):
     """Sources and targets, and how often each is one: a pair has the product as connections."""
 
     sources: Mapping[End, int]
