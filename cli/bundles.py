@@ -31,10 +31,10 @@ from contracts.bundle_format import (
     read_unverified,
 )
 from contracts.reasons import Reason
-from services.fusion_backend.core import model
-from services.fusion_backend.core.adl import read_application
+from services.fusion_backend.core.application import model
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.submission import unquoted
 from services.fusion_backend.core.refusals import PlanRefused, printable
-from services.fusion_backend.core.submission import unquoted
 
 Json = dict[str, Any]
 Format = Annotated[

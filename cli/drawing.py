@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.failing import Failure
-from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.explaining import Explanation, explain
-from services.fusion_backend.core.outline import outline, outline_of_resize, widths_of
-from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.numbering.records import PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft
+from services.fusion_backend.core.planner.explaining import Explanation, explain
+from services.fusion_backend.core.planner.outline import outline, outline_of_resize, widths_of
 from services.fusion_backend.core.refusals import counted, shown
 
 NAMED_MAX = 8

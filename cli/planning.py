@@ -36,15 +36,15 @@ from cli.printing import (
 from cli.recognizing import bundle_of
 from contracts.reasons import Reason
 from services.chassis.collecting import collector_paused
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline, outline_of_resize
-from services.fusion_backend.core.planning import Keep, PlanResult, settle
-from services.fusion_backend.core.records import Fusion, FusionType, PlanRecord
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.application.submission import matches
+from services.fusion_backend.core.numbering.records import Fusion, FusionType, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline, outline_of_resize
+from services.fusion_backend.core.planner.planning import Keep, PlanResult, settle
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
-from services.fusion_backend.core.submission import matches
 
 Format = Literal["table", "json", "dot"]
 QUIET_S = 1.0

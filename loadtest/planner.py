@@ -24,12 +24,12 @@ from lxml import etree
 from contracts.bundle_format import Bundle
 from loadtest.applications import SHAPES, Application, wide_connection
 from services.chassis.collecting import collector_paused
-from services.fusion_backend.core import planning
-from services.fusion_backend.core.aadl import render as render_aadl
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.meaning import PeMeaning
-from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.description.aadl import render as render_aadl
+from services.fusion_backend.core.description.meaning import PeMeaning
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner import planning
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 
 SIZES: Sequence[int] = (1_000, 10_000, 100_000)
 SCHEMES = {

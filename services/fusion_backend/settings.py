@@ -14,8 +14,8 @@ from services.fusion_backend.adapters.fetching import FetchLimits
 from services.fusion_backend.adapters.planning_worker import WorkerLimits
 from services.fusion_backend.adapters.provisioner import Names
 from services.fusion_backend.adapters.root_urls import root_url_of
-from services.fusion_backend.core.addresses import Network, networks_of
-from services.fusion_backend.core.submission import WIDTH_MAX
+from services.fusion_backend.core.application.submission import WIDTH_MAX
+from services.fusion_backend.core.spec.addresses import Network, networks_of
 
 
 class FusionBackendSettings(ServiceSettings):

@@ -34,20 +34,20 @@ from deploy.fields import (
     pe_fields,
     template_fields,
 )
-from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.children import processing_element
-from services.fusion_backend.core.cluster import Cluster
 from services.fusion_backend.core.effects import KeepCertificate
-from services.fusion_backend.core.inputs import (
+from services.fusion_backend.core.numbering.records import Fusion, HighWater, PeRecord, PlanRecord
+from services.fusion_backend.core.provisions_due import provisions_due
+from services.fusion_backend.core.situation import Situation
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+from services.fusion_backend.core.spec.accepting import refusal_of_spec
+from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.inputs import (
     PlanInputs,
     first_inputs,
     spec_in_force,
     template_of,
 )
-from services.fusion_backend.core.provisions_due import provisions_due
-from services.fusion_backend.core.records import Fusion, HighWater, PeRecord, PlanRecord
-from services.fusion_backend.core.situation import Situation
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.effects import PatchPeStatus
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch

@@ -8,8 +8,8 @@ from typing import Any
 from contracts import labels
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
+from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.recording import parts_of, plan_of
-from services.fusion_backend.core.records import PlanRecord
 from tests.sandboxed import kind_of
 
 OVER = ("Succeeded", "Failed")

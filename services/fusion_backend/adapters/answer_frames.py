@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.compressing import CompressedTexts
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.numbering.records import PlanRecord
+from services.fusion_backend.core.planner.compressing import CompressedTexts
+from services.fusion_backend.core.planner.planning import PlanResult
+from services.fusion_backend.core.planner.requesting import PlanLimits
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits
 
 FRAME_BYTES = 1024 * 1024
 """A frame of AADLs ends with the one that makes it as large as this."""

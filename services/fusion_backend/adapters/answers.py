@@ -16,12 +16,12 @@ from typing import cast
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry
-from services.fusion_backend.core.inputs import PlanInputs
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.provisions import Provisions
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
+from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.provisions import Provisions
 
 
 @dataclass

@@ -17,8 +17,8 @@ from services.chassis.kube import Kube, Resource
 from services.chassis.resources import resource_of
 from services.fusion_backend.adapters.certificates import SECRET
 from services.fusion_backend.adapters.fetching import BundleUnreadable
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 Json = dict[str, Any]
 TOKEN_KEY: Final = "token"  # noqa: S105 - the name of a key

@@ -14,8 +14,8 @@ from typing import IO
 
 from contracts.reasons import Reason
 from services.fusion_backend.adapters.fetching import BundleUnreadable
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 HINTS_MAX = 8
 HINT_ENTRIES_MAX = 1_000

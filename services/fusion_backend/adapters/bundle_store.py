@@ -36,8 +36,8 @@ from services.fusion_backend.adapters.fetching import BundleUnreadable, Fetcher,
 from services.fusion_backend.adapters.incoming import FETCHED, Incoming
 from services.fusion_backend.adapters.root_urls import RootUrl
 from services.fusion_backend.adapters.sharing import FairSlots, SharedWork, Work
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 __all__ = ["BundleStore", "BundleUnreadable", "Keys"]
 

@@ -42,10 +42,10 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
-from services.fusion_backend.core.provisions import CERTIFICATE, REDIS_SERVERS
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
 from services.fusion_backend.core.transitions import Phase
 
 JOB = "Job"

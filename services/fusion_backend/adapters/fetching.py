@@ -1,6 +1,6 @@
 """Fetches a bundle over HTTP, piece by piece, from where it may be fetched and nowhere else.
 
-1. Resolve the host, and judge every address that it has (`core/addresses.py`).
+1. Resolve the host, and judge every address that it has (`core/spec/addresses.py`).
 2. Connect to one of the addresses that were judged: the name is not asked for again, so that it
    cannot have another answer meanwhile. TLS still checks the name.
 3. A redirect begins at 1, a bounded number of times, and never from https to http. What goes to
@@ -30,10 +30,10 @@ from yarl import URL
 
 from contracts.reasons import Reason
 from services.chassis.errors import Transient
-from services.fusion_backend.core.addresses import Network, is_odd_number, special
-from services.fusion_backend.core.bundle_urls import shown_url, why_no_url
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.spec.addresses import Network, is_odd_number, special
+from services.fusion_backend.core.spec.bundle_urls import shown_url, why_no_url
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 Sink = Callable[[bytes], Awaitable[None]]
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

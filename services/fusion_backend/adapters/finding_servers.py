@@ -1,7 +1,7 @@
 """Asks the DNS for the servers behind a Service: its A records, and the canonical host of each.
 
 The name that is asked for is a pattern of the settings: in a cluster that of a headless Service of
-the job's own namespace. What the answer is used for is `core/provisions.py`'s business.
+the job's own namespace. What the answer is used for is `core/spec/provisions.py`'s business.
 """
 
 from __future__ import annotations

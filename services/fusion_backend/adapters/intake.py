@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from contracts import labels
 from services.chassis.table import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
-from services.fusion_backend.core.cluster import Cluster
-from services.fusion_backend.core.dividing import mcpu_of
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     JobSeen,
@@ -24,6 +22,8 @@ from services.fusion_backend.core.snapshot import (
     job_uid_of,
     plan_number,
 )
+from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.dividing import mcpu_of
 
 KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
 _OF_JOB = "of-job"

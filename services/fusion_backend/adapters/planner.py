@@ -17,13 +17,13 @@ from contracts.bundle_format import BundleTooLarge
 from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
 from services.chassis.collecting import collector_paused
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.bundles import open_bundle
-from services.fusion_backend.core.inputs import PlanInputs, request
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import PlanRecord
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.bundles import open_bundle
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import PlanRecord
+from services.fusion_backend.core.planner.planning import PlanResult, plan
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import PlanInputs, request
 
 APPLICATIONS_KEPT = 4
 

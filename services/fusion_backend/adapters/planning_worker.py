@@ -33,7 +33,7 @@ from contracts.reasons import Reason
 from services.chassis.errors import Transient
 from services.fusion_backend.adapters.answer_frames import from_frames, to_frames
 from services.fusion_backend.adapters.planner import Applications, PlanTask, run_task
-from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 _LENGTH = struct.Struct(">Q")

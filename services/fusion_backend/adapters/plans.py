@@ -23,8 +23,8 @@ from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
 from services.fusion_backend.adapters.unused import UnusedBundles
 from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
-from services.fusion_backend.core.inputs import PlanInputs
-from services.fusion_backend.core.planning import PlanResult
+from services.fusion_backend.core.numbering.records import PlanRecord
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import (
     RecordDamaged,
     known_plan,
@@ -32,9 +32,9 @@ from services.fusion_backend.core.recording import (
     parts_of,
     plan_of,
 )
-from services.fusion_backend.core.records import PlanRecord
 from services.fusion_backend.core.refusals import PlanRefused, printable
 from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Snapshot, Trouble
+from services.fusion_backend.core.spec.inputs import PlanInputs
 
 TROUBLE_CHARS_MAX = 1000
 

@@ -19,13 +19,13 @@ from services.fusion_backend.adapters.certificates import Certificates
 from services.fusion_backend.adapters.finding_servers import Resolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
-from services.fusion_backend.core.provisions import (
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.spec.provisions import (
     certified_names,
     redis_config,
     refusal_of_redis,
 )
-from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 
 JOB = "Job"
 

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from services.fusion_backend.adapters.bundle_root import asked_path
 from services.fusion_backend.adapters.fetching import BundleUnreadable, Wanted
-from services.fusion_backend.core.bundle_urls import why_no_url
-from services.fusion_backend.core.inputs import BundleSource
+from services.fusion_backend.core.spec.bundle_urls import why_no_url
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 S3_SCHEME: Final = "s3://"
 S3_FORM: Final = "s3://BUCKET/PREFIX"

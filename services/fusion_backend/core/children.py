@@ -13,9 +13,14 @@ from typing import Any
 from contracts import labels
 from contracts.resources import API_VERSION
 from contracts.resources.processing_element import DEFAULT_RESOURCES
-from services.fusion_backend.core.dividing import share_of_job
-from services.fusion_backend.core.records import PeRecord, PlanRecord, PoolRecord, RegionRecord
+from services.fusion_backend.core.numbering.records import (
+    PeRecord,
+    PlanRecord,
+    PoolRecord,
+    RegionRecord,
+)
 from services.fusion_backend.core.snapshot import JobSeen
+from services.fusion_backend.core.spec.dividing import share_of_job
 
 Body = dict[str, Any]
 

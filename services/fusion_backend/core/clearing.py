@@ -22,8 +22,8 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
 )
-from services.fusion_backend.core.provisions import CERTIFICATE, encrypted_pes
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, job_uid_of
+from services.fusion_backend.core.spec.provisions import CERTIFICATE, encrypted_pes
 
 PE = "ProcessingElement"
 

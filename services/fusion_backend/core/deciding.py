@@ -26,7 +26,6 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
-from services.fusion_backend.core.inputs import PlanInputs, rendered_again, resized
 from services.fusion_backend.core.observing import observe
 from services.fusion_backend.core.provisions_due import (
     next_look_at,
@@ -36,6 +35,7 @@ from services.fusion_backend.core.provisions_due import (
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
+from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized
 from services.fusion_backend.core.transitions import (
     TRANSITIONS,
     Action,

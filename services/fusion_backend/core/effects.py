@@ -12,8 +12,8 @@ from typing import Literal
 
 from contracts.reasons import Reason
 from services.chassis.stage import Urgency
-from services.fusion_backend.core.inputs import PlanInputs
-from services.fusion_backend.core.provisions import RedisAsked
+from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.provisions import RedisAsked
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]

@@ -16,13 +16,8 @@ from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import input_ports, marks_of_job, marks_of_regions
 from services.fusion_backend.core.clearing import is_owned
-from services.fusion_backend.core.effects import (
-    AdoptChild,
-    CreateChild,
-    DeleteChild,
-    PatchChild,
-)
-from services.fusion_backend.core.records import PeRecord, PlanRecord
+from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
+from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     KnownPlan,

@@ -17,7 +17,8 @@ from contracts.moments import unix_s_of
 from contracts.resources import JobPhase
 from contracts.resources.processing_element import is_encrypted
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
-from services.fusion_backend.core.provisions import (
+from services.fusion_backend.core.snapshot import JobSeen, Snapshot
+from services.fusion_backend.core.spec.provisions import (
     CERTIFICATE,
     REDIS_SERVERS,
     TEMPLATE,
@@ -25,7 +26,6 @@ from services.fusion_backend.core.provisions import (
     encrypted_pes,
     redis_asked,
 )
-from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 
 CERTIFICATE_LOOK_S = 20.0
 CERTIFICATE_DAYS = 30

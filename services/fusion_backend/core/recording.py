@@ -18,11 +18,11 @@ import orjson
 from contracts import labels
 from contracts.reasons import Reason
 from services.fusion_backend.core.children import Body, metadata
-from services.fusion_backend.core.inputs import PlanInputs
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import SCHEMA_VERSION, PlanRecord, schema_of
+from services.fusion_backend.core.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan
+from services.fusion_backend.core.spec.inputs import PlanInputs
 
 PART_BYTES_MAX = 640 * 1024
 """Of gzip in one ConfigMap: 900 KiB and less once base64 has added a third."""

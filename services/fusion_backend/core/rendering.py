@@ -14,8 +14,7 @@ from services.chassis.table import Entry
 from services.fusion_backend.core import children
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
-from services.fusion_backend.core.inputs import spec_in_force
-from services.fusion_backend.core.records import PeRecord
+from services.fusion_backend.core.numbering.records import PeRecord
 from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,
@@ -23,6 +22,7 @@ from services.fusion_backend.core.snapshot import (
     plan_recorded_in,
     stamp_of,
 )
+from services.fusion_backend.core.spec.inputs import spec_in_force
 
 PATCHED_KINDS = ("ConfigMap", "Service", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""

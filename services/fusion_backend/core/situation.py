@@ -14,11 +14,8 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
-from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.editing import refusal_of_edit
 from services.fusion_backend.core.effects import DeleteChild, SayWidth
-from services.fusion_backend.core.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.membership import (
     Difference,
     difference,
@@ -29,6 +26,9 @@ from services.fusion_backend.core.membership import (
 from services.fusion_backend.core.provisions_due import provisions_missing
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
+from services.fusion_backend.core.spec.accepting import refusal_of_spec
+from services.fusion_backend.core.spec.editing import refusal_of_edit
+from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.transitions import Phase
 from services.fusion_backend.core.widths import WidthsAsked, unsaid, widths_asked
 

@@ -15,12 +15,12 @@ from typing import Any
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry, label
-from services.fusion_backend.core.cluster import Cluster
-from services.fusion_backend.core.inputs import PlanInputs
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.provisions import Provisions
-from services.fusion_backend.core.records import PeRecord, PlanRecord
+from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.provisions import Provisions
 
 CHILD_KINDS = ("ConfigMap", "Service", "ParallelRegion", "HostPool", "ProcessingElement")
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry, is_deleting
-from services.fusion_backend.core.accepting import sentence
-from services.fusion_backend.core.editing import template_to_take_up
 from services.fusion_backend.core.effects import SayWidth
-from services.fusion_backend.core.inputs import PlanInputs, resized
-from services.fusion_backend.core.records import RegionRecord
+from services.fusion_backend.core.numbering.records import RegionRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
+from services.fusion_backend.core.spec.accepting import sentence
+from services.fusion_backend.core.spec.editing import template_to_take_up
+from services.fusion_backend.core.spec.inputs import PlanInputs, resized
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,8 @@ from collections.abc import Iterator
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
-from services.fusion_backend.core.accepting import ignored, sentence
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.editing import waiting_fields
-from services.fusion_backend.core.effects import (
-    Announcement,
-    FieldValue,
-    JobStatusChange,
-    Said,
-)
-from services.fusion_backend.core.inputs import template_of
+from services.fusion_backend.core.effects import Announcement, FieldValue, JobStatusChange, Said
 from services.fusion_backend.core.refusals import PlanRefused, counted, shown
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
@@ -28,6 +20,9 @@ from services.fusion_backend.core.situation import (
     Situation,
 )
 from services.fusion_backend.core.snapshot import Damage
+from services.fusion_backend.core.spec.accepting import ignored, sentence
+from services.fusion_backend.core.spec.editing import waiting_fields
+from services.fusion_backend.core.spec.inputs import template_of
 from services.fusion_backend.core.transitions import Phase
 
 Change = JobStatusChange

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.resources.pod_names import is_key, is_label_value, is_name
 from contracts.resources.pod_template import contradictions
-from services.fusion_backend.core.accepting import FAULTS_NAMED_MAX, refusal_of_spec
+from services.fusion_backend.core.spec.accepting import FAULTS_NAMED_MAX, refusal_of_spec
 
 PLACE = "spec.processingElement.podTemplate"
 

@@ -9,7 +9,7 @@ import pytest
 from contracts.resources import JobSpec
 from contracts.resources.pod_shapes import misshapen, unknown
 from contracts.resources.pod_template import contradictions
-from services.fusion_backend.core.accepting import ignored, refusal_of_spec
+from services.fusion_backend.core.spec.accepting import ignored, refusal_of_spec
 
 PLACE = "spec.processingElement.podTemplate.spec"
 

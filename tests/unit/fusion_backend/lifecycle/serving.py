@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from services.fusion_backend.adapters.fetching import FetchLimits, HttpFetcher
-from services.fusion_backend.core.addresses import networks_of
+from services.fusion_backend.core.spec.addresses import networks_of
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HOST = "bundles.example"

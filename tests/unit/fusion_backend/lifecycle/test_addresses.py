@@ -10,10 +10,10 @@ import pytest
 from contracts.reasons import Reason
 from services.chassis.settings import EXIT_USAGE, read_settings
 from services.fusion_backend.adapters.fetching import HttpFetcher, Wanted, resolve
-from services.fusion_backend.core.accepting import refusal_of_spec
-from services.fusion_backend.core.addresses import networks_of, why_refused
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.accepting import refusal_of_spec
+from services.fusion_backend.core.spec.addresses import networks_of, why_refused
+from services.fusion_backend.core.spec.inputs import BundleSource
 from services.fusion_backend.settings import FusionBackendSettings
 
 REFUSED = {

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from contracts.reasons import Reason
 from services.fusion_backend.adapters.answers import JobAnswers
-from services.fusion_backend.core.compressing import CompressedTexts
-from services.fusion_backend.core.inputs import BundleSource, PlanInputs
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.compressing import CompressedTexts
 from services.fusion_backend.core.recording import port_labels_id
-from services.fusion_backend.core.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
 INPUTS = PlanInputs("shop", 0, 0, BundleSource("shop.sab"), Fusion.legacy())

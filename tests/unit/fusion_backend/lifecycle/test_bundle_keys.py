@@ -12,8 +12,8 @@ from services.chassis.errors import NotAllowed, NotFound
 from services.chassis.kube import Kube, Resource
 from services.fusion_backend.adapters.bundle_keys import BundleKeys
 from services.fusion_backend.adapters.fetching import BundleUnreadable
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 TOKEN = "gh-s3cret"
 GITHUB = BundleSource(

@@ -21,8 +21,8 @@ from services.fusion_backend.adapters.bundle_store import (
 from services.fusion_backend.adapters.fetching import Sink, Wanted
 from services.fusion_backend.adapters.incoming import Incoming
 from services.fusion_backend.adapters.root_urls import root_url_of
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource
 
 CONTENT = b"a bundle"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

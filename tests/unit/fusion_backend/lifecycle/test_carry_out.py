@@ -9,12 +9,7 @@ import pytest
 from contracts import labels
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.errors import NameTaken, Superseded
-from services.fusion_backend.core.effects import (
-    CreateChild,
-    DeleteChildren,
-    RecordPlan,
-    TakeJobId,
-)
+from services.fusion_backend.core.effects import CreateChild, DeleteChildren, RecordPlan, TakeJobId
 from tests.unit.fusion_backend.lifecycle.api import KEY, Api
 
 

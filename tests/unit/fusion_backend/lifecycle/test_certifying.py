@@ -17,7 +17,7 @@ from services.fusion_backend.adapters.certifying import (
     made_certificate,
     validity_of,
 )
-from services.fusion_backend.core.provisions import NAMED_PES_MAX, certified_names
+from services.fusion_backend.core.spec.provisions import NAMED_PES_MAX, certified_names
 
 NOW = 1_800_000_000.0
 DAY_S = 86_400.0

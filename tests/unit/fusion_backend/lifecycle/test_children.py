@@ -6,7 +6,7 @@ from typing import Any
 
 from contracts import labels
 from services.fusion_backend.core import children
-from services.fusion_backend.core.records import (
+from services.fusion_backend.core.numbering.records import (
     Fusion,
     HighWater,
     PeRecord,

@@ -10,8 +10,8 @@ import pytest
 
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import DeleteChild
+from services.fusion_backend.core.numbering.records import SCHEMA_VERSION
 from services.fusion_backend.core.recording import RecordDamaged, parts_of, plan_of
-from services.fusion_backend.core.records import SCHEMA_VERSION
 from services.fusion_backend.core.snapshot import Damage
 from tests.unit.fusion_backend.lifecycle.world import JOB, Obj, World
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from services.fusion_backend.core import children
-from services.fusion_backend.core.dividing import divided
+from services.fusion_backend.core.spec.dividing import divided
 from tests.unit.fusion_backend.lifecycle.test_children import PE, RECORD, job
 
 Json = dict[str, Any]

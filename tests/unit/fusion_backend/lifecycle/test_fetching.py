@@ -18,9 +18,9 @@ from services.fusion_backend.adapters.fetching import (
     HttpFetcher,
     Wanted,
 )
-from services.fusion_backend.core.addresses import networks_of
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.addresses import networks_of
+from services.fusion_backend.core.spec.inputs import BundleSource
 from tests.unit.fusion_backend.lifecycle.serving import (
     HOST,
     Served,

@@ -8,9 +8,9 @@ from contracts.facts import Fact, FactType
 from services.chassis.table import Entry, Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.inputs import BundleSource, PlanInputs
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.snapshot import KnownPlan
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.builders import NAMESPACE, a_job, a_pe
 from tests.unit.chassis.saying import RESOURCES_0, epoch, synced
 from tests.unit.fusion_backend.lifecycle.test_children import PE, RECORD

@@ -19,9 +19,9 @@ from services.fusion_backend.adapters import answer_frames, planning_worker
 from services.fusion_backend.adapters.answer_frames import from_frames, to_frames
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
 from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
-from services.fusion_backend.core.inputs import BundleSource, PlanInputs
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.places import ROOT
 
 INPUTS = PlanInputs("shop", 0, 0, BundleSource("shop.sab"), Fusion.legacy())

@@ -18,15 +18,15 @@ from services.chassis.clock import LoopClock
 from services.chassis.errors import Superseded, Transient
 from services.fusion_backend.adapters.certifying import Certificate, made_certificate
 from services.fusion_backend.adapters.finding_servers import SystemResolver
-from services.fusion_backend.core.accepting import refusal_of_spec
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
-from services.fusion_backend.core.provisions import (
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.accepting import refusal_of_spec
+from services.fusion_backend.core.spec.provisions import (
     RedisAsked,
     redis_asked,
     redis_config,
     refusal_of_redis,
 )
-from services.fusion_backend.core.refusals import PlanRefused
 from tests.sandboxed import MERGE
 from tests.unit.fusion_backend.lifecycle.api import GROUP, KEY, Api
 

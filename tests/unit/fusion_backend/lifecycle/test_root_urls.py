@@ -15,8 +15,8 @@ from contracts.reasons import Reason
 from services.fusion_backend.adapters.bundle_store import BundleStore
 from services.fusion_backend.adapters.fetching import BundleUnreadable, HttpFetcher
 from services.fusion_backend.adapters.root_urls import root_url_of
-from services.fusion_backend.core.inputs import BundleSource
 from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.spec.inputs import BundleSource
 from services.fusion_backend.settings import FusionBackendSettings
 from tests.unit.fusion_backend.lifecycle.s3_serving import KEY_ID, S3, SECRET_KEY, signature_of
 from tests.unit.fusion_backend.lifecycle.serving import (

@@ -19,7 +19,8 @@ from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.adl import read_application
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
 from services.fusion_backend.core.children import region_selector
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.deciding import decide
@@ -39,13 +40,12 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
-from services.fusion_backend.core.inputs import request
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult, plan
+from services.fusion_backend.core.planner.planning import PlanResult, plan
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.snapshot import Snapshot
+from services.fusion_backend.core.spec.inputs import request
 from tests.places import ROOT
 
 Obj = dict[str, Any]

@@ -8,11 +8,11 @@ from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
 from contracts.bundle_format import Bundle, BundleLimits, open_bundle, pack
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import Fusion, PlanRecord
-from services.fusion_backend.core.requesting import PlanRequest
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.planning import PlanResult, plan
+from services.fusion_backend.core.planner.requesting import PlanRequest
 
 HEAD = (
     '<applicationSet xmlns="http://www.ibm.com/xmlns/prod/streams/application/v4200"'

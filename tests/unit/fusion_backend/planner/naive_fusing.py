@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-from services.fusion_backend.core.topology import Operator, Topology
+from services.fusion_backend.core.graph.topology import Operator, Topology
 
 
 @dataclass

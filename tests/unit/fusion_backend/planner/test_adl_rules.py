@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors

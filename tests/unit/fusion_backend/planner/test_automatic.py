@@ -9,10 +9,10 @@ import pytest
 
 from contracts.reasons import Reason
 from loadtest.cutting import Cut, cuts
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult, plan
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.reading import read_pes
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from contracts.bundle_format import BundleLimits, pack
 from contracts.reasons import Reason
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.bundles import open_bundle
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.bundles import open_bundle
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl

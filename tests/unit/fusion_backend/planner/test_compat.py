@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline, outline_of_resize
-from services.fusion_backend.core.planning import PlanResult, complete
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline, outline_of_resize
+from services.fusion_backend.core.planner.planning import PlanResult, complete
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.constrained import constrained

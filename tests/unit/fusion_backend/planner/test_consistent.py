@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.fusion_backend.core.drafting import draft
-from services.fusion_backend.core.planning import complete
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.drafting import draft
+from services.fusion_backend.core.planner.planning import complete
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe
 

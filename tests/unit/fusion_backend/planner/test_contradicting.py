@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
-from services.fusion_backend.core import drafting
-from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.planning import PlanResult, complete, plan
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner import drafting
+from services.fusion_backend.core.planner.drafting import Draft
+from services.fusion_backend.core.planner.planning import PlanResult, complete, plan
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl, request_of
 from tests.unit.fusion_backend.planner.constrained import constrained
 from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion, merged

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import pytest
 
-from services.fusion_backend.core.bicliques import Biclique
-from services.fusion_backend.core.constraints import Profile, Unit
-from services.fusion_backend.core.fusing import Container, fuse_manual, initial_order
-from services.fusion_backend.core.partitioning import Graph, partition
-from services.fusion_backend.core.tiling import cut
+from services.fusion_backend.core.fusion.bicliques import Biclique
+from services.fusion_backend.core.fusion.constraints import Profile, Unit
+from services.fusion_backend.core.fusion.fusing import Container, fuse_manual, initial_order
+from services.fusion_backend.core.fusion.partitioning import Graph, partition
+from services.fusion_backend.core.fusion.tiling import cut
 
 End = TypeVar("End")
 

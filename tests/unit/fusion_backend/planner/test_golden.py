@@ -15,14 +15,14 @@ from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from contracts.reasons import Reason
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline, outline_of_resize
-from services.fusion_backend.core.planning import PlanResult, complete
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline, outline_of_resize
+from services.fusion_backend.core.planner.planning import PlanResult, complete
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.places import corpus, golden
 from tests.unit.fusion_backend.planner.reading import read_pes, schema_errors
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from contracts.bundle_format import Bundle, BundleLimits
 from contracts.bundle_tar import TarStream
-from services.fusion_backend.core.bundles import open_bundle
+from services.fusion_backend.core.application.bundles import open_bundle
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.archive_writing import (
     ADL,

@@ -13,9 +13,9 @@ from functools import cache
 import pytest
 from lxml import etree
 
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.adl_nodes import Kept, Node
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.adl_nodes import Kept, Node
+from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.hostile_documents import DOCUMENTS, PLAIN, Hostile

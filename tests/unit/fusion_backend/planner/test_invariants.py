@@ -11,11 +11,11 @@ from math import prod
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline
-from services.fusion_backend.core.planning import PlanResult, complete
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline
+from services.fusion_backend.core.planner.planning import PlanResult, complete
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.constrained import constrained

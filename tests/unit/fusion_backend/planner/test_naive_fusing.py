@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 from tests.unit.fusion_backend.planner.constrained import by_chance
 from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion

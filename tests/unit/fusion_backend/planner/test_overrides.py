@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.model import SubmissionValue
-from services.fusion_backend.core.planning import plan
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import SubmissionValue
+from services.fusion_backend.core.application.submission import resolve_values
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import plan
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanRequest
-from services.fusion_backend.core.submission import resolve_values
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.test_adl_rules import aadl_of, edited, source
 

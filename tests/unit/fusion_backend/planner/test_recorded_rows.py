@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from services.fusion_backend.core.drafting import draft
-from services.fusion_backend.core.outline import outline
-from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import PlanRequest
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.drafting import draft
+from services.fusion_backend.core.planner.outline import outline
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 
 Pes = list[set[int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
 

@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.outline import outline, outline_of_resize
-from services.fusion_backend.core.planning import complete
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.graph.topology import Edge, Fan, FanSource, Topology
+from services.fusion_backend.core.graph.topology import Splitter as Splitting
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline, outline_of_resize
+from services.fusion_backend.core.planner.planning import complete
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
-from services.fusion_backend.core.topology import Edge, Fan, FanSource, Topology
-from services.fusion_backend.core.topology import Splitter as Splitting
 from tests.unit.fusion_backend.planner.reference import (
     Circle,
     Record,

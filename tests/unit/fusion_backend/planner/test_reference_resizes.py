@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from services.fusion_backend.core.drafting import Draft
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.drafting import Draft
 from tests.unit.fusion_backend.planner.reference import (
     Record,
     Reference,

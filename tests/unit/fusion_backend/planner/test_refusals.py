@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core import walking
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.graph import walking
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult, plan
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 
 LEGACY = Fusion.legacy()

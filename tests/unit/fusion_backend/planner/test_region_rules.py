@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from contracts.bundle_format import pack
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.bundles import open_bundle
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline
-from services.fusion_backend.core.planning import complete
-from services.fusion_backend.core.records import Fusion, PlanRecord
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.bundles import open_bundle
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline
+from services.fusion_backend.core.planner.planning import complete
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanRequest
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe
 from tests.unit.fusion_backend.planner.test_texts import export_of, import_of

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.bundle_format import BundleLimits, open_bundle
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.outline import outline_of_resize
-from services.fusion_backend.core.planning import PlanResult, complete
-from services.fusion_backend.core.records import Fusion, PlanRecord
-from services.fusion_backend.core.requesting import PlanRequest
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.outline import outline_of_resize
+from services.fusion_backend.core.planner.planning import PlanResult, complete
+from services.fusion_backend.core.planner.requesting import PlanRequest
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.test_invariants import FAST, SCHEMES, applications
@@ -138,7 +138,8 @@ def test_a_known_meaning_keeps_its_content_whatever_a_newer_renderer_would_write
     adl = grown().application()
     first = plan_of(adl, LEGACY)
     monkeypatch.setattr(
-        "services.fusion_backend.core.planning.render", lambda meaning: f"<new id='{meaning.id}'/>"
+        "services.fusion_backend.core.planner.planning.render",
+        lambda meaning: f"<new id='{meaning.id}'/>",
     )
     resized = plan_of(adl, LEGACY, {"f": 3}, previous=first.record)
     contents = {pe.id: pe.content_id for pe in resized.record.pes}

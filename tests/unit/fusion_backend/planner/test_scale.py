@@ -13,14 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.compressing import CompressedTexts
-from services.fusion_backend.core.drafting import Draft, draft
-from services.fusion_backend.core.planning import plan
-from services.fusion_backend.core.port_numbers import PortNumbers
-from services.fusion_backend.core.records import Fusion, PlanRecord, PortKey, PortRun, PortRuns
+from services.fusion_backend.core.graph.topology import Edge, Topology
+from services.fusion_backend.core.numbering.port_numbers import PortNumbers
+from services.fusion_backend.core.numbering.records import (
+    Fusion,
+    PlanRecord,
+    PortKey,
+    PortRun,
+    PortRuns,
+)
+from services.fusion_backend.core.planner.compressing import CompressedTexts
+from services.fusion_backend.core.planner.drafting import Draft, draft
+from services.fusion_backend.core.planner.planning import plan
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
-from services.fusion_backend.core.topology import Edge, Topology
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 from tests.unit.fusion_backend.planner.test_invariants import FAST, SCHEMES, applications
 

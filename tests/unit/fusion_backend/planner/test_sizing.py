@@ -6,15 +6,16 @@ import pytest
 
 from contracts.bundle_format import pack
 from contracts.reasons import Reason
-from services.fusion_backend.core import fusing, planning
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.bundles import open_bundle
-from services.fusion_backend.core.constraints import Unit
-from services.fusion_backend.core.planning import plan
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.bundles import open_bundle
+from services.fusion_backend.core.description.sizing import Sizes
+from services.fusion_backend.core.fusion import fusing
+from services.fusion_backend.core.fusion.constraints import Unit
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner import planning
+from services.fusion_backend.core.planner.planning import plan
+from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
-from services.fusion_backend.core.requesting import PlanLimits, PlanRequest
-from services.fusion_backend.core.sizing import Sizes
 from tests.places import ROOT
 from tests.unit.fusion_backend.planner.adl_writing import Adl
 

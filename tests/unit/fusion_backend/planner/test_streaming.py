@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 
 from contracts.untrusted_xml import is_plain
-from services.fusion_backend.core import model
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.adl_nodes import TAGS, Kept
-from services.fusion_backend.core.adl_streaming import read_while_parsing
+from services.fusion_backend.core.application import model
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.adl_nodes import TAGS, Kept
+from services.fusion_backend.core.application.adl_streaming import read_while_parsing
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_writing import Adl

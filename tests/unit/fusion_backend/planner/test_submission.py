@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.model import SubmissionValue
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.model import SubmissionValue
+from services.fusion_backend.core.application.submission import WIDTH_MAX, matches, resolve_values
+from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.submission import WIDTH_MAX, matches, resolve_values
 from tests.places import ROOT
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.fusion_backend.core.suggesting import meant, suggested
+from services.fusion_backend.core.application.suggesting import meant, suggested
 
 REGIONS = ("Result.Region1", "Result.Region2", "Other.Region1", "Words")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.intrinsics import membership, substituted
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import Threading
-from services.fusion_backend.core.xml_text import escape
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.xml_text import escape
+from services.fusion_backend.core.graph.intrinsics import membership, substituted
+from services.fusion_backend.core.graph.threading_models import Threading
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult, plan
 from tests.unit.fusion_backend.planner.adl_writing import PORT, Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
 

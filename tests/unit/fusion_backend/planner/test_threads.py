@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from contracts.resources import JobSpec
-from services.fusion_backend.core.cluster import Cluster
-from services.fusion_backend.core.inputs import PlanInputs, first_inputs, request, resized
-from services.fusion_backend.core.planning import PlanResult, plan
-from services.fusion_backend.core.records import Fusion
-from services.fusion_backend.core.requesting import Threading
+from services.fusion_backend.core.graph.threading_models import Threading
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult, plan
+from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, request, resized
 from tests.unit.fusion_backend.planner.adl_writing import Adl, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe, schema_errors
 from tests.unit.fusion_backend.planner.test_texts import flags, import_of, queues

@@ -13,10 +13,10 @@ from lxml import etree
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from contracts.reasons import Reason
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.model import Application
-from services.fusion_backend.core.planning import PlanResult
-from services.fusion_backend.core.records import Fusion
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.places import corpus
 from tests.unit.fusion_backend.planner.adl_v4000_writing import as_v4000

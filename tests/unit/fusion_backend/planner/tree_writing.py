@@ -13,8 +13,8 @@ from xml.sax.saxutils import quoteattr
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from contracts.bundle_format import BundleLimits, open_bundle, pack
-from services.fusion_backend.core.adl import read_application
-from services.fusion_backend.core.model import Application
+from services.fusion_backend.core.application.adl import read_application
+from services.fusion_backend.core.application.model import Application
 from tests.unit.fusion_backend.planner.adl_writing import HEAD, PORT, TYPES
 
 End = tuple["Item", str, int]

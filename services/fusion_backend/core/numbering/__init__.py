@@ -1,0 +1,1 @@
+"""What outlives a plan: the plan record, and ids that are given once for the life of a job."""

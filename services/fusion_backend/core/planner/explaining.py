@@ -1,0 +1,145 @@
+"""Why operators of a draft met in a PE, and why neighbours did not: sentences for people.
+
+Nothing is decided here. Together: shared ids of co-location, or hosts that are isolated with all
+that must be on them; what is left was packed. Apart: the first rule of constraints.py between a PE
+and one that it is connected with. Under legacy nothing is packed, so nobody is told what is apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.fusion_backend.core.fusion.constraints import Profile, Unit, conflict
+from services.fusion_backend.core.graph.topology import Operator
+from services.fusion_backend.core.planner.drafting import Draft
+from services.fusion_backend.core.refusals import counted, shown
+
+NAMED_MAX = 4
+LEGACY = "legacy"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a PE holds what it holds, and which PEs beside it could not be the same one."""
+
+    together: tuple[str, ...] = ()
+    apart: tuple[tuple[int, str], ...] = ()
+
+
+def explain(draft: Draft) -> dict[int, Explanation]:
+    """The explanation of each PE."""
+    units: dict[int, list[Unit]] = {}
+    for unit in draft.units:
+        units.setdefault(draft.pe_of[unit.operators[0]], []).append(unit)
+    apart = {} if draft.fusion.scheme == LEGACY else _apart(draft, units)
+    inside = Counter(
+        draft.pe_of[edge.source]
+        for edge in draft.topology.edges
+        if draft.pe_of[edge.source] == draft.pe_of[edge.target]
+    )
+    return {
+        pe: Explanation(
+            tuple(_together(draft, units[pe], inside[pe])) or _alone(draft, apart.get(pe, ())),
+            apart.get(pe, ()),
+        )
+        for pe in draft.placed
+    }
+
+
+def _alone(draft: Draft, apart: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    if draft.fusion.scheme == LEGACY:
+        return ("legacy: no constraint joins it",)
+    return () if apart else ("no constraint joins it, and there were PEs enough",)
+
+
+def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:
+    for unit in units:
+        members = [draft.topology.operators[index] for index in unit.operators]
+        if len(members) > 1:
+            yield from _joined(members)
+            yield from _gathered(draft, unit)
+        if unit.stands_alone:
+            yield (
+                "a PE of its own: it is isolated"
+                if unit.profile.isolated
+                else "a PE of its own: it is co-located inside of a consistent region"
+            )
+    if len(units) > 1:
+        among = counted(inside, "connection") if inside else "no connections"
+        yield f"{_packed(units)} packed together, with {among} among them"
+
+
+def _packed(units: list[Unit]) -> str:
+    """What was packed: operators, and groups of them that something joins."""
+    groups = sum(len(unit.operators) > 1 for unit in units)
+    operators = len(units) - groups
+    found = (("group", groups), ("operator", operators))
+    return " and ".join(counted(number, what) for what, number in found if number)
+
+
+def _gathered(draft: Draft, unit: Unit) -> Iterable[str]:
+    """The channel whose operators channelIsolation made one unit of."""
+    (path, *more) = unit.profile.isolated_channels or ((),)
+    if path and not more:
+        names = {region.index: region.name for region in draft.request.application.regions}
+        region, channel = path[0]
+        yield f"channelIsolation joins channel {channel} of {shown(names[region])}"
+
+
+def _joined(members: list[Operator]) -> Iterable[str]:
+    by_id: dict[str, list[Operator]] = {}
+    for operator in members:
+        for identifier in operator.constraints.colocations:
+            by_id.setdefault(identifier, []).append(operator)
+    for identifier, joined in by_id.items():
+        if len(joined) > 1:
+            yield f"co-location {shown(identifier)!r} joins {_named(joined)}"
+    isolated = [operator for operator in members if operator.constraints.host_isolation]
+    if isolated:
+        yield f"the host of {_named(isolated)} is isolated, with all that must be on it"
+
+
+def _named(operators: list[Operator]) -> str:
+    names = [shown(operator.name) for operator in operators[:NAMED_MAX]]
+    more = len(operators) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tuple[int, str], ...]]:
+    profiles = {pe: _profile(found) for pe, found in units.items()}
+    beside: dict[int, set[int]] = {}
+    for edge in draft.topology.edges:
+        source, target = draft.pe_of[edge.source], draft.pe_of[edge.target]
+        if source != target:
+            beside.setdefault(source, set()).add(target)
+            beside.setdefault(target, set()).add(source)
+    return {
+        pe: tuple(
+            (other, why + _shared(profiles[pe], profiles[other]))
+            for other in sorted(others)
+            if (why := conflict(profiles[pe], profiles[other])) is not None
+        )
+        for pe, others in beside.items()
+    }
+
+
+def _shared(one: Profile, other: Profile) -> str:
+    """The ids of ex-location that two PEs share: the first, which is why."""
+    for mine, theirs in (
+        (one.exlocations, other.exlocations),
+        (one.host_exlocations, other.host_exlocations),
+    ):
+        ids = {identifier for identifier, _ in mine} & {identifier for identifier, _ in theirs}
+        if ids:
+            return f": both have {shown(min(ids))!r}"
+    return ""
+
+
+def _profile(units: list[Unit]) -> Profile:
+    first, *rest = units
+    profile = first.profile
+    for unit in rest:
+        profile = profile.joined(unit.profile)
+    return profile

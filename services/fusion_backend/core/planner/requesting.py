@@ -1,0 +1,53 @@
+"""What the planner is asked: everything a plan depends on, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from services.fusion_backend.core.application import model
+from services.fusion_backend.core.graph.threading_models import Threading
+from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """What one plan may cost."""
+
+    aadl_bytes_max: int = 900 * 1024
+    operators_max: int = 200_000
+    connections_max: int = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """Everything a plan depends on; equal requests give equal plans, byte for byte.
+
+    `width_overrides`: (alias pattern, width) of the job spec. `widths`: exact widths by region name
+    of the ParallelRegion objects at a resize; they win over everything else. `compat`: as the
+    original would have planned it. `is_placed`: PEs are placed on a cluster, which cannot give
+    everything that an application may ask for.
+    """
+
+    application: model.Application
+    bundle_digest: str
+    job_name: str
+    job_id: int
+    fusion: Fusion
+    generation: int = 1
+    width_overrides: tuple[tuple[str, int], ...] = ()
+    widths: Mapping[str, int] = field(default_factory=dict)
+    submission_time_values: Mapping[str, str] = field(default_factory=dict)
+    threading: Threading | None = None
+    data_directory: str | None = None
+    tracing: str | None = None
+    previous: PlanRecord | None = None
+    limits: PlanLimits = PlanLimits()
+    compat: bool = False
+    is_placed: bool = True
+
+    @property
+    def resized(self) -> PlanRecord | None:
+        """The previous record if it is one of the same application."""
+        previous = self.previous
+        return previous if previous and previous.bundle_digest == self.bundle_digest else None

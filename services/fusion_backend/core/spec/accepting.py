@@ -1,0 +1,129 @@
+"""Whether a Job's spec can be accepted before anything is read: a chain of small checks.
+
+Each check gives a refusal with reason, field, value and a sentence, or nothing; where it finds
+several fields wrong, the sentence names them all. What only the planner can find out is refused
+there, by the same exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from contracts.reasons import Reason
+from contracts.resources import JobSpec, ignored_fields
+from contracts.resources.pod_shapes import Unknown, unknown
+from contracts.resources.pod_template import contradictions
+from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
+from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
+
+FAULTS_NAMED_MAX = 5
+
+
+class _Fault(NamedTuple):
+    """A field that cannot be as it is, and what to do about it."""
+
+    field: str
+    value: Any
+    why: str
+
+
+def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
+    """Why a Job's spec cannot be accepted, before anything is read or planned."""
+    try:
+        JobSpec.model_validate(spec)
+    except ValidationError as error:
+        return _refusal(
+            _Fault(
+                ".".join(("spec", *(str(step) for step in each["loc"]))),
+                each.get("input", ""),
+                each["msg"],
+            )
+            for each in error.errors()
+        )
+    return (
+        refusal_of_urls(spec.get("bundle") or {})
+        or _no_fusion(spec.get("fusion") or {})
+        or _no_pod(spec)
+    )
+
+
+def _refusal(faults: Iterable[_Fault]) -> PlanRefused:
+    """One refusal of all faults: who mends the first one need not be told of the next."""
+    found = list(faults)
+    told = [
+        f"{each.field}: {each.why}" + (f" (it is {shown(each.value)})" if _is_said(each) else "")
+        for each in found[:FAULTS_NAMED_MAX]
+    ]
+    more = len(found) - len(told)
+    message = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    first = found[0]
+    value = shown(first.value) if _is_said(first) else ""
+    return PlanRefused(Reason.SPEC_INVALID, field=first.field, value=value, message=message)
+
+
+def _is_said(fault: _Fault) -> bool:
+    return fault.value is not None and shown(fault.value) != ""
+
+
+def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
+    """The refusal of a spec that says no to automatic fusion and yes to no other."""
+    chosen = fusion.get("legacy") or fusion.get("manual") is not None
+    if fusion.get("automatic") is not False or chosen:
+        return None
+    return PlanRefused(
+        Reason.FUSION_INVALID,
+        field="spec.fusion.automatic",
+        value="false",
+        message="spec.fusion.automatic is false, and neither spec.fusion.legacy nor"
+        " spec.fusion.manual says how operators are fused instead",
+    )
+
+
+def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
+    """The refusal of a template that no pod could be made of."""
+    template = spec.get("processingElement") or {}
+    faults = [
+        _Fault(
+            name.field,
+            name.value,
+            f"a PodSpec has no such field; write {name.meant} if that is meant, else leave it out",
+        )
+        for name in _unknown(template)
+        if name.meant
+    ]
+    found = contradictions(template.get("podTemplate"), f"{TEMPLATE}.podTemplate")
+    faults += [_Fault(*each) for each in found]
+    if faults:
+        return _refusal(faults)
+    asked = redis_asked(template, TEMPLATE)
+    return refusal_of_redis(asked) if asked is not None else None
+
+
+def _unknown(template: Mapping[str, Any]) -> Iterator[Unknown]:
+    pod = template.get("podTemplate") or {}
+    return unknown(pod.get("spec"), f"{TEMPLATE}.podTemplate.spec")
+
+
+def ignored(spec: Mapping[str, Any]) -> str:
+    """A sentence that names the fields that are accepted and not acted upon, or nothing."""
+    told = [f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec)]
+    told += [
+        f"{each.field} is no field of a PodSpec that this release knows: an API server that does"
+        " not know it either ignores it"
+        for each in _unknown(spec.get("processingElement") or {})
+    ]
+    return "; ".join(told)
+
+
+def sentence(refusal: PlanRefused) -> str:
+    """The refusal for people: it names field and value, whoever wrote its message."""
+    text = refusal.message
+    if refusal.field and refusal.field not in text:
+        text = f"{refusal.field}: {text}"
+    if refusal.value and refusal.value not in text:
+        text = f"{text} (it is {refusal.value})"
+    return text

@@ -1,0 +1,140 @@
+"""What becomes of an edit of a running Job's spec: the next resize takes it up, or it is refused.
+
+1. What would fail a submission is refused, and so is another value of a field that the first plan
+   was made from: fusing anew, or another bundle, would restart everything at a moment when somebody
+   asked for one channel more (docs/adr/0004).
+2. A refused edit is refused as a whole: nothing of that spec is taken up, the last good one counts.
+3. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
+   or changes of it.
+
+Which field is which stands in docs/fields.md. Nothing is remembered here: an edit that is taken
+back is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from contracts.reasons import Reason
+from contracts.resources import JobSpec
+from services.fusion_backend.core.graph.threading_models import Threading
+from services.fusion_backend.core.numbering.records import Fusion
+from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.spec.accepting import refusal_of_spec, sentence
+from services.fusion_backend.core.spec.cluster import Cluster
+from services.fusion_backend.core.spec.inputs import (
+    PlanInputs,
+    bundle_differences,
+    bundle_source,
+    fusion_of,
+    overrides_of,
+    template_of,
+    threading_of,
+    values_of,
+)
+
+Pairs = tuple[tuple[str, object], ...]
+_NO_VALUE = "no value"
+_NEVER_SET = (_NO_VALUE, "none")
+"""What is in force of a field that the job was submitted without."""
+
+
+def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused | None:
+    """Why the spec of a Job whose plan was made from `inputs` is refused, if it is."""
+    refused = refusal_of_spec(spec)
+    if refused is not None:
+        field, value, told = refused.field, refused.value, sentence(refused)
+        return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
+    for field, wanted, in_force in _differences(JobSpec.model_validate(spec), inputs):
+        told = (
+            f"{field} is {shown(wanted)}, and the job runs with {shown(in_force)}: it is not"
+            f" changed while the job runs; {_way_back(in_force)}, or delete the Job and submit it"
+            " anew"
+        )
+        return _refusal(field, wanted, told)
+    return None
+
+
+def _way_back(in_force: object) -> str:
+    return "take it out again" if in_force in _NEVER_SET else "set it back"
+
+
+def _refusal(field: str, value: object, message: str) -> PlanRefused:
+    return PlanRefused(Reason.EDIT_REFUSED, field=field, value=value, message=message)
+
+
+def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs) -> str:
+    """The template of the next plan: the newest one that is accepted."""
+    if refusal_of_edit(spec, inputs) is not None:
+        return inputs.template
+    return template_of(spec)
+
+
+def waiting_fields(spec: Mapping[str, Any], inputs: PlanInputs) -> tuple[str, ...]:
+    """Fields of an accepted spec that wait for the next resize."""
+    if not inputs.template or template_of(spec) == inputs.template:
+        return ()
+    return tuple(_changed(_template(inputs.template), _template(template_of(spec)), "spec"))
+
+
+def _changed(before: object, after: object, place: str) -> Iterator[str]:
+    """The fields that differ, as deep as groups of fields go; a group that is absent is empty."""
+    groups = [each for each in (before, after) if each is not None]
+    if groups and all(isinstance(each, Mapping) for each in groups):
+        was, is_now = (each if isinstance(each, Mapping) else {} for each in (before, after))
+        for name in sorted({*was, *is_now}):
+            yield from _changed(was.get(name), is_now.get(name), f"{place}.{name}")
+    elif before != after:
+        yield place
+
+
+def _template(text: str) -> dict[str, Any]:
+    template: dict[str, Any] = orjson.loads(text)
+    return template
+
+
+def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, object, object]]:
+    """(field, value asked for, value in force) of what the first plan was made from."""
+    yield from bundle_differences(bundle_source(spec), inputs.bundle)
+    fusion = fusion_of(spec, Cluster())
+    if _fusion(fusion) != _fusion(inputs.fusion):
+        yield "spec.fusion", _fusion(fusion), _fusion(inputs.fusion)
+    threading = threading_of(spec)
+    if threading != inputs.threading:
+        yield "spec.threadingModel", _threading(threading), _threading(inputs.threading)
+    yield from _of_pairs(
+        "spec.submissionTimeValues.{}", values_of(spec), inputs.submission_time_values
+    )
+    yield from _of_pairs(
+        "spec.parallelRegions[{}].width", overrides_of(spec), inputs.width_overrides
+    )
+
+
+def _fusion(fusion: Fusion) -> str:
+    scheme = f"manual {fusion.pes_max}" if fusion.requested == "manual" else fusion.requested
+    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, type {fusion.type}"
+
+
+def _threading(asked: Threading | None) -> str:
+    if asked is None:
+        return "none"
+    if asked.model != "dynamic":
+        return asked.model
+    threads = "" if asked.threads is None else f", threadCount {asked.threads}"
+    return f"dynamic{threads}, elastic {str(asked.elastic).lower()}"
+
+
+def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str, object, object]]:
+    if wanted == in_force:
+        return
+    before, after = dict(in_force), dict(wanted)
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield (
+                field.format(shown(name)),
+                after.get(name, "not given"),
+                before.get(name, _NO_VALUE),
+            )
