@@ -7,7 +7,10 @@
 3. number the copies in the order in which they are made.
 
 The order of copies and of connections is the original's: physical indices and splitter indices of a
-fresh plan follow from it. The graph is private to topology.py, which flattens and drops it.
+fresh plan follow from it. The graph is private to flattening.py, which flattens and drops it.
+
+It is the largest that a plan ever holds, and what it took stays in pieces between what is kept. So
+copies hold no more than walking.py asks for: tuples, and who feeds a port only where a splitter is.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ _NAMED = (model.Composite, model.Primitive, model.Import, model.Export)
 
 
 class Socket:
-    """A port of a vertex with its connections, in order, at both sides."""
+    """A port of a vertex with its connections, in order, at both sides.
+
+    Copies know who feeds them for splitters only: nothing else asks.
+    """
 
     __slots__ = ("incoming", "index", "outgoing", "side", "vertex")
 
@@ -33,8 +39,8 @@ class Socket:
         self.vertex = vertex
         self.side = side
         self.index = index
-        self.incoming: list[Socket] = []
-        self.outgoing: list[Socket] = []
+        self.incoming: tuple[Socket, ...] = ()
+        self.outgoing: tuple[Socket, ...] = ()
 
 
 class Vertex:
@@ -50,11 +56,11 @@ class Vertex:
         self.kind = kind
         self.item = item
         self.parent = parent
-        self.inputs: list[Socket] = []
-        self.outputs: list[Socket] = []
-        self.composites: list[Vertex] = []
-        self.members: list[Vertex] = []
-        self.pseudo: list[Vertex] = []
+        self.inputs: tuple[Socket, ...] = ()
+        self.outputs: tuple[Socket, ...] = ()
+        self.composites: tuple[Vertex, ...] = ()
+        self.members: tuple[Vertex, ...] = ()
+        self.pseudo: tuple[Vertex, ...] = ()
         self.region: model.Region | None = None
         self.width = 0
         self.channel = -1
@@ -100,9 +106,9 @@ def dissolve(vertex: Vertex) -> None:
     for inner in (*vertex.composites, *vertex.members, *vertex.pseudo):
         dissolve(inner)
     for socket in (*vertex.inputs, *vertex.outputs):
-        socket.incoming = socket.outgoing = []
-    vertex.inputs = vertex.outputs = []
-    vertex.composites = vertex.members = vertex.pseudo = []
+        socket.incoming = socket.outgoing = ()
+    vertex.inputs = vertex.outputs = ()
+    vertex.composites = vertex.members = vertex.pseudo = ()
 
 
 class _Building:
@@ -117,18 +123,20 @@ class _Building:
     def build(self, composite: model.Composite, parent: Vertex | None) -> Vertex:
         vertex = Vertex("composite", composite, parent)
         self.vertices[composite.index] = vertex
-        for side, ports, sockets in (
-            ("input", composite.inputs, vertex.inputs),
-            ("output", composite.outputs, vertex.outputs),
-        ):
-            for port in ports:
-                socket = Socket(vertex, "input" if side == "input" else "output", port.index)
-                sockets.append(socket)
-                self._from_target += [(socket, ref) for ref in port.incoming]
-                self._from_source += [(socket, ref) for ref in port.outgoing]
-        vertex.composites = [self.build(inner, vertex) for inner in composite.composites]
-        vertex.members = [self._member(member, vertex) for member in composite.members]
+        vertex.inputs = self._composite_sockets(vertex, "input", composite.inputs)
+        vertex.outputs = self._composite_sockets(vertex, "output", composite.outputs)
+        vertex.composites = tuple([self.build(inner, vertex) for inner in composite.composites])
+        vertex.members = tuple([self._member(member, vertex) for member in composite.members])
         return vertex
+
+    def _composite_sockets(
+        self, vertex: Vertex, side: model.Side, ports: tuple[model.CompositePort, ...]
+    ) -> tuple[Socket, ...]:
+        sockets = tuple([Socket(vertex, side, port.index) for port in ports])
+        for socket, port in zip(sockets, ports, strict=True):
+            self._from_target += [(socket, ref) for ref in port.incoming]
+            self._from_source += [(socket, ref) for ref in port.outgoing]
+        return sockets
 
     def _member(self, member: model.Member, parent: Vertex) -> Vertex:
         match member:
@@ -147,36 +155,40 @@ class _Building:
         return vertex
 
     def _input_sockets(self, vertex: Vertex, ports: tuple[model.InputPort, ...]) -> None:
-        for port in ports:
-            socket = Socket(vertex, "input", port.index)
-            vertex.inputs.append(socket)
+        vertex.inputs = tuple([Socket(vertex, "input", port.index) for port in ports])
+        for socket, port in zip(vertex.inputs, ports, strict=True):
             self._from_target += [(socket, ref) for ref in port.connections]
 
     def _output_sockets(self, vertex: Vertex, ports: tuple[model.OutputPort, ...]) -> None:
-        for port in ports:
-            socket = Socket(vertex, "output", port.index)
-            vertex.outputs.append(socket)
+        vertex.outputs = tuple([Socket(vertex, "output", port.index) for port in ports])
+        for socket, port in zip(vertex.outputs, ports, strict=True):
             self._from_source += [(socket, ref) for ref in port.connections]
 
     def connect(self) -> None:
         """Each connection stands at both ends; one that stands at one end only counts as well."""
         leaving: list[tuple[Socket, Socket]] = []
+        outgoing: dict[Socket, list[Socket]] = {}
+        incoming: dict[Socket, list[Socket]] = {}
         for source, ref in self._from_source:
             target = self._resolve(source, ref)
             _check_direction(source, target)
-            source.outgoing.append(target)
+            outgoing.setdefault(source, []).append(target)
             leaving.append((source, target))
         known, seen = set(leaving), set[tuple[Socket, Socket]]()
         for target, ref in self._from_target:
             source = self._resolve(target, ref)
             _check_direction(source, target)
-            target.incoming.append(source)
+            incoming.setdefault(target, []).append(source)
             seen.add((source, target))
             if (source, target) not in known:
-                source.outgoing.append(target)
+                outgoing.setdefault(source, []).append(target)
         for source, target in leaving:
             if (source, target) not in seen:
-                target.incoming.append(source)
+                incoming.setdefault(target, []).append(source)
+        for socket, ends in outgoing.items():
+            socket.outgoing = tuple(ends)
+        for socket, ends in incoming.items():
+            socket.incoming = tuple(ends)
 
     def _resolve(self, end: Socket, ref: model.PortRef) -> Socket:
         vertex = self.vertices.get(ref.operator)
@@ -224,79 +236,74 @@ class _Expansion:
         self._next_physical = next_physical
 
     def expand(self, composite: Vertex) -> None:
-        for member in tuple(composite.members):
+        members, composites = list(composite.members), list(composite.composites)
+        pseudo: list[Vertex] = []
+        for member in composite.members:
             if member.region is not None:
-                self._replicate(member, composite)
-        for inner in tuple(composite.composites):
+                members += self._replicate(member, composite, pseudo)
+        for inner in composite.composites:
             self.expand(inner)
             if inner.region is not None:
-                self._replicate(inner, composite)
+                composites += self._replicate(inner, composite, pseudo)
+        composite.members, composite.composites = tuple(members), tuple(composites)
+        composite.pseudo = tuple(pseudo)
 
-    def _replicate(self, root: Vertex, parent: Vertex) -> None:
+    def _replicate(self, root: Vertex, parent: Vertex, pseudo: list[Vertex]) -> list[Vertex]:
+        """The copies of a root; its splitters and mergers go to `pseudo`."""
         assert root.region is not None
         root.channel = 0
         splitters = {
-            port.index: [
-                self._insert_splitter(root, parent, port, source) for source in tuple(port.incoming)
-            ]
+            port.index: [self._splitter(root, parent, port, source) for source in port.incoming]
             for port in root.inputs
         }
         mergers = {
-            port.index: [
-                self._insert_merger(root, parent, port, target) for target in tuple(port.outgoing)
-            ]
+            port.index: [self._merger(root, parent, port, target) for target in port.outgoing]
             for port in root.outputs
         }
-        for channel in range(1, root.width):
-            copy = self._copy(root, parent)
+        for inserted in (*splitters.values(), *mergers.values()):
+            pseudo += inserted
+        copies = [self._copy(root, parent) for _ in range(1, root.width)]
+        for channel, copy in enumerate((root, *copies)):
             copy.channel = channel
-            (parent.composites if copy.kind == "composite" else parent.members).append(copy)
             for port in copy.inputs:
                 for splitter in splitters[port.index]:
-                    _join(splitter.outputs[channel], port)
+                    splitter.outputs[channel].outgoing = (port,)
             for port in copy.outputs:
-                for merger in mergers[port.index]:
-                    _join(port, merger.inputs[channel])
+                port.outgoing = tuple([each.inputs[channel] for each in mergers[port.index]])
+        return copies
 
-    def _insert_splitter(
-        self, root: Vertex, parent: Vertex, port: Socket, source: Socket
-    ) -> Vertex:
+    def _splitter(self, root: Vertex, parent: Vertex, port: Socket, source: Socket) -> Vertex:
+        """A splitter between a root and what feeds it."""
         assert root.region is not None
         splitter = Vertex("splitter", root.region, parent)
         splitter.spec = next(
             (spec for spec in root.region.splitters if spec.port == port.index),
             model.SplitterSpec("RoundRobin", port.index, ()),
         )
-        splitter.inputs = [Socket(splitter, "input", 0)]
-        splitter.outputs = [Socket(splitter, "output", i) for i in range(root.width)]
-        parent.pseudo.append(splitter)
-        source.outgoing[source.outgoing.index(port)] = splitter.inputs[0]
-        splitter.inputs[0].incoming.append(source)
-        port.incoming[port.incoming.index(source)] = splitter.outputs[0]
-        splitter.outputs[0].outgoing.append(port)
+        splitter.inputs = (Socket(splitter, "input", 0),)
+        splitter.outputs = tuple([Socket(splitter, "output", i) for i in range(root.width)])
+        source.outgoing = _replaced(source.outgoing, port, splitter.inputs[0])
+        splitter.inputs[0].incoming = (source,)
         return splitter
 
-    def _insert_merger(self, root: Vertex, parent: Vertex, port: Socket, target: Socket) -> Vertex:
+    def _merger(self, root: Vertex, parent: Vertex, port: Socket, target: Socket) -> Vertex:
+        """A merger between a root and what it feeds."""
         merger = Vertex("merger", root.region, parent)
-        merger.inputs = [Socket(merger, "input", i) for i in range(root.width)]
-        merger.outputs = [Socket(merger, "output", 0)]
-        parent.pseudo.append(merger)
-        port.outgoing[port.outgoing.index(target)] = merger.inputs[0]
-        merger.inputs[0].incoming.append(port)
-        target.incoming[target.incoming.index(port)] = merger.outputs[0]
-        merger.outputs[0].outgoing.append(target)
+        merger.inputs = tuple([Socket(merger, "input", i) for i in range(root.width)])
+        merger.outputs = (Socket(merger, "output", 0),)
+        target.incoming = _replaced(target.incoming, port, merger.outputs[0])
+        merger.outputs[0].outgoing = (target,)
         return merger
 
     def _copy(self, root: Vertex, parent: Vertex) -> Vertex:
         twins: dict[Socket, Socket] = {}
         copy = self._copy_tree(root, parent, twins)
-        outer = {*root.inputs, *root.outputs}
         for socket, twin in twins.items():
-            inward = socket not in outer or socket.side == "input"
-            if inward:
-                twin.outgoing = [twins[end] for end in socket.outgoing if end in twins]
-            if socket not in outer or socket.side == "output":
-                twin.incoming = [twins[end] for end in socket.incoming if end in twins]
+            is_inward = socket.vertex is not root or socket.side == "input"
+            if is_inward and socket.outgoing:
+                twin.outgoing = tuple([twins[end] for end in socket.outgoing if end in twins])
+            if socket.incoming and socket.vertex.kind == "splitter":
+                twin.incoming = tuple([twins[end] for end in socket.incoming if end in twins])
         return copy
 
     def _copy_tree(self, vertex: Vertex, parent: Vertex, twins: dict[Socket, Socket]) -> Vertex:
@@ -306,17 +313,23 @@ class _Expansion:
         if vertex.kind == "primitive":
             copy.physical = self._next_physical
             self._next_physical += 1
-        for sockets, copies in ((vertex.inputs, copy.inputs), (vertex.outputs, copy.outputs)):
-            for socket in sockets:
-                twin = Socket(copy, socket.side, socket.index)
-                twins[socket] = twin
-                copies.append(twin)
-        copy.composites = [self._copy_tree(item, copy, twins) for item in vertex.composites]
-        copy.members = [self._copy_tree(item, copy, twins) for item in vertex.members]
-        copy.pseudo = [self._copy_tree(item, copy, twins) for item in vertex.pseudo]
+        copy.inputs = _copied(vertex.inputs, copy, twins)
+        copy.outputs = _copied(vertex.outputs, copy, twins)
+        copy.composites = tuple([self._copy_tree(each, copy, twins) for each in vertex.composites])
+        copy.members = tuple([self._copy_tree(each, copy, twins) for each in vertex.members])
+        copy.pseudo = tuple([self._copy_tree(each, copy, twins) for each in vertex.pseudo])
         return copy
 
 
-def _join(source: Socket, target: Socket) -> None:
-    source.outgoing.append(target)
-    target.incoming.append(source)
+def _copied(
+    sockets: tuple[Socket, ...], copy: Vertex, twins: dict[Socket, Socket]
+) -> tuple[Socket, ...]:
+    for socket in sockets:
+        twins[socket] = Socket(copy, socket.side, socket.index)
+    return tuple([twins[socket] for socket in sockets])
+
+
+def _replaced(ends: tuple[Socket, ...], old: Socket, new: Socket) -> tuple[Socket, ...]:
+    """The ends with the first that is the old one replaced."""
+    at = ends.index(old)
+    return (*ends[:at], new, *ends[at + 1 :])

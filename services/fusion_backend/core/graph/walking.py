@@ -312,7 +312,7 @@ def _shares(fan: Fan, leg: Leg) -> tuple[Share, ...]:
     return tuple(found)
 
 
-def _onward(socket: Socket) -> list[Socket]:
+def _onward(socket: Socket) -> tuple[Socket, ...]:
     """Where a port of a composite or a merger leads."""
     if socket.vertex.kind == "merger":
         return socket.vertex.outputs[0].outgoing
