@@ -64,7 +64,7 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
         f"the pool {pool.name} asks for nodes with the tags {listed}, and no node has them all",
         (Family.TAGS,),
         tuple(
-            Nearest(node.name, (f"lacks the tag {tag}",)[:1])
+            Nearest(node.name, (f"lacks the tag {tag}",))
             for node in near
             for tag in sorted(asked - node.tags)[:1]
         ),

@@ -52,15 +52,15 @@ def chosen_pools(
 ) -> Pooling:
     """The pools of a job as choices."""
     view = _View(cluster, job, fixed, lifted, keeps)
-    pools = [(at, pool) for at, pool in enumerate(job.pools) if not pool.is_default]
+    pools = [pool for pool in job.pools if not pool.is_default]
     choices, places = [], []
-    for at, pool in pools:
+    for at, pool in enumerate(pools):
         known = view.places(pool)
         places.append(known)
         choices.append(view.choice(at, pool, known))
     return Pooling(
         choices=tuple(choices),
-        positions={pool.index: at for at, (_, pool) in enumerate(pools)},
+        positions={pool.index: at for at, pool in enumerate(pools)},
         claimed=view.claims(exclusive_only=True),
         places=tuple(places),
     )

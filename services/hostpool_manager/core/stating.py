@@ -235,7 +235,13 @@ class _Statement:
         """Whether PEs of one node must not be on one."""
         tokens = [token for pe in unit for token in self._apart(pe) if token[0] == "apart"]
         is_isolated = any(self._is_isolated(pe) for pe in unit)
-        return len(set(tokens)) < len(tokens) or (is_isolated and len(unit) > 1)
+        pools = {self.pooling.at(pe) for pe in unit}
+        is_exclusive = any(self.pooling.choices[at].is_exclusive for at in pools - {NONE})
+        return (
+            len(set(tokens)) < len(tokens)
+            or (is_isolated and len(unit) > 1)
+            or (is_exclusive and len(pools) > 1)
+        )
 
     def _unit_apart(self, unit: tuple[Pe, ...]) -> tuple[int, ...]:
         tokens = {token for pe in unit for token in self._apart(pe)}

@@ -11,7 +11,7 @@ from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint, Toleration
 from services.hostpool_manager.core.deciding import Limits, decide
 from services.hostpool_manager.core.exact import Exhausted, solve
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
 from services.hostpool_manager.core.problem import Solution
 from services.hostpool_manager.core.stating import state
 
@@ -121,6 +121,16 @@ def test_a_pool_has_as_many_members_as_its_size_says_or_fails_at_once(is_exclusi
     assert not refused(answer(larger), Why.POOL_TOO_SMALL, "4 nodes", "3 qualify", "n3 lacks").waits
 
 
+@pytest.mark.parametrize("is_exclusive", [False, True])
+def test_the_default_pool_asks_for_nothing_wherever_it_stands(is_exclusive: bool) -> None:
+    default, sized = Pool(0, DEFAULT_POOL), Pool(1, "P", size=2, is_exclusive=is_exclusive)
+    pes = Pe(0, pool=1), Pe(1, pool=0)
+    first, last = (answer(job(*pes, pools=each)) for each in ((default, sized), (sized, default)))
+    assert isinstance(first, Placed)
+    assert first == last
+    assert [each.pool for each in first.pools] == [1]
+
+
 def test_hosts_of_a_pool_are_its_members_in_their_order() -> None:
     named = pool(hosts=("n3", "10.0.0.1"))
     decided = answer(
@@ -158,6 +168,13 @@ def test_a_node_held_exclusively_by_others_takes_no_pe_at_all() -> None:
 
 
 # --------------------------------------------------------------------------- places of a pool
+
+
+def test_what_must_be_together_is_not_half_in_an_exclusive_pool() -> None:
+    both = Pe(0, pool=0, colocations=frozenset("c")), Pe(1, colocations=frozenset("c"))
+    exclusive = job(*both, pools=(pool(is_exclusive=True),))
+    refused(answer(exclusive), Why.NODES_CLAIMED, "PE 0 with PE 1", "without colocation")
+    assert len(set(placed(answer(job(*both, pools=(pool(),)))).values())) == 1
 
 
 def test_places_of_a_pool_are_different_nodes_and_stay_what_they_were() -> None:

@@ -13,7 +13,7 @@ from services.hostpool_manager.core.answers import Placed, Refused
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import HOSTNAME, Claim, Cluster, Node, Pod, Taint
 from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
 from tests.unit.hostpool_manager.brute_force import Case, has_placement
 
 OWN, OTHER = "default/job", "default/other"
@@ -42,7 +42,10 @@ def _nodes(draw: random.Random) -> tuple[Node, ...]:
 
 def _pools(draw: random.Random, nodes: int) -> tuple[Pool, ...]:
     found = []
-    for index in range(draw.choice([0, 0, 1, 1, 2])):
+    for index in range(draw.choice([0, 0, 1, 1, 2, 3])):
+        if draw.random() < 0.2:
+            found.append(Pool(index, DEFAULT_POOL))
+            continue
         hosts: tuple[str, ...] = ()
         if draw.random() < 0.25:
             at = draw.sample(range(nodes), draw.randint(1, min(2, nodes)))
@@ -156,7 +159,9 @@ def test_a_change_of_a_job_that_runs_is_placed_exactly_if_there_is_a_way(seed: i
         job=replace(
             case.job,
             pes=tuple(replace(pe, assigned=before.assignment[pe.id]) for pe in case.job.pes),
-            pools=tuple(replace(each, members=members[each.index]) for each in case.job.pools),
+            pools=tuple(
+                replace(each, members=members.get(each.index, ())) for each in case.job.pools
+            ),
         ),
     )
     decided = judge(after)
