@@ -1,8 +1,8 @@
 """Work without the collector of cyclic garbage, for a process that does one large thing at a time.
 
-A plan makes millions of small objects that live until it is done. Python's collector looks through
-all of them again and again, which took more than half of the time. What makes such objects has no
-cycles, or takes them apart; the process that runs it says when the collector rests.
+Where millions of small objects live until it is done, Python's collector looks through all of them
+again and again, which took more than half of the time. What makes such objects has no cycles, or
+takes them apart; the process that runs it says when the collector rests.
 """
 
 from __future__ import annotations
