@@ -19,7 +19,8 @@ T = TypeVar("T")
 class FairSlots:
     """At most `total` at a time, and at most `share` of one party.
 
-    A slot that is free goes to the party that has fewest, of those that wait and may have more.
+    A slot that is free goes to the party that has fewest, of those that wait and may have more;
+    those that have as few take turns.
     """
 
     def __init__(self, total: int, share: int) -> None:
@@ -49,7 +50,8 @@ class FairSlots:
             if not able:
                 return
             party = min(able, key=self._held.__getitem__)
-            turn = self._waiting[party][0]
+            turns = self._waiting[party] = self._waiting.pop(party)  # behind the others
+            turn = turns[0]
             self._drop(party, turn)
             if not turn.cancelled():
                 self._held[party] += 1

@@ -69,6 +69,17 @@ async def test_a_free_slot_goes_to_who_has_fewest() -> None:
     await queue.everybody_ends()
 
 
+async def test_of_those_that_have_as_few_each_has_its_turn() -> None:
+    """A namespace that never stops asking took every slot that it gave back."""
+    queue = Queue(total=1, share=1)
+    await queue.wants("a1", "a2", "a3", "b1", "b2", "c1")
+    order = []
+    while queue.holding:
+        order.append(queue.holding[0])
+        await queue.ends(order[-1])
+    assert order == ["a1", "a2", "b1", "c1", "a3", "b2"]
+
+
 async def test_who_gives_up_waiting_or_working_leaves_its_place_to_others() -> None:
     queue = Queue(total=1, share=1)
     await queue.wants("a1", "b1", "c1")
