@@ -26,6 +26,7 @@ S3_FORM: Final = "s3://BUCKET/PREFIX"
 _BUCKET: Final = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?")
 _REGION: Final = "us-east-1"
 """Where nobody says one: S3's own first region, and the name that stores without regions take."""
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _NOBODY: Final = "no credentials for S3 were found (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, …)"
 
 
@@ -71,10 +72,11 @@ class S3Root:
         self._region = (
             environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
         )
-        endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
+        said = next((name for name in _ENDPOINTS if environment.get(name)), "")
+        endpoint = environment.get(said, "")
         if endpoint and (why := why_no_url(endpoint)):
-            raise ValueError(f"AWS_ENDPOINT_URL {why}")
-        self._base = self._base_at(endpoint or "")
+            raise ValueError(f"{said} {why}")
+        self._base = self._base_at(endpoint)
         self._session: Any = None
 
     def wanted(self, source: BundleSource) -> Wanted:

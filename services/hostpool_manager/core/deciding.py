@@ -78,7 +78,10 @@ def _placed(
     found = search(problem, limits)
     if found is None:
         return None
-    unknown = Unknown(f"no placement and no proof of none after {limits.search_s:g} s of search")
+    unknown = Unknown(
+        "neither a placement that holds was found nor a proof that there is none; one search may "
+        f"take {limits.search_s:g} s"
+    )
     if isinstance(found, exact.Exhausted):
         return unknown
     return _checked(problem, found) or unknown

@@ -6,8 +6,8 @@ does not pass, those flagged as the end. Instances that share a real operator ar
 fusion, which keeps them apart as the original did: an operator that several of them share goes with
 the first.
 
-The original counts instances; here their numbers follow from logical region and channel, so that
-one region can be resized without another one's annotations.
+The original counts instances; here their numbers follow from logical region and channel, so that a
+resize of one region leaves the annotations of another one alone.
 """
 
 from __future__ import annotations

@@ -221,6 +221,12 @@ def test_a_root_that_is_none_is_refused_at_the_start_with_the_form(wrong: str) -
         FusionBackendSettings(bundle_root=Path("b"), bundle_store=Path("s"), bundle_root_url=wrong)
 
 
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_an_endpoint_that_is_none_is_refused_by_the_name_of_its_variable(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} "):
+        root_url_of("s3://apps", {name: "store:9000"})
+
+
 def test_a_url_is_no_folder() -> None:
     with pytest.raises(ValidationError, match="MILLRACE_BUNDLE_ROOT_URL"):
         FusionBackendSettings(bundle_root=Path("s3://apps/live"), bundle_store=Path("s"))
