@@ -185,7 +185,7 @@ def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
     try:
         with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
-            steps = plan_words(wish, lambda name, text: (Path(spool) / name).write_text(text))
+            steps = plan_words(wish, lambda name, text: (Path(spool) / name).write_bytes(text))
             for old in folder.iterdir():
                 if _OURS.fullmatch(old.name):
                     old.unlink()
@@ -316,7 +316,7 @@ def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
         raise typer.Exit(130) from None
 
 
-def _forget(_content_id: str, _text: str) -> None:
+def _forget(_content_id: str, _text: bytes) -> None:
     """Texts of AADLs that nobody asked for: together they may be larger than memory."""
 
 

@@ -86,12 +86,12 @@ class Measured:
 class _Stopwatch:
     """Times calls of a function, and lets them through."""
 
-    def __init__(self, render: Callable[[PeMeaning], str]) -> None:
+    def __init__(self, render: Callable[[PeMeaning], bytes]) -> None:
         self._render = render
         self.seconds = 0.0
         self.bytes = 0
 
-    def __call__(self, meaning: PeMeaning) -> str:
+    def __call__(self, meaning: PeMeaning) -> bytes:
         start = time.process_time()
         text = self._render(meaning)
         self.seconds += time.process_time() - start

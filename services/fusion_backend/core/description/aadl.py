@@ -10,7 +10,8 @@ A channel of a splitter whose targets are partly in the PE and partly outside is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 
 from services.fusion_backend.core.application.xml_text import escape
 from services.fusion_backend.core.description import meaning
@@ -24,10 +25,17 @@ _NAMESPACES = (
 )
 
 
-def render(pe: meaning.PeMeaning) -> str:
-    """The AADL text."""
+def render(pe: meaning.PeMeaning) -> bytes:
+    """The AADL in UTF-8. Written piece by piece: all pieces at once are as much again."""
+    written = BytesIO()
+    for piece in _pieces(pe):
+        written.write(piece.encode())
+    return written.getvalue()
+
+
+def _pieces(pe: meaning.PeMeaning) -> Iterator[str]:
     types = dict(pe.tuple_types)
-    return "".join(
+    yield "".join(
         (
             f"<a:augmentedPE {_NAMESPACES}{_root_attributes(pe)}><libraries/>",
             _holder("hostpools", map(_pool, pe.pools)),
@@ -37,9 +45,13 @@ def render(pe: meaning.PeMeaning) -> str:
             ),
             '<a:envVars/><a:executable dynamicLoad="true" digest="">'
             "<wrapper>none</wrapper><executableUri/><arguments/><dependencies/></a:executable>",
-            _holder("a:operInstances", map(_operator, pe.operators)),
-            _holder("a:inputPorts", (_pe_input(pe.id, port, types) for port in pe.inputs)),
-            _holder("a:outputPorts", (_pe_output(pe.id, port, types) for port in pe.outputs)),
+        )
+    )
+    yield from _spread("a:operInstances", map(_operator, pe.operators))
+    yield from _spread("a:inputPorts", (_pe_input(pe.id, port, types) for port in pe.inputs))
+    yield from _spread("a:outputPorts", (_pe_output(pe.id, port, types) for port in pe.outputs))
+    yield "".join(
+        (
             _holder("a:operDefinitions", map(_definition, pe.definitions)),
             _holder("a:customMetrics", map(_metric, pe.metrics)) if pe.metrics else "",
             f'<a:currentTracing><a:tracingUpdate level="{pe.tracing}"/>'
@@ -52,6 +64,17 @@ def render(pe: meaning.PeMeaning) -> str:
             "</a:augmentedPE>",
         )
     )
+
+
+def _spread(name: str, parts: Iterable[str]) -> Iterator[str]:
+    """What `_holder` makes of parts, none of which is empty, in pieces."""
+    is_empty = True
+    for part in parts:
+        if is_empty:
+            yield f"<{name}>"
+            is_empty = False
+        yield part
+    yield f"<{name}/>" if is_empty else f"</{name}>"
 
 
 def _holder(name: str, parts: Iterable[str]) -> str:

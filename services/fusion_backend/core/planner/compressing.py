@@ -55,9 +55,8 @@ class CompressedTexts(Mapping[Key, str]):
         """Each text: the number of its model in a byte, then what zlib left of it."""
         return self._compressed
 
-    def put(self, key: Key, text: str) -> None:
-        """Keeps a text."""
-        data = text.encode()
+    def put(self, key: Key, data: bytes) -> None:
+        """Keeps a text, given in UTF-8."""
         if not self._models:
             self._models.append(data[:MODEL_BYTES_MAX])
         model = len(self._models) - 1

@@ -53,8 +53,8 @@ def plan(request: PlanRequest) -> PlanResult:
     return complete(draft(request))
 
 
-Keep = Callable[[str, str], object]
-"""Takes the content id and the text of an AADL."""
+Keep = Callable[[str, bytes], object]
+"""Takes the content id and the text of an AADL, in UTF-8."""
 
 
 def complete(drafted: Draft) -> PlanResult:
@@ -176,7 +176,7 @@ def _contents(drafted: Draft, sizes: Sizes, keep: Keep) -> tuple[PeRecord, ...]:
             content_id = known.content_id
         else:
             text = _rendered(meaning, request, sizes)
-            content_id = hashlib.sha256(text.encode()).hexdigest()
+            content_id = hashlib.sha256(text).hexdigest()
             keep(content_id, text)
         place = place_of(drafted.topology, placed[pe])
         records.append(_pe_record(request, meaning, digest, content_id, place))
@@ -222,9 +222,9 @@ def _regions(meaning: PeMeaning) -> tuple[int, ...]:
     return tuple(sorted({level[4] for operator in meaning.operators for level in operator.levels}))
 
 
-def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> str:
+def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> bytes:
     text, bytes_max = render(meaning), request.limits.aadl_bytes_max
-    size = len(text.encode())
+    size = len(text)
     if size > bytes_max:
         parts = {meaning.id: 2, **sizes.parts_needed(bytes_max, size / sizes.bytes_min(meaning.id))}
         refusal = sizes.too_large(request.job_name, meaning.id, str(size), bytes_max)

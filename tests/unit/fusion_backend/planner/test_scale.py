@@ -234,7 +234,7 @@ def test_numbers_of_ports_come_back_from_their_runs(ids: dict[tuple[int, PortKey
 def test_compressed_texts_are_those_that_were_kept(texts: dict[int, str]) -> None:
     held: CompressedTexts[int] = CompressedTexts()
     for key, text in texts.items():
-        held.put(key, text)
+        held.put(key, text.encode())
     assert held == texts
     assert held.found_by({"a": 3, "b": 99}) == ({"a": texts[3]} if 3 in texts else {})
     assert CompressedTexts.of(held.models, held.compressed, bytes_max=1_000_000) == texts
@@ -248,15 +248,15 @@ def test_the_texts_of_a_plan_are_kept_in_a_fraction_of_their_size() -> None:
 
 def test_texts_that_are_alike_are_small_although_the_first_was_another() -> None:
     held: CompressedTexts[int] = CompressedTexts()
-    held.put(-1, "".join(f"<{number}/>" for number in range(2_000)))
+    held.put(-1, b"".join(b"<%d/>" % number for number in range(2_000)))
     for number in range(100):
-        held.put(number, f"{number} " + "".join(f"({part})" for part in range(1_000)))
+        held.put(number, b"%d " % number + b"".join(b"(%d)" % part for part in range(1_000)))
     assert max(len(held.compressed[number]) for number in range(1, 100)) < 200
 
 
 def test_a_text_larger_than_may_be_is_not_restored() -> None:
     held: CompressedTexts[int] = CompressedTexts()
-    held.put(0, "a" * 1_000_000)
+    held.put(0, b"a" * 1_000_000)
     assert CompressedTexts.of(held.models, held.compressed, bytes_max=1_000_000)[0] == held[0]
     with pytest.raises(ValueError, match="more than 999999 bytes"):
         CompressedTexts.of(held.models, held.compressed, bytes_max=999_999)[0]
