@@ -27,6 +27,8 @@ from services.fusion_backend.core.spec.inputs import PlanInputs
 PART_BYTES_MAX = 640 * 1024
 """Of gzip in one ConfigMap: 900 KiB and less once base64 has added a third."""
 PARTS_MAX = 16
+RECORD_BYTES_MAX = 256 * 1024 * 1024
+"""Of a record in JSON: gzip of some hundred kilobytes may hold gigabytes."""
 WARNINGS_MAX = 20
 RECORD_KEY = "record.json.gz"
 ABOUT_KEY = "about.json"
@@ -54,15 +56,18 @@ def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
 def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
     """The ConfigMaps of a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
     generation = plan.record.generation
-    packed = gzip.compress(plan.record.to_bytes(), mtime=0)
+    text = plan.record.to_bytes()
+    is_readable = len(text) < RECORD_BYTES_MAX
+    packed = gzip.compress(text, mtime=0)
+    del text
     chunks = [packed[at : at + PART_BYTES_MAX] for at in range(0, len(packed), PART_BYTES_MAX)]
-    if len(chunks) > PARTS_MAX:
+    if len(chunks) > PARTS_MAX or not is_readable:
         raise PlanRefused(
             Reason.PLAN_TOO_LARGE,
             field="spec.parallelRegions",
             value=f"{len(packed)} bytes",
             message=f"the plan record of {len(plan.record.pes)} PEs has {len(packed)} bytes packed,"
-            f" the limit is {PARTS_MAX * PART_BYTES_MAX}",
+            f" the limit is {PARTS_MAX * PART_BYTES_MAX} ({RECORD_BYTES_MAX} as text)",
         )
     parts = [
         _config_map(job, labels.plan_part_name(job.name, generation, number), generation, chunk)
@@ -109,6 +114,8 @@ def parts_of(head: Body) -> tuple[str, ...]:
     names = _document(head).get("parts")
     if not isinstance(names, list):
         raise RecordDamaged(f"{_named(head)} does not say its parts")
+    if len(names) >= PARTS_MAX:
+        raise RecordDamaged(f"{_named(head)} has {len(names)} parts; {PARTS_MAX - 1} are the most")
     return tuple(str(name) for name in names)
 
 
@@ -120,7 +127,7 @@ def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
             base64.b64decode(each["binaryData"][RECORD_KEY], validate=True)
             for each in (head, *parts)
         )
-        text = gzip.decompress(packed)
+        text = _unpacked(packed)
         if (schema := schema_of(text)) > SCHEMA_VERSION:
             told = f"{_named(head)} is of schema version {schema}, of a newer release of millrace"
             raise RecordDamaged(f"{told}: run that, or one after it", is_lost=False)
@@ -129,6 +136,14 @@ def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
         return KnownPlan(record, inputs, str(about["portLabelsId"]), tuple(about["warnings"]))
     except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
         raise RecordDamaged(f"{_named(head)} is damaged: {error!r}") from error
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    text = unpacking.decompress(packed, RECORD_BYTES_MAX)
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError(f"no gzip of less than {RECORD_BYTES_MAX} bytes")
+    return text
 
 
 def _named(head: Body) -> str:

@@ -23,6 +23,8 @@ Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
 _DIRECTIONS: Sequence[Direction] = ("in", "out")
 _NUMBERS_OF_RUN = 8
+PORTS_MAX = 16 * 1024 * 1024
+"""Of a record: each connection has two, and there are fewer connections (requesting.py)."""
 PathStep = tuple[int, int, int, int]
 """(region index, input port, ordinal among equals, channel of it that leads on or -1)."""
 
@@ -189,6 +191,15 @@ class PortRuns(Sequence[PortRun]):
             numbers = (pe, _DIRECTIONS.index(direction), *places, number, length)
             self._numbers.extend(numbers)
 
+    def check(self) -> None:
+        """Raises ValueError for numbers that no plan has, however they got into a record."""
+        lengths = self._numbers[_NUMBERS_OF_RUN - 1 :: _NUMBERS_OF_RUN]
+        channels = self._numbers[_NUMBERS_OF_RUN - 3 :: _NUMBERS_OF_RUN]
+        least = min(self._numbers, default=0), min(lengths, default=1)
+        most = max(channels, default=0), sum(lengths)
+        if min(least) < -1 or least[1] < 1 or max(most) > PORTS_MAX:
+            raise ValueError("not a plan record: no plan has such ports")
+
     def __len__(self) -> int:
         return len(self._numbers) // _NUMBERS_OF_RUN
 
@@ -288,7 +299,7 @@ class PlanRecord:
             raise ValueError(f"not a plan record of schema version 1 to {SCHEMA_VERSION}")
         try:
             return _record(document, document["ports"] if port_rows is None else port_rows)
-        except (KeyError, TypeError, IndexError, OverflowError) as error:
+        except (AttributeError, KeyError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"not a plan record: {error!r}") from error
 
 
@@ -335,6 +346,8 @@ def _port_row(run: PortRun) -> list[object]:
 
 
 def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
+    port_runs = PortRuns(PortRun(row[0], PortKey(*row[1:6]), *row[6:]) for row in port_rows)
+    port_runs.check()
     return PlanRecord(
         generation=doc["generation"],
         bundle_digest=doc["bundleDigest"],
@@ -350,7 +363,7 @@ def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
             OperatorRecord(OperatorKey(logical, tuple(channels)), index, pe)
             for logical, channels, index, pe in doc["operators"]
         ),
-        port_runs=PortRuns(PortRun(row[0], PortKey(*row[1:6]), *row[6:]) for row in port_rows),
+        port_runs=port_runs,
         splitters=tuple(
             SplitterRecord(
                 SplitterKey(op, port, tuple((s[0], s[1], s[2], s[3]) for s in path)), id_

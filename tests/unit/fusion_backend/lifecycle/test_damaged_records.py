@@ -8,6 +8,7 @@ import gzip
 import orjson
 import pytest
 
+from services.fusion_backend.core import recording
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import DeleteChild
 from services.fusion_backend.core.numbering.records import SCHEMA_VERSION
@@ -55,6 +56,44 @@ def test_whatever_a_record_says_that_nobody_can_read_is_damage_and_no_crash(chan
     with pytest.raises(RecordDamaged, match=f"{JOB}.plan.0") as caught:
         read(head)
     assert caught.value.is_lost
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pes": "x"},
+        {"ports": [[0, "out", 0, 0, -1, -1, 0, 2**31 - 1]]},
+        {"ports": [[0, "out", 0, 0, -1, -1, 0, 0]]},
+        {"ports": [[0, "out", 0, 0, -1, -1, -7]]},
+        {"ports": [[0, "out", 0, 0, 0, 2**31 - 1, 0]]},
+        {"ports": [[0, "out", 0, 0, 0, -50, 0]]},
+    ],
+    ids=str,
+)
+def test_what_no_plan_has_is_damage_and_costs_no_planner_its_time(change: Obj) -> None:
+    """Records are ConfigMaps: who may write them in a namespace may write anything."""
+    head = submitted().objects[HEAD]
+    text = gzip.decompress(base64.b64decode(head["binaryData"]["record.json.gz"]))
+    with pytest.raises(RecordDamaged):
+        read(
+            head
+            | {"binaryData": {"record.json.gz": packed(orjson.dumps(orjson.loads(text) | change))}}
+        )
+
+
+def test_a_record_that_unpacks_to_more_than_any_is_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = submitted().objects[HEAD]
+    read(head)
+    monkeypatch.setattr(recording, "RECORD_BYTES_MAX", 1000)
+    with pytest.raises(RecordDamaged, match="less than 1000 bytes"):
+        read(head)
+
+
+def test_a_head_names_no_more_parts_than_are_written() -> None:
+    head = submitted().objects[HEAD]
+    about = orjson.dumps({"parts": ["shop.plan.0.1"] * recording.PARTS_MAX}).decode()
+    with pytest.raises(RecordDamaged, match="16 parts"):
+        parts_of(head | {"data": {"about.json": about}})
 
 
 def test_gzip_that_broke_in_the_middle_is_damage() -> None:
