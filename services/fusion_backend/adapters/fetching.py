@@ -31,7 +31,7 @@ from yarl import URL
 from contracts.reasons import Reason
 from services.chassis.errors import Transient
 from services.fusion_backend.core.refusals import PlanRefused, shown
-from services.fusion_backend.core.spec.addresses import Network, is_odd_number, special
+from services.fusion_backend.core.spec.addresses import Network, is_odd_number, why_refused
 from services.fusion_backend.core.spec.bundle_urls import shown_url, why_no_url
 from services.fusion_backend.core.spec.inputs import BundleSource
 
@@ -212,7 +212,7 @@ class HttpFetcher:
             what = f"names no host ({shown(host)})"
             raise wanted.refused(Reason.SPEC_INVALID, what) from problem
         for address in () if is_ours else found:
-            what, network = special(address, self._allowed)
+            what, network = why_refused(address, self._allowed)
             if what:
                 which = f"whose address {address}" if address != host else "which"
                 raise wanted.refused(

@@ -63,18 +63,11 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 _V4_MASK: Final = 0xFFFFFFFF
 
 
-def why_refused(text: str, allowed: Sequence[Network] = ()) -> str:
-    """What kind of address this is, where nothing may be fetched from it; else nothing.
-
-    `text` is an address as the resolver gives it. Raises ValueError for anything else.
-    """
-    return special(text, allowed)[0]
-
-
-def special(text: str, allowed: Sequence[Network] = ()) -> tuple[str, str]:
+def why_refused(text: str, allowed: Sequence[Network] = ()) -> tuple[str, str]:
     """(what kind of address this is, the network of its kind) where nothing may be fetched from it.
 
-    Both are empty where something may be. Raises ValueError for what is no address.
+    Both are empty where something may be. `text` is an address as the resolver gives it. Raises
+    ValueError for anything else.
     """
     address = _meant(ip_address(text))
     if any(address.version == each.version and address in each for each in allowed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import nullcontext
 
 import pytest
 
@@ -146,17 +147,9 @@ async def test_what_two_want_is_done_once_and_both_have_its_end(result: str | Ex
     second = shared.of("k", counted.do, may_be_begun=True)
     assert await both(first, second, counted) == [result, result]
     assert counted.begun == 1
-    with pytest.raises(ValueError, match="no") if isinstance(result, Exception) else _nothing():
+    with pytest.raises(ValueError, match="no") if isinstance(result, Exception) else nullcontext():
         assert await shared.of("k", counted.do, may_be_begun=True) == "done"
     assert counted.begun == 2, "what is over is done anew"
-
-
-class _nothing:  # noqa: N801 - a context
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 async def test_what_began_before_we_asked_is_not_enough_where_the_newest_is_wanted() -> None:
