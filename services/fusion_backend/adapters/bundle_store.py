@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Callable
@@ -46,6 +47,7 @@ T = TypeVar("T")
 CHUNK_BYTES: Final = 1024 * 1024
 _ALWAYS: Final = "Always"
 _BEGINS: Final = b"PK\3\4"
+_NOT_WRITABLE: Final = frozenset({errno.EROFS, errno.EPERM, errno.EACCES})
 
 
 class Keys(Protocol):
@@ -142,11 +144,16 @@ class BundleStore:
     def _is_kept(self, digest: str, source: BundleSource) -> bool:
         """Whether the store has the bundle as it was taken in. Raises BundleUnreadable.
 
-        It is marked as used before it is looked at: what is marked is not removed.
+        It is marked as used before it is looked at: what is marked is not removed. Where nothing
+        can be written, nothing is removed either.
         """
         path = self._path(digest)
         try:
-            os.utime(path, (self._now(), self._now()))
+            try:
+                os.utime(path, (self._now(), self._now()))
+            except OSError as problem:
+                if problem.errno not in _NOT_WRITABLE:
+                    raise
             with path.open("rb") as bundle:
                 return hashlib.file_digest(bundle, "sha256").hexdigest() == digest
         except FileNotFoundError:

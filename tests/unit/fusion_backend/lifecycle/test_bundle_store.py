@@ -155,6 +155,21 @@ async def test_a_bundle_that_cannot_be_read_for_now_is_trouble_and_no_refusal(
     assert await store.take_in(BundleSource("shop.sab")) == DIGEST
 
 
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EPERM, errno.EACCES])
+async def test_a_kept_bundle_is_planned_from_though_the_store_cannot_be_written_to(
+    store: BundleStore, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A resize only reads: a disk that became read-only is no reason to hold it up."""
+    source = BundleSource("shop.sab")
+    await store.take_in(source)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "utime", refuse)
+    assert (await store.path_of(DIGEST, source)).read_bytes() == CONTENT
+
+
 # --------------------------------------------------------------------------- bundles behind URLs
 
 URL = "https://bundles.example/shop.sab?key=hidden"
