@@ -35,35 +35,24 @@ def render(pe: meaning.PeMeaning) -> bytes:
 
 def _pieces(pe: meaning.PeMeaning) -> Iterator[str]:
     types = dict(pe.tuple_types)
-    yield "".join(
-        (
-            f"<a:augmentedPE {_NAMESPACES}{_root_attributes(pe)}><libraries/>",
-            _holder("hostpools", map(_pool, pe.pools)),
-            _holder(
-                "tupleTypes",
-                (f'<tupleType index="{i}">{xml}</tupleType>' for i, xml in pe.tuple_types),
-            ),
-            '<a:envVars/><a:executable dynamicLoad="true" digest="">'
-            "<wrapper>none</wrapper><executableUri/><arguments/><dependencies/></a:executable>",
-        )
-    )
+    yield f"<a:augmentedPE {_NAMESPACES}{_root_attributes(pe)}><libraries/>"
+    yield _holder("hostpools", map(_pool, pe.pools))
+    kinds = (f'<tupleType index="{i}">{xml}</tupleType>' for i, xml in pe.tuple_types)
+    yield _holder("tupleTypes", kinds)
+    yield '<a:envVars/><a:executable dynamicLoad="true" digest="">'
+    yield "<wrapper>none</wrapper><executableUri/><arguments/><dependencies/></a:executable>"
     yield from _spread("a:operInstances", map(_operator, pe.operators))
     yield from _spread("a:inputPorts", (_pe_input(pe.id, port, types) for port in pe.inputs))
     yield from _spread("a:outputPorts", (_pe_output(pe.id, port, types) for port in pe.outputs))
-    yield "".join(
-        (
-            _holder("a:operDefinitions", map(_definition, pe.definitions)),
-            _holder("a:customMetrics", map(_metric, pe.metrics)) if pe.metrics else "",
-            f'<a:currentTracing><a:tracingUpdate level="{pe.tracing}"/>'
-            "<a:tracingUpdateSequenceNum>0</a:tracingUpdateSequenceNum></a:currentTracing>",
-            _holder(
-                "a:toolkitsMap",
-                (f'<p:toolkitMap index="{i}" name="{escape(name)}"/>' for i, name in pe.toolkits),
-            ),
-            "".join(f"<a:capability>{escape(each)}</a:capability>" for each in pe.capabilities),
-            "</a:augmentedPE>",
-        )
-    )
+    yield _holder("a:operDefinitions", map(_definition, pe.definitions))
+    if pe.metrics:
+        yield _holder("a:customMetrics", map(_metric, pe.metrics))
+    yield f'<a:currentTracing><a:tracingUpdate level="{pe.tracing}"/>'
+    yield "<a:tracingUpdateSequenceNum>0</a:tracingUpdateSequenceNum></a:currentTracing>"
+    toolkits = (f'<p:toolkitMap index="{i}" name="{escape(name)}"/>' for i, name in pe.toolkits)
+    yield _holder("a:toolkitsMap", toolkits)
+    yield from (f"<a:capability>{escape(each)}</a:capability>" for each in pe.capabilities)
+    yield "</a:augmentedPE>"
 
 
 def _spread(name: str, parts: Iterable[str]) -> Iterator[str]:
