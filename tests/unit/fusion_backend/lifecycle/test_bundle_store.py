@@ -13,11 +13,7 @@ from pathlib import Path
 import pytest
 
 from contracts.reasons import Reason
-from services.fusion_backend.adapters.bundle_store import (
-    BundleStore,
-    BundleUnreadable,
-    StoreLimits,
-)
+from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable, StoreLimits
 from services.fusion_backend.adapters.fetching import Sink, Wanted
 from services.fusion_backend.adapters.incoming import Incoming
 from services.fusion_backend.adapters.root_urls import root_url_of
@@ -306,18 +302,14 @@ async def test_what_is_no_zip_is_refused_and_nothing_of_it_stays(
     assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
 
 
-async def test_a_fetch_that_breaks_off_leaves_nothing(
-    tmp_path: Path, elsewhere: FromElsewhere
-) -> None:
+async def test_a_broken_fetch_leaves_nothing(tmp_path: Path, elsewhere: FromElsewhere) -> None:
     elsewhere.away = True
     with pytest.raises(BundleUnreadable, match="it is away"):
         await store_of(tmp_path, elsewhere).take_in(behind(), "default")
     assert [each for each in (tmp_path / "store").rglob("*") if each.is_file()] == []
 
 
-async def test_a_bundle_that_becomes_too_large_leaves_nothing(
-    tmp_path: Path, elsewhere: FromElsewhere
-) -> None:
+async def test_a_bundle_too_large_leaves_nothing(tmp_path: Path, elsewhere: FromElsewhere) -> None:
     elsewhere.content = ZIP + bytes(100)
     refusal = await refused_behind(store_of(tmp_path, elsewhere))
     assert refusal.reason is Reason.BUNDLE_TOO_LARGE
