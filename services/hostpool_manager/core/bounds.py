@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.hostpool_manager.core.problem import NONE, Problem
+from services.hostpool_manager.core.cluster import Bools
+from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
 
 
 def is_impossible(problem: Problem) -> bool:
@@ -17,6 +18,7 @@ def is_impossible(problem: Problem) -> bool:
         or _some_pool_is_short(problem)
         or _some_class_is_short(problem)
         or _some_exclusion_is_short(problem)
+        or _isolation_is_short(problem)
         or _all_is_too_much(problem)
     )
 
@@ -44,14 +46,27 @@ def _some_exclusion_is_short(problem: Problem) -> bool:
     """Fewer nodes, or domains, than units that must be apart."""
     for token, exclusion in enumerate(problem.exclusions):
         inside = [each for each in problem.classes if token in each.apart]
-        open_ = np.zeros(len(problem.cluster), bool)
-        for each in inside:
-            open_[each.nodes[problem.room(each) > 0]] = True
-        nodes = np.flatnonzero(open_ & ~exclusion.closed)
-        places = nodes if exclusion.is_of_nodes else np.unique(problem.domains[nodes])
-        if len(places[places != NONE]) < sum(len(each.units) for each in inside):
+        if _are_too_many(problem, inside, exclusion.closed, is_of_nodes=exclusion.is_of_nodes):
             return True
     return False
+
+
+def _isolation_is_short(problem: Problem) -> bool:
+    """Fewer nodes, or domains, than units of which each has one for itself."""
+    inside = [each for each in problem.classes if each.is_isolated]
+    closed = np.zeros(len(problem.cluster), bool)
+    return _are_too_many(problem, inside, closed, is_of_nodes=problem.is_of_hosts)
+
+
+def _are_too_many(
+    problem: Problem, inside: list[UnitClass], closed: Bools, *, is_of_nodes: bool
+) -> bool:
+    open_ = np.zeros(len(problem.cluster), bool)
+    for each in inside:
+        open_[each.nodes[problem.room(each) > 0]] = True
+    nodes = np.flatnonzero(open_ & ~closed)
+    places = nodes if is_of_nodes else np.unique(problem.domains[nodes])
+    return len(places[places != NONE]) < sum(len(each.units) for each in inside)
 
 
 def _all_is_too_much(problem: Problem) -> bool:
