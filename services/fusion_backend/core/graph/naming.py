@@ -22,6 +22,8 @@ class Place(NamedTuple):
 
 
 _MAIN = Place("", "", (), ())
+_Logical = tuple[str, tuple[model.Composite, ...]]
+"""Logical path and composites."""
 
 
 class Naming:
@@ -30,6 +32,7 @@ class Naming:
     def __init__(self) -> None:
         """Nothing asked yet."""
         self._composites: dict[Vertex, Place] = {}
+        self._logical: dict[tuple[int, str], _Logical] = {}
 
     def place_of(self, vertex: Vertex) -> Place:
         """Where a vertex is."""
@@ -66,12 +69,20 @@ class Naming:
             level = membership(vertex.region.index, vertex.channel, vertex.width, levels)
             levels = (level, *levels)
             physical = f"{own}[{level.channel}]"
-        enclosing = around.enclosing
-        if isinstance(parent.item, model.Composite):
-            enclosing = (parent.item, *enclosing)
+        logical, enclosing = self._logical_of(own, parent, around)
         return Place(
-            logical=f"{around.logical}.{own}" if around.logical else own,
+            logical=logical,
             physical=f"{around.physical}.{physical}" if around.physical else physical,
             levels=levels,
             enclosing=enclosing,
         )
+
+    def _logical_of(self, own: str, parent: Vertex, around: Place) -> _Logical:
+        """What all replicas have in common, once."""
+        assert isinstance(parent.item, model.Composite)
+        key = id(parent.item), own  # an index may stand in an ADL twice
+        found = self._logical.get(key)
+        if found is None:
+            path = f"{around.logical}.{own}" if around.logical else own
+            found = self._logical[key] = path, (parent.item, *around.enclosing)
+        return found
