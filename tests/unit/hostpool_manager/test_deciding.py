@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from services.hostpool_manager.core.answers import Answer, Family, Placed, Refused, Unknown, Why
-from services.hostpool_manager.core.bounds import is_impossible
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint, Toleration
 from services.hostpool_manager.core.deciding import Limits, decide
@@ -230,16 +229,6 @@ def test_more_of_an_exlocation_than_nodes_fail_at_once() -> None:
     pes = tuple(Pe(at, exlocations=frozenset({"e"})) for at in range(7))
     assert len(set(placed(answer(job(*pes[:6]))).values())) == 6
     assert not refused(answer(job(*pes)), Why.EXLOCATION_IMPOSSIBLE, "6 like it").waits
-
-
-def test_more_isolated_pes_than_racks_are_refused_by_their_count() -> None:
-    """All ask for something else, so that no class alone says it: the search ran out of time."""
-    nodes = tuple(node(number, zone=f"rack{number % 40}") for number in range(200))
-    pes = [Pe(number, {"cpu": 500 + number}, is_isolated=True) for number in range(41)]
-    problem = state(Cluster.of(nodes), job(*pes, topology_key="zone"))
-    assert is_impossible(problem)
-    assert not is_impossible(state(Cluster.of(nodes), job(*pes[1:], topology_key="zone")))
-    refused(answer(job(*pes, topology_key="zone"), nodes=nodes), Why.EXLOCATION_IMPOSSIBLE)
 
 
 def test_an_isolated_pe_is_alone_among_those_of_its_job() -> None:
