@@ -21,6 +21,7 @@ from cli.connecting import FURNITURE, JOBS, PES, PODS, REGIONS, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
+from cli.recognizing import kind_of
 from contracts import labels
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
 from services.chassis.kube import Json, KubeClient, Resource
@@ -111,6 +112,10 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     if not bundle.is_file():
         raise Misused(f"there is no bundle at {bundle}")
     content, target = bundle.read_bytes(), root / bundle.name
+    if kind_of(content) == "ADL":
+        raise Misused(
+            f"{bundle} is an ADL, not a bundle: `millrace bundle pack {bundle}` makes one of it"
+        )
     if target.is_file() and target.read_bytes() == content:
         return
     root.mkdir(parents=True, exist_ok=True)

@@ -199,15 +199,18 @@ class WorkerPlanner:
             worker = await (_Worker.start(self._limits) if alone else self._take())
             is_reusable = False
             try:
-                answer = await self._ask(worker, task, cpu_s_max)
+                result = _read(await self._ask(worker, task, cpu_s_max))
                 is_reusable = not alone
+            except PlanRefused:
+                is_reusable = not alone
+                raise
             finally:
                 # Also when cancelled: a worker in the middle of a task would answer the next.
                 if is_reusable:
                     self._idle.append(worker)
                 else:
                     await asyncio.shield(worker.kill())
-        return from_frames(answer)
+        return result
 
     async def _take(self) -> _Worker:
         while self._idle:
@@ -246,6 +249,14 @@ class _LimitReached(Exception):
 
     def __init__(self, told: str, setting: str) -> None:
         super().__init__(f"{told}, and no planning worker may use more ({setting})")
+
+
+def _read(answer: list[bytes]) -> PlanResult:
+    """The plan. Raises PlanRefused, and Transient for what is no answer: its worker is broken."""
+    try:
+        return from_frames(answer)
+    except (StopIteration, LookupError, ValueError) as problem:
+        raise _trouble(f"the planner's answer cannot be read: {problem!r}") from problem
 
 
 def _trouble(what: str) -> Transient:

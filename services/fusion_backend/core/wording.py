@@ -202,8 +202,15 @@ def _lasting_trouble(situation: Situation) -> Said | None:
 
 
 def told(situation: Situation, said: Said) -> Change:
-    """One condition changes, and nothing else."""
-    return Change(conditions=(said,))
+    """The condition Submitted changes; the message beside the phase as well, while that lasts."""
+    if situation.phase not in (Phase.SUBMITTING, Phase.RESIZING):
+        return Change(conditions=(said,))
+    return Change(
+        phase=situation.phase.value,
+        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else Reason.RESIZING,
+        message=said.message or said.reason.sentence,
+        conditions=(said,),
+    )
 
 
 def deleting(situation: Situation) -> Change:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
+from cli.connecting import Cluster
+from cli.failing import Misused
+from cli.jobs import put_bundle
 from cli.recognizing import kind_of
 from contracts.bundle_format import pack
 from tests.places import ROOT
@@ -71,6 +75,15 @@ def test_a_folder_is_told_what_to_name_instead() -> None:
         code, out, err = ran(*words, ROOT / "examples" / "wordcount")
         assert (code, out) == (2, "")
         assert "is a folder: name the .adl file in it" in err
+
+
+def test_an_adl_is_not_submitted_as_a_bundle(tmp_path: Path) -> None:
+    """It was put into the bundle root, and a job made that could not be planned."""
+    path, root = tmp_path / "x.adl", tmp_path / "root"
+    path.write_bytes(ADL)
+    with pytest.raises(Misused, match=r"is an ADL, not a bundle: `millrace bundle pack "):
+        put_bundle(create_autospec(Cluster), path, root)
+    assert not root.exists()
 
 
 def test_an_adl_is_no_bundle_and_is_told_how_to_become_one(tmp_path: Path) -> None:

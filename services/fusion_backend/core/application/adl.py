@@ -3,7 +3,7 @@
 1. parse as untrusted XML (no document type, no entities, no network);
 2. take the first splApplication and its catalogues (pools, tuple types, definitions, …);
 3. read the tree of composites, operators by adl_operators.py;
-4. check what later steps rely on: indices are unique, references lead somewhere.
+4. check what later steps rely on: indices and names are unique, references lead somewhere.
 
 Everything wrong is a PlanRefused with ADL_INVALID that names element, attribute, value and line.
 """
@@ -39,6 +39,7 @@ def read_application(bundle: Bundle) -> model.Application:
     main = _main_composite(application, read_members)
     members = list(_members(main))
     _check_indices(main, members)
+    _check_names(main)
     primitives = [member for member in members if isinstance(member, model.Primitive)]
     if not primitives:
         _refuse("splApplication", "the application has no operator that runs")
@@ -135,6 +136,17 @@ def _check_indices(main: model.Composite, members: list[model.Member]) -> None:
         if index in seen:
             _refuse("index", f"two operators of the ADL have the index {index}", index)
         seen.add(index)
+
+
+def _check_names(composite: model.Composite, path: str = "") -> None:
+    """Refuses two operators of one name in one composite: plans and AADLs tell them by it."""
+    own = [member.own_name for member in composite.members if isinstance(member, model.Primitive)]
+    own += [inner.own_name for inner in composite.composites]
+    if len(set(own)) < len(own):
+        twice = f"{path}{next(name for name in own if own.count(name) > 1)}"
+        _refuse("name", f"two operators of the ADL have the name {shown(twice)!r}", twice)
+    for inner in composite.composites:
+        _check_names(inner, f"{path}{inner.own_name}.")
 
 
 def _pools(application: Node) -> tuple[model.HostPool, ...]:

@@ -108,6 +108,22 @@ async def test_a_worker_that_died_is_trouble_of_one_task(task: PlanTask) -> None
         assert (await planner.plan(task)).record.job_name == "shop"
 
 
+@pytest.mark.parametrize("answer", [[], [b"{"], [b"{}"], [b"{}", b"{}"]])
+async def test_a_worker_whose_answer_is_none_is_not_asked_again(
+    task: PlanTask, monkeypatch: pytest.MonkeyPatch, answer: list[bytes]
+) -> None:
+    async def answered(_: planning_worker._Worker, __: bytes) -> list[bytes]:
+        return answer
+
+    async with WorkerPlanner() as planner:
+        with monkeypatch.context() as broken:
+            broken.setattr(planning_worker._Worker, "ask", answered)
+            with pytest.raises(Transient, match="cannot be read"):
+                await planner.plan(task)
+        assert planner._idle == []
+        assert (await planner.plan(task)).record.job_name == "shop"
+
+
 @pytest.fixture
 def heavy(task: PlanTask) -> PlanTask:
     """A bundle whose file alone is larger than a narrow worker."""

@@ -69,6 +69,8 @@ def test_trouble_is_told_when_it_lasts_and_no_more_when_it_is_over() -> None:
     submitted = world.condition("Submitted")
     assert (submitted["status"], submitted["reason"]) == ("False", "WriteFailed")
     assert "403 quota" in submitted["message"]
+    assert world.status()["message"] == submitted["message"], "people look beside the phase"
+    assert world.status()["reason"] == "Submitting"
     writes = len(world.writes)
     world.step(lambda effect: True)
     assert len(world.writes) == writes, "it is said once"

@@ -43,6 +43,7 @@ def read(text: str) -> PlanRefused:
         ('name="a" index="0"', 'name="a" index="x"', "index='x', not a number"),
         ('name="a" index="0"', 'name="a" index="1"', "have the index 1"),
         ('name="a" index="0"', 'name="a"', "has no attribute index"),
+        ('name="a" index="0"', 'name="b" index="0"', "have the name 'b'"),
         ('restartable="true"', 'restartable="maybe"', "not a boolean"),
         ('tupleTypeIndex="0"', 'tupleTypeIndex="9"', "unknown tuple type 9"),
         ('poolIndex="0"', 'poolIndex="9"', "unknown host pool 9"),
