@@ -302,10 +302,11 @@ def _nested_expanded(widths: tuple[int, ...], length: int) -> str:
 
 
 def _physical_names(widths: tuple[int, ...], length: int) -> Iterator[str]:
+    """Names of replicas, without the dots that would tell of composites which are not there."""
     for place in product(*(range(width) for width in widths)):
-        around = ".".join(f"Region{level}[{channel}]" for level, channel in enumerate(place))
+        around = "_".join(f"Region{level}[{channel}]" for level, channel in enumerate(place))
         for at in range(1, length + 1):
-            yield f"{around}.Op{at}"
+            yield f"{around}_Op{at}"
 
 
 def spelt_out(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> str:

@@ -209,7 +209,7 @@ def _memory(what: str) -> int:
 def measure_all(sizes: Sequence[int], runs: int, say: Callable[[str], None]) -> list[Measured]:
     """Every shape, scheme and size, each in a process of its own; then the wide connection.
 
-    The best of the runs counts. The largest has one: what takes long is disturbed little.
+    The best of the runs counts, and each size has as many: growth is biased otherwise.
     """
     found: list[Measured] = []
     for shape in SHAPES:
@@ -217,7 +217,7 @@ def measure_all(sizes: Sequence[int], runs: int, say: Callable[[str], None]) -> 
             for size in sizes:
                 say(f"planner: {shape.name}, {scheme}, {size} operators")
                 best = _in_a_process(shape.name, scheme, size)
-                for _ in range(runs - 1 if size < max(sizes) else 0):
+                for _ in range(runs - 1):
                     best = best.best_of(_in_a_process(shape.name, scheme, size))
                 found.append(best)
     for scheme in SCHEMES:
