@@ -139,7 +139,7 @@ def test_a_known_meaning_keeps_its_content_whatever_a_newer_renderer_would_write
     first = plan_of(adl, LEGACY)
     monkeypatch.setattr(
         "services.fusion_backend.core.planner.planning.render",
-        lambda meaning: f"<new id='{meaning.id}'/>",
+        lambda meaning: f"<new id='{meaning.id}'/>".encode(),
     )
     resized = plan_of(adl, LEGACY, {"f": 3}, previous=first.record)
     contents = {pe.id: pe.content_id for pe in resized.record.pes}
