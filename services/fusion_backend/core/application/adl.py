@@ -142,9 +142,12 @@ def _check_names(composite: model.Composite, path: str = "") -> None:
     """Refuses two operators of one name in one composite: plans and AADLs tell them by it."""
     own = [member.own_name for member in composite.members if isinstance(member, model.Primitive)]
     own += [inner.own_name for inner in composite.composites]
-    if len(set(own)) < len(own):
-        twice = f"{path}{next(name for name in own if own.count(name) > 1)}"
-        _refuse("name", f"two operators of the ADL have the name {shown(twice)!r}", twice)
+    seen: set[str] = set()
+    for name in own:
+        if name in seen:
+            twice = f"{path}{name}"
+            _refuse("name", f"two operators of the ADL have the name {shown(twice)!r}", twice)
+        seen.add(name)
     for inner in composite.composites:
         _check_names(inner, f"{path}{inner.own_name}.")
 
