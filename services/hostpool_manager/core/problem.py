@@ -99,10 +99,13 @@ class Problem:
         """Every node of the domains that these nodes are in, and these nodes."""
         found = np.zeros(len(self.cluster), bool)
         found[nodes] = True
-        if not self.is_of_hosts:
-            domains = np.unique(self.domains[nodes])
-            found |= np.isin(self.domains, domains[domains != NONE])
-        return found
+        return found if self.is_of_hosts else with_their_domains(found, self.domains)
+
+
+def with_their_domains(nodes: Bools, domains: Ints) -> Bools:
+    """These nodes, and every node of the domains that they are in."""
+    near = np.unique(domains[nodes])
+    return nodes | np.isin(domains, near[near != NONE])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,13 @@ from services.hostpool_manager.core.cluster import HOSTNAME, PODS, Bools, Cluste
 from services.hostpool_manager.core.gathering import together
 from services.hostpool_manager.core.job import Job, Pe
 from services.hostpool_manager.core.pooling import Pooling, chosen_pools
-from services.hostpool_manager.core.problem import NONE, Exclusion, Problem, UnitClass
+from services.hostpool_manager.core.problem import (
+    NONE,
+    Exclusion,
+    Problem,
+    UnitClass,
+    with_their_domains,
+)
 
 Token = tuple[str, Hashable]
 
@@ -188,10 +194,7 @@ class _Statement:
 
     def _around(self, nodes: Iterable[int]) -> Bools:
         found = self._nodes(nodes)
-        if not self.is_of_hosts:
-            near = np.unique(self.domains[found])
-            found |= np.isin(self.domains, near[near != NONE])
-        return found
+        return found if self.is_of_hosts else with_their_domains(found, self.domains)
 
     # ------------------------------------------------------------------ classes
 
