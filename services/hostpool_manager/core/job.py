@@ -33,17 +33,6 @@ class Pe:
     tolerations: tuple[Toleration, ...] = ()
     assigned: str = ""
 
-    @property
-    def is_constrained(self) -> bool:
-        """Whether it asks for anything that a scheduler of single pods could get wrong."""
-        return bool(
-            self.host
-            or self.pool is not None
-            or self.colocations
-            or self.exlocations
-            or self.is_isolated
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Pool:
