@@ -8,12 +8,14 @@ chassis's business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from contracts import labels
+from contracts.pod_requests import pod_requests
 from contracts.topics import CLUSTER, RESOURCES, Topic
 
 Obj = Mapping[str, Any]
@@ -236,6 +238,9 @@ def _container(status: Obj) -> dict[str, Any]:
     }
 
 
+_PE_ID = re.compile("[0-9]{1,9}")
+
+
 def _bound_pod(obj: Obj) -> dict[str, Any] | None:
     spec = obj.get("spec") or {}
     if not spec.get("nodeName"):
@@ -244,10 +249,19 @@ def _bound_pod(obj: Obj) -> dict[str, Any] | None:
         return None
     return {
         "node": spec["nodeName"],
-        "requests": [
-            (container.get("resources") or {}).get("requests") or {}
-            for container in spec.get("containers") or ()
-        ],
+        "requests": pod_requests(spec),
+        **_of_streams(obj["metadata"].get("labels") or {}),
+    }
+
+
+def _of_streams(marks: Mapping[str, str]) -> dict[str, Any]:
+    """The job and PE of a pod; empty and -1 for pods that are not of Streams."""
+    pe = marks.get(labels.PE, "")
+    is_ours = marks.get(labels.APP) == labels.APP_VALUE and labels.JOB in marks
+    return {
+        "job": marks[labels.JOB] if is_ours else "",
+        "jobUid": marks.get(labels.JOB_UID, "") if is_ours else "",
+        "pe": int(pe) if is_ours and _PE_ID.fullmatch(pe) else -1,
     }
 
 
@@ -312,6 +326,9 @@ WATCHED: tuple[WatchedKind, ...] = (
     ),
     WatchedKind(
         _STREAMS, "v1", "streamshostpools", (Projection("HostPool", CLUSTER, _custom_resource),)
+    ),
+    WatchedKind(
+        _STREAMS, "v1", "streamsplacements", (Projection("Placement", CLUSTER, _custom_resource),)
     ),
     WatchedKind(
         "",

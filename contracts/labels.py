@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Literal
 
 PREFIX = "streams.ibm.com"
 
@@ -39,6 +40,19 @@ INPUT_PORTS = f"{PREFIX}/inputPorts"
 ORPHAN_FINALIZER = "orphan"
 """Kubernetes' own, on an object whose deletion leaves its children alone."""
 NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"
+
+EXCLUSIVE_TAINT = f"{PREFIX}/exclusive"
+"""Taint of a node that an exclusive host pool holds; its value is the uid of the HostPool."""
+MEMBER_PREFIX = f"member.{PREFIX}/"
+"""Prefix of the node label of a pool's member; then the HostPool's uid. Its value is the place."""
+TAG_PREFIX = f"tag.{PREFIX}/"
+"""Prefix of the node label that gives a node a tag; its value says nothing."""
+ORIGINAL_TAG = f"{PREFIX}/hostpool"
+"""The node label by which the original gives a node its one tag, as the value."""
+HOSTNAME = "kubernetes.io/hostname"
+"""Kubernetes' own, of a node: mostly its name, and what pods ask for that must run on it."""
+ASSIGNED_NODE = f"{PREFIX}/node"
+"""Annotation of a pod that is pinned: the name of the node."""
 
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 """Kubernetes' word of people that nothing runs on a node any more."""
@@ -94,6 +108,40 @@ def is_pod_name(name: str, pe: str) -> bool:
     """Whether a pod of the PE of this name may be called so; labels alone anybody can write."""
     digest = name.removeprefix(f"{pe}-")
     return f"{pe}-{digest}" == name and _DIGEST.fullmatch(digest) is not None
+
+
+_HOST_TOKENS = {kind: f"{PREFIX}/host{kind}." for kind in ("colocation", "exlocation", "isolation")}
+_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_VALUE_CHARS_MAX = 63
+
+
+def host_token_label(
+    kind: Literal["colocation", "exlocation", "isolation"], token: str
+) -> tuple[str, str]:
+    """The pod label (key, value) by which PEs find or avoid each other on hosts.
+
+    The key carries the SHA-1 of the token (of isolation: of the operator's name) and tells tokens
+    apart; the value is for people, the token as far as a label can say it.
+    """
+    digest = hashlib.sha1(token.encode(), usedforsecurity=False).hexdigest()
+    return _HOST_TOKENS[kind] + digest, label_value(token)
+
+
+def label_value(text: str) -> str:
+    """A text as the value of a label: the original's rules, then whatever Kubernetes asks for."""
+    value = text.replace("[", "-").replace("]", "-").replace("::", ".")
+    value = f"u{value}" if value.startswith("_") else value
+    value = f"d{value}" if value.startswith(".") else value
+    value = f"{value}u" if value.endswith("_") else value
+    value = value[:_VALUE_CHARS_MAX]
+    if not _VALUE.fullmatch(value):
+        value = re.sub(r"[^-A-Za-z0-9_.]", "-", value).strip("-_.")
+    return value or "x"
+
+
+def member_label(pool_uid: str) -> str:
+    """The key of the node label of a pool's members: nobody else knows the uid, so none clashes."""
+    return f"{MEMBER_PREFIX}{pool_uid}"
 
 
 def selector_of_job(job: str, job_uid: str) -> str:

@@ -63,6 +63,34 @@ class Reason(StrEnum):
         "An edit of a running job was refused as a whole; what runs is as before.",
     )
 
+    # Refusals of a placement
+    INSUFFICIENT_CAPACITY = (
+        "InsufficientCapacity",
+        "Nodes have too little left of what the job requests.",
+    )
+    NODES_CLOSED = (
+        "NodesClosed",
+        "Nodes that could take the job are cordoned, tainted or not ready.",
+    )
+    HOST_MISSING = "HostMissing", "No node has the name or address that the job asks for."
+    HOST_UNFIT = "HostUnfit", "The host that the job asks for cannot take what must run there."
+    TAG_MISSING = "TagMissing", "No node carries all the tags that a host pool asks for."
+    POOL_TOO_SMALL = "PoolTooSmall", "A host pool cannot get as many nodes as it asks for."
+    NODES_CLAIMED = "NodesClaimed", "Nodes that the job needs are held by the pools of others."
+    COLOCATION_IMPOSSIBLE = (
+        "ColocationImpossible",
+        "Processing elements that must share a host do not fit on any.",
+    )
+    EXLOCATION_IMPOSSIBLE = (
+        "ExlocationImpossible",
+        "There are not enough hosts for processing elements that must not share one.",
+    )
+    NO_PLACEMENT = "NoPlacement", "The constraints of the job leave no placement."
+    PLACEMENT_UNKNOWN = (
+        "PlacementUnknown",
+        "Neither a placement nor a proof that there is none was found in time; it is tried again.",
+    )
+
     # Trouble that passes, or that somebody has to end
     BUNDLE_UNREADABLE = "BundleUnreadable", "The bundle cannot be read for now; it is tried again."
     WRITE_FAILED = (
@@ -93,6 +121,14 @@ class Reason(StrEnum):
     FIELDS_IGNORED = "FieldsIgnored", "Some fields of the spec are accepted but ignored."
     WITHOUT_EFFECT = "WithoutEffect", "Something that was submitted has another effect than meant."
     FUSED = "Fused", "Operators are fused into processing elements."
+    PLACING = "Placing", "It is being decided where the job runs."
+    PLACED = "Placed", "Every processing element of the job has a node that can take it."
+    MEMBERS_READY = "MembersReady", "The host pool has all its members."
+    MEMBERS_MISSING = "MembersMissing", "The host pool has lost members and gets no others."
+    CLAIM_INCOMPLETE = (
+        "ClaimIncomplete",
+        "Members of the host pool do not carry its marks yet, or run what is not of the pool.",
+    )
     NO_CONSTRAINTS = "NoConstraints", "The job has no host constraint; pods may run anywhere."
     ALL_RUNNING = "AllRunning", "Every pod of the job runs."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."

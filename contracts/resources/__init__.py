@@ -19,6 +19,7 @@ from .fields import API_VERSION, GROUP, VERSION
 from .host_pool import HOST_POOL, HostPoolSpec, HostPoolStatus, MembershipMode
 from .job import JOB, Fusion, JobCondition, JobPhase, JobSpec, JobStatus
 from .parallel_region import PARALLEL_REGION, ParallelRegionSpec, ParallelRegionStatus
+from .placement import PLACEMENT, PlacementPhase, PlacementSpec, PlacementStatus
 from .processing_element import (
     PROCESSING_ELEMENT,
     Connectivity,
@@ -28,7 +29,13 @@ from .processing_element import (
     ProcessingElementTemplate,
 )
 
-CUSTOM_RESOURCES: tuple[CustomResource, ...] = (JOB, PROCESSING_ELEMENT, PARALLEL_REGION, HOST_POOL)
+CUSTOM_RESOURCES: tuple[CustomResource, ...] = (
+    JOB,
+    PROCESSING_ELEMENT,
+    PARALLEL_REGION,
+    HOST_POOL,
+    PLACEMENT,
+)
 
 __all__ = [
     "API_VERSION",
@@ -37,6 +44,7 @@ __all__ = [
     "HOST_POOL",
     "JOB",
     "PARALLEL_REGION",
+    "PLACEMENT",
     "PROCESSING_ELEMENT",
     "VERSION",
     "Condition",
@@ -55,6 +63,9 @@ __all__ = [
     "ParallelRegionSpec",
     "ParallelRegionStatus",
     "PePhase",
+    "PlacementPhase",
+    "PlacementSpec",
+    "PlacementStatus",
     "ProcessingElementSpec",
     "ProcessingElementStatus",
     "ProcessingElementTemplate",

@@ -1,12 +1,14 @@
 """HostPool: a set of nodes that PEs of a job ask for.
 
-fusion-backend creates it. No service decides its members yet, so its status stays as it was made;
-what a job asks of its pools is checked and carried, not enforced (docs/limits.md).
+fusion-backend creates it, hostpool-manager says its members, and node-tainter marks them: each with
+a label that says its place, and those of an exclusive pool with a taint that keeps all other pods
+out. A pool is marked where it is exclusive or `labelsMembers`; it has a finalizer as long as it is.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from pydantic import Field
 
@@ -20,6 +22,9 @@ from .custom_resource import (
     never_falls,
 )
 from .fields import NOT_NULLABLE, Fields, ObjectName, Text
+
+MEMBERS_MAX: Final = 16_384
+"""Of a pool: more nodes than a cluster is made for."""
 
 
 class MembershipMode(StrEnum):
@@ -49,12 +54,25 @@ class HostPoolSpec(Fields):
 
     hostpool: HostPoolDeclaration = Field(description="The pool as the application declares it.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
+    labels_members: bool = Field(
+        default=False,
+        description="Whether members get a node label with their place, which a PE may ask for.",
+    )
 
 
 class HostPoolStatus(Fields):
     """What is true of the pool."""
 
-    members: list[str] | None = Field(default=None, description="Names of the member nodes.")
+    members: list[str] | None = Field(
+        default=None,
+        max_length=MEMBERS_MAX,
+        description="Names of the member nodes in their order; empty where a place has none.",
+    )
+    claimed: list[str] | None = Field(
+        default=None,
+        max_length=MEMBERS_MAX,
+        description="Members that carry the pool's marks and run nothing that the pool keeps out.",
+    )
     generation: int | None = Field(
         default=None,
         ge=0,

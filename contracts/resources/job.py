@@ -146,6 +146,24 @@ class RegionWidth(Fields):
     )
 
 
+class JobPlacement(Fields):
+    """How host constraints of the application are put into force."""
+
+    topology_key: Text | None = Field(
+        default=None,
+        min_length=1,
+        description="Node label whose values count as hosts; absent: kubernetes.io/hostname.",
+    )
+    required: bool = Field(
+        default=True,
+        description="Whether hostColocation, hostExlocation and hostIsolation must hold.",
+    )
+    node_name: bool = Field(
+        default=False,
+        description="Whether pods are bound to their node by spec.nodeName, past the scheduler.",
+    )
+
+
 class Statistics(Fields):
     """Counters of the original's operator; accepted and ignored."""
 
@@ -198,6 +216,9 @@ class JobSpec(Fields):
     )
     image_pull_secret: ObjectName | None = Field(
         default=None, description="Secret to pull the image of a PE with."
+    )
+    placement: JobPlacement | None = Field(
+        default=None, description="How host constraints of the application are put into force."
     )
     transport_certificate_validity_in_days: int = Field(
         default=30,

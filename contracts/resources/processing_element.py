@@ -78,13 +78,28 @@ class PlacementRequest(Fields):
         default=None, description="PEs that share one of these names run on different hosts."
     )
     isolation: Text | None = Field(
-        default=None, description="Name of the operator that asks for a host of its own."
+        default=None, description="Name of the first operator that asks for a host of its own."
+    )
+    isolations: list[str] | None = Field(
+        default=None, description="Names of all operators of the PE that ask for a host of its own."
     )
     isolation_labels: list[str] | None = Field(
         default=None, description="Isolated operators of other PEs, whose hosts are to be avoided."
     )
     host_pool_location: HostPoolLocation | None = Field(
         default=None, description="The host pool that the PE runs in."
+    )
+    topology_key: Text | None = Field(
+        default=None,
+        description="Node label whose values count as hosts; absent: kubernetes.io/hostname.",
+    )
+    required: bool = Field(
+        default=True,
+        description="Whether coLocations, exLocations and isolation must hold.",
+    )
+    node_name: bool = Field(
+        default=False,
+        description="Whether pods are bound to their node by spec.nodeName, past the scheduler.",
     )
 
 

@@ -158,6 +158,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.PE_MADE, _M.LAUNCH),
         "Read at a launch for PEs that were made while neither Job nor template named one.",
     ),
+    "placement": FieldNote(_O.OURS, (_M.PE_MADE,)),
     "transportCertificateValidityInDays": FieldNote(
         _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
     ),
@@ -255,7 +256,11 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         "Lowered, it does nothing; `status.launchCount` never falls. A new value of the annotation"
         " `streams.ibm.com/restart` launches the PE anew, too, once for each value.",
     ),
-    "placement": FieldNote(_O.ORIGINAL, (), "Written, and not enforced yet."),
+    "placement": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
+    "placement.isolations": FieldNote(_O.OURS, (_M.LAUNCH,)),
+    "placement.topologyKey": FieldNote(_O.OURS, (_M.LAUNCH,)),
+    "placement.required": FieldNote(_O.OURS, (_M.LAUNCH,)),
+    "placement.nodeName": FieldNote(_O.OURS, (_M.LAUNCH,)),
     "operators": FieldNote(_O.ORIGINAL, (), "For people; a resize writes them anew."),
     "regions": _OPERATORS_OWN,
     "connectivity": _OPERATORS_OWN,

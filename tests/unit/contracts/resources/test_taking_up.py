@@ -94,7 +94,9 @@ OURS_RESTARTS = {
     *words("failedPodTimeToLiveInSeconds failedPodHistoryLimit maxRestartsInARow"),
     *words("nodeLossTimeOutInSeconds forceRelaunch"),
 }
-OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS}
+OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
+OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
+OURS_JOB = below("placement", "topologyKey required nodeName")
 
 
 def paths(of: Iterable[Field]) -> set[str]:
@@ -117,9 +119,12 @@ def named_by(notes: Mapping[str, FieldNote], of: Iterable[Field], origin: Origin
 
 
 def test_every_field_of_the_seed_and_the_original_is_a_field_of_ours_and_no_other_is() -> None:
-    assert paths(job_fields()) == SEED_JOB | ORIGINAL_JOB
+    assert paths(job_fields()) == SEED_JOB | ORIGINAL_JOB | OURS_JOB
     assert paths(pe_fields()) == SEED_PE | ORIGINAL_PE | OURS_PE
-    assert paths(template_fields()) == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE | OURS_RESTARTS
+    assert (
+        paths(template_fields())
+        == SEED_PE | ORIGINAL_PE | OURS_TEMPLATE | OURS_RESTARTS | OURS_PLACEMENT
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,11 +132,12 @@ def test_every_field_of_the_seed_and_the_original_is_a_field_of_ours_and_no_othe
     [
         (JOB_FIELDS, job_fields(), Origin.SEED, SEED_JOB),
         (JOB_FIELDS, job_fields(), Origin.ORIGINAL, ORIGINAL_JOB),
+        (JOB_FIELDS, job_fields(), Origin.OURS, OURS_JOB),
         (PE_FIELDS, pe_fields(), Origin.SEED, SEED_PE),
         (PE_FIELDS, pe_fields(), Origin.ORIGINAL, ORIGINAL_PE),
         (PE_FIELDS, pe_fields(), Origin.OURS, OURS_PE),
     ],
-    ids=["seed's Job", "original's Job", "seed's PE", "original's PE", "our PE"],
+    ids=["seed's Job", "original's Job", "our Job", "seed's PE", "original's PE", "our PE"],
 )
 def test_the_notes_say_truly_who_names_a_field(
     notes: Mapping[str, FieldNote], of: Iterable[Field], origin: Origin, facts: set[str]

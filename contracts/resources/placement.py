@@ -1,0 +1,210 @@
+"""Placement: where a job with host constraints may run, asked by the job and answered as a whole.
+
+fusion-backend writes the spec of each plan generation before anything else of it; hostpool-manager
+answers in the status. An answer speaks of the `metadata.generation` in `observedGeneration`. What
+stands in `status.pools` and `status.assignments` is in force, and of `status.generation`: a refusal
+of a newer one leaves it alone.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from pydantic import Field
+
+from contracts.labels import HOSTNAME
+
+from .conditions import Conditions
+from .custom_resource import (
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    REASON_COLUMN,
+    CustomResource,
+    PrinterColumn,
+    never_falls,
+)
+from .fields import NOT_NULLABLE, Fields, Quantity, Text
+from .host_pool import MEMBERS_MAX, HostPoolDeclaration
+from .processing_element import HostPoolLocation
+
+CLASSES_MAX: Final = 16_384
+POOLS_MAX: Final = 4_096
+NEAREST_MAX: Final = 16
+
+
+class PlacementPhase(StrEnum):
+    """What is known of the newest question; absent before the first answer."""
+
+    PLACED = "Placed"
+    REFUSED = "Refused"
+    UNKNOWN = "Unknown"
+
+
+class NodeSelectorRequirement(Fields):
+    """One expression over the labels of a node, as in a pod's node affinity."""
+
+    key: Text = Field(min_length=1, description="Key of the label.")
+    operator: Text = Field(description="In, NotIn, Exists, DoesNotExist, Gt or Lt.")
+    values: list[str] | None = Field(default=None, description="Values for In, NotIn, Gt and Lt.")
+
+
+class NodeSelectorTerm(Fields):
+    """Expressions that must hold together."""
+
+    match_expressions: list[NodeSelectorRequirement] = Field(
+        default=[], description="Expressions over the labels of a node."
+    )
+    match_fields: list[NodeSelectorRequirement] = Field(
+        default=[], description="Expressions over the fields of a node: metadata.name."
+    )
+
+
+class TolerationOfPods(Fields):
+    """A toleration as in a pod."""
+
+    key: Text | None = Field(default=None, description="Key of the taint; absent: every key.")
+    operator: Text | None = Field(default=None, description="Exists or Equal; absent: Equal.")
+    value: Text | None = Field(default=None, description="Value of the taint.")
+    effect: Text | None = Field(
+        default=None, description="Effect of the taint; absent: every effect."
+    )
+
+
+class PeClass(Fields):
+    """PEs that ask for the same."""
+
+    pes: Text = Field(
+        min_length=1, description="Ids of the PEs in runs, such as 0-9,12.", max_length=65_536
+    )
+    requests: dict[str, Quantity] = Field(
+        default={}, description="What the pod of each PE requests, all containers together."
+    )
+    host: Text | None = Field(default=None, description="Name or address of the required host.")
+    host_pool_location: HostPoolLocation | None = Field(
+        default=None, description="The host pool that the PEs run in, and perhaps their place."
+    )
+    co_locations: list[str] = Field(
+        default=[], description="PEs that share one of these names run on one host."
+    )
+    ex_locations: list[str] = Field(
+        default=[], description="PEs that share one of these names run on different hosts."
+    )
+    isolation: bool = Field(
+        default=False, description="Whether no other PE of the job may run on the host of one."
+    )
+    node_selector: dict[str, str] = Field(
+        default={}, description="Labels that the node must have, from the template of the pods."
+    )
+    node_selector_terms: list[NodeSelectorTerm] = Field(
+        default=[],
+        description="One of these must hold, where there are any, from the template of the pods.",
+    )
+    tolerations: list[TolerationOfPods] = Field(
+        default=[], description="What the pods tolerate, from their template."
+    )
+
+
+class PlacementSpec(Fields):
+    """What a job asks for."""
+
+    generation: int = Field(ge=0, description="Plan generation that is asked about.")
+    topology_key: Text = Field(
+        default=HOSTNAME,
+        min_length=1,
+        description="Node label whose values are the hosts of colocation and its opposites.",
+        json_schema_extra={"default": HOSTNAME},
+    )
+    required: bool = Field(
+        default=True, description="Whether colocation and its opposites must hold."
+    )
+    pools: list[HostPoolDeclaration] = Field(
+        default=[], max_length=POOLS_MAX, description="The host pools of the job."
+    )
+    classes: list[PeClass] = Field(
+        default=[],
+        max_length=CLASSES_MAX,
+        description="All PEs that stay, by what they ask for; what others take counts as free.",
+    )
+
+
+class NearestNode(Fields):
+    """A node that came close."""
+
+    node: Text = Field(description="Name of the node.")
+    lacks: list[str] = Field(description="All that it lacks, each as a phrase about the node.")
+
+
+class PoolMembers(Fields):
+    """The members of one pool."""
+
+    index: int = Field(ge=0, description="Index of the host pool.")
+    members: list[str] = Field(
+        max_length=MEMBERS_MAX,
+        description="Names of the nodes in their order; empty where a place has none.",
+    )
+
+
+class Assignment(Fields):
+    """The PEs that go to one node."""
+
+    node: Text = Field(description="Name of the node.")
+    pes: Text = Field(description="Ids of the PEs in runs, such as 0-9,12.", max_length=65_536)
+
+
+class PlacementStatus(Fields):
+    """The answer."""
+
+    phase: PlacementPhase | None = Field(
+        default=None, description="What is known of the newest question."
+    )
+    reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
+    message: str | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The metadata.generation that the answer speaks of."
+    )
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        description="Plan generation of pools and assignments; never falls.",
+        json_schema_extra=NOT_NULLABLE,
+    )
+    waits: bool | None = Field(
+        default=None, description="Whether the refused may yet fit: capacity alone is missing."
+    )
+    families: list[str] | None = Field(
+        default=None, description="Families of constraints that stand in the way together."
+    )
+    nearest: list[NearestNode] | None = Field(
+        default=None, max_length=NEAREST_MAX, description="The nodes that came closest."
+    )
+    as_preferred: bool | None = Field(
+        default=None, description="Whether what was only preferred holds, too."
+    )
+    pools: list[PoolMembers] | None = Field(
+        default=None, max_length=POOLS_MAX, description="The members of the job's host pools."
+    )
+    assignments: list[Assignment] | None = Field(
+        default=None, max_length=MEMBERS_MAX, description="The node of each PE."
+    )
+    conditions: Conditions = Field(default=[], description="Aspects of the answer.")
+
+
+PLACEMENT = CustomResource(
+    kind="Placement",
+    plural="streamsplacements",
+    singular="streamsplacement",
+    short_name="stpl",
+    spec=PlacementSpec,
+    status=PlacementStatus,
+    description="Where a job with host constraints runs.",
+    columns=(
+        PrinterColumn("Phase", "string", ".status.phase", "Whether the job is placed."),
+        PrinterColumn("Generation", "integer", ".status.generation", "Plan generation in force."),
+        PrinterColumn("Asked", "integer", ".spec.generation", "Plan generation asked about."),
+        REASON_COLUMN,
+        MESSAGE_COLUMN,
+        AGE_COLUMN,
+    ),
+    rules=(never_falls("status", "generation"),),
+)
