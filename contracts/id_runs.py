@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 IDS_MAX: Final = 1_000_000
 """Of one text: a run of two numbers must not ask for all memory there is."""
+
+_RUN: Final = re.compile("(?P<first>[0-9]{1,12})(?:-(?P<last>[0-9]{1,12}))?")
 
 
 def runs_of(ids: Iterable[int]) -> str:
@@ -24,10 +27,10 @@ def ids_of(text: str) -> tuple[int, ...]:
     """The ids of a text; raises ValueError for what `runs_of` does not write."""
     ids: list[int] = []
     for run in text.split(",") if text else ():
-        first, _, last = run.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
+        read = _RUN.fullmatch(run)
+        if read is None:
             raise ValueError(f"{run[:40]!r} is no id and no run of ids such as 0-9")
-        each = range(int(first), int(last or first) + 1)
+        each = range(int(read["first"]), int(read["last"] or read["first"]) + 1)
         if not each or len(ids) + len(each) > IDS_MAX:
             raise ValueError(f"{run[:40]!r} is empty, or more than {IDS_MAX} ids")
         ids += each
