@@ -1,13 +1,12 @@
-"""What is answered: a placement of the whole job, a refusal with its reason, or that nobody knows.
-
-The reasons and their sentences belong into `contracts/reasons.py` as soon as a service gives them.
-"""
+"""What is answered: a placement of the whole job, why there is none, or that nobody knows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from contracts.reasons import Reason
 
 
 class Family(StrEnum):
@@ -24,23 +23,6 @@ class Family(StrEnum):
     TAGS = "tags"
     EXLOCATION = "exlocation and isolation"
     COLOCATION = "colocation"
-
-
-class Why(StrEnum):
-    """The reason of an answer other than yes, as one CamelCase word."""
-
-    INSUFFICIENT_CAPACITY = "InsufficientCapacity"
-    NODES_CLOSED = "NodesClosed"
-    HOST_MISSING = "HostMissing"
-    HOST_UNFIT = "HostUnfit"
-    TAG_MISSING = "TagMissing"
-    POOL_TOO_SMALL = "PoolTooSmall"
-    NODES_CLAIMED = "NodesClaimed"
-    COLOCATION_IMPOSSIBLE = "ColocationImpossible"
-    EXLOCATION_IMPOSSIBLE = "ExlocationImpossible"
-    CONSTRAINTS_CONTRADICT = "ConstraintsContradict"
-    NO_PLACEMENT = "NoPlacement"
-    PLACEMENT_UNKNOWN = "PlacementUnknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +64,7 @@ class Refused:
     `families` would have to give way together; `nearest` are the nodes that came closest.
     """
 
-    why: Why
+    why: Reason
     message: str
     families: tuple[Family, ...] = ()
     nearest: tuple[Nearest, ...] = ()
@@ -98,7 +80,7 @@ class Unknown:
     """The search was ended by its limit without a placement and without a proof: tried again."""
 
     message: str
-    why: Why = Why.PLACEMENT_UNKNOWN
+    why: Reason = Reason.PLACEMENT_UNKNOWN
 
 
 Answer = Placed | Refused | Unknown

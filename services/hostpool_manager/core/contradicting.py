@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Hashable, Iterator
 
-from services.hostpool_manager.core.answers import Family, Nearest, Refused, Why
+from contracts.reasons import Reason
+from services.hostpool_manager.core.answers import Family, Nearest, Refused
 from services.hostpool_manager.core.cluster import HOSTNAME, Cluster, Node
 from services.hostpool_manager.core.gathering import together
 from services.hostpool_manager.core.job import Job, Pe, Pool
@@ -43,7 +44,7 @@ def _pools(job: Job) -> list[Pool]:
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
     names = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.6)
     return Refused(
-        Why.HOST_MISSING,
+        Reason.HOST_MISSING,
         f"{who} {host}, and no node has that name or address",
         (Family.HOSTS,),
         tuple(Nearest(name, (f"is not {host}",)) for name in names),
@@ -60,7 +61,7 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
     near = [node for node in closest if lacks(node) < len(asked)]
     listed = ", ".join(pool.tags)
     return Refused(
-        Why.TAG_MISSING,
+        Reason.TAG_MISSING,
         f"the pool {pool.name} asks for nodes with the tags {listed}, and no node has them all",
         (Family.TAGS,),
         tuple(
@@ -158,4 +159,4 @@ def _clash(one: Pe, other: Pe, why: str) -> Refused:
 
 
 def _refused(message: str) -> Refused:
-    return Refused(Why.CONSTRAINTS_CONTRADICT, message)
+    return Refused(Reason.CONSTRAINTS_CONTRADICT, message)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Family, Nearest, Refused, Why
+from contracts.reasons import Reason
+from services.hostpool_manager.core.answers import Family, Nearest, Refused
 from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Ints, Node
 from services.hostpool_manager.core.contradicting import NEAREST_MAX
 from services.hostpool_manager.core.greedy import Draw, attempt
@@ -22,14 +23,14 @@ from services.hostpool_manager.core.problem import PoolChoice, Problem, Solution
 HasPlacement = Callable[[frozenset[Family]], bool]
 
 _WHY = {
-    Family.CAPACITY: Why.INSUFFICIENT_CAPACITY,
-    Family.CLOSED: Why.NODES_CLOSED,
-    Family.HOSTS: Why.HOST_UNFIT,
-    Family.TAGS: Why.TAG_MISSING,
-    Family.SIZE: Why.POOL_TOO_SMALL,
-    Family.EXCLUSIVITY: Why.NODES_CLAIMED,
-    Family.EXLOCATION: Why.EXLOCATION_IMPOSSIBLE,
-    Family.COLOCATION: Why.COLOCATION_IMPOSSIBLE,
+    Family.CAPACITY: Reason.INSUFFICIENT_CAPACITY,
+    Family.CLOSED: Reason.NODES_CLOSED,
+    Family.HOSTS: Reason.HOST_UNFIT,
+    Family.TAGS: Reason.TAG_MISSING,
+    Family.SIZE: Reason.POOL_TOO_SMALL,
+    Family.EXCLUSIVITY: Reason.NODES_CLAIMED,
+    Family.EXLOCATION: Reason.EXLOCATION_IMPOSSIBLE,
+    Family.COLOCATION: Reason.COLOCATION_IMPOSSIBLE,
 }
 _BEYOND_CURE = 100
 _SAID = {
@@ -50,7 +51,7 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused:
     blocking = [family for family in relevant if has_placement(frozenset({family}))]
     families = tuple(blocking[:1]) or _together(relevant, has_placement)
     culprit, who = _culprit(problem)
-    why = _WHY[families[0]] if len(families) == 1 else Why.NO_PLACEMENT
+    why = _WHY[families[0]] if len(families) == 1 else Reason.NO_PLACEMENT
     reasons = ", and ".join(_SAID[family] for family in families)
     others = [family.value for family in blocking[1:]]
     also = f" (without {', or '.join(others)} there would be one)" if others else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.hostpool_manager.core.answers import Refused, Why
+from contracts.reasons import Reason
+from services.hostpool_manager.core.answers import Refused
 from services.hostpool_manager.core.bounds import is_impossible
 from services.hostpool_manager.core.cluster import Cluster, Node
 from services.hostpool_manager.core.deciding import decide
@@ -22,4 +23,4 @@ def test_more_isolated_pes_than_racks_are_refused_by_their_count() -> None:
     assert not is_impossible(state(cluster, Job("default/job", pes[1:], topology_key="rack")))
     answer = decide(cluster, asked)
     assert isinstance(answer, Refused)
-    assert answer.why is Why.EXLOCATION_IMPOSSIBLE
+    assert answer.why is Reason.EXLOCATION_IMPOSSIBLE

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from services.hostpool_manager.core.answers import Answer, Family, Placed, Refused, Unknown, Why
+from contracts.reasons import Reason
+from services.hostpool_manager.core.answers import Answer, Family, Placed, Refused, Unknown
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint, Toleration
 from services.hostpool_manager.core.deciding import Limits, decide
@@ -48,7 +49,7 @@ def placed(decided: Answer) -> dict[int, str]:
     return dict(decided.assignment)
 
 
-def refused(decided: Answer, why: Why, *words: str) -> Refused:
+def refused(decided: Answer, why: Reason, *words: str) -> Refused:
     assert isinstance(decided, Refused), decided
     assert decided.why is why, decided
     told = " ".join([decided.message, *map(str, decided.nearest)])
@@ -66,16 +67,18 @@ def test_a_host_is_a_name_or_an_address_in_any_form(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["n9", "10.9.9.9"])
 def test_a_host_that_no_node_is_fails_at_once(host: str) -> None:
-    decided = refused(answer(job(Pe(0, host=host))), Why.HOST_MISSING, host)
+    decided = refused(answer(job(Pe(0, host=host))), Reason.HOST_MISSING, host)
     assert not decided.waits
 
 
 def test_a_host_that_takes_no_pods_is_refused_by_what_closes_it() -> None:
     nodes = (*NODES[:4], replace(NODES[4], unschedulable=True), NODES[5])
     decided = answer(job(Pe(0, host="n4")), nodes=nodes)
-    assert not refused(decided, Why.NODES_CLOSED, "n4 is cordoned").waits
+    assert not refused(decided, Reason.NODES_CLOSED, "n4 is cordoned").waits
     tainted = (*NODES[:4], replace(NODES[4], taints=(Taint("gpu", "a"),)), NODES[5])
-    refused(answer(job(Pe(0, host="n4")), nodes=tainted), Why.NODES_CLOSED, "n4 has the taint gpu")
+    refused(
+        answer(job(Pe(0, host="n4")), nodes=tainted), Reason.NODES_CLOSED, "n4 has the taint gpu"
+    )
     tolerant = Pe(0, host="n4", tolerations=(Toleration("gpu", "Equal", "a"),))
     assert placed(answer(job(tolerant), nodes=tainted)) == {0: "n4"}
 
@@ -83,7 +86,7 @@ def test_a_host_that_takes_no_pods_is_refused_by_what_closes_it() -> None:
 def test_a_host_that_is_full_waits_and_says_how_much_it_lacks() -> None:
     full = Pod("n4", {"cpu": 3500})
     decided = answer(job(Pe(0, {"cpu": 1000}, host="n4")), full)
-    assert refused(decided, Why.INSUFFICIENT_CAPACITY, "n4 lacks 500m cpu").waits
+    assert refused(decided, Reason.INSUFFICIENT_CAPACITY, "n4 lacks 500m cpu").waits
 
 
 # --------------------------------------------------------------------------- pools
@@ -105,7 +108,7 @@ def test_a_pool_of_tags_runs_where_all_of_them_are_also_in_the_original_s_form()
 def test_a_tag_that_no_node_has_is_refused_although_no_pe_is_in_the_pool() -> None:
     refused(
         answer(job(Pe(0), pools=(pool(tags=("blue", "red")),))),
-        Why.TAG_MISSING,
+        Reason.TAG_MISSING,
         "n0 lacks the tag red",
     )
 
@@ -118,7 +121,9 @@ def test_a_pool_has_as_many_members_as_its_size_says_or_fails_at_once(is_exclusi
     assert set(decided.pools[0].nodes) == {"n0", "n1", "n2"}
     assert (decided.assignment[1] in decided.pools[0].nodes) is False or not is_exclusive
     larger = job(Pe(0, pool=0), pools=(replace(sized, size=4),))
-    assert not refused(answer(larger), Why.POOL_TOO_SMALL, "4 nodes", "3 qualify", "n3 lacks").waits
+    assert not refused(
+        answer(larger), Reason.POOL_TOO_SMALL, "4 nodes", "3 qualify", "n3 lacks"
+    ).waits
 
 
 def test_the_default_pool_asks_for_nothing_wherever_it_stands() -> None:
@@ -136,7 +141,7 @@ def test_hosts_of_a_pool_are_its_members_in_their_order() -> None:
     assert placed(decided) == {0: "n1", 1: "n3"}
     assert isinstance(decided, Placed)
     assert decided.pools[0].nodes == ("n3", "n1")
-    refused(answer(job(Pe(0), pools=(pool(hosts=("n3", "n8")),))), Why.HOST_MISSING, "n8")
+    refused(answer(job(Pe(0), pools=(pool(hosts=("n3", "n8")),))), Reason.HOST_MISSING, "n8")
 
 
 def test_an_exclusive_pool_takes_no_node_that_somebody_has_or_uses() -> None:
@@ -149,7 +154,7 @@ def test_an_exclusive_pool_takes_no_node_that_somebody_has_or_uses() -> None:
     assert placed(decided) == {0: "n2"}
     foreign = Pod("n2", {}, job="a/z", pe=3)
     decided = answer(asked, foreign, claims=claims)
-    assert not refused(decided, Why.NODES_CLAIMED, "n0 is held by the pool Q of a/x").waits
+    assert not refused(decided, Reason.NODES_CLAIMED, "n0 is held by the pool Q of a/x").waits
     assert placed(answer(asked, Pod("n2", {}), claims=claims)) == {0: "n2"}, "not a pod of Streams"
 
 
@@ -170,7 +175,7 @@ def test_a_node_held_exclusively_by_others_takes_no_pe_at_all() -> None:
 def test_what_must_be_together_is_not_half_in_an_exclusive_pool() -> None:
     both = Pe(0, pool=0, colocations=frozenset("c")), Pe(1, colocations=frozenset("c"))
     exclusive = job(*both, pools=(pool(is_exclusive=True),))
-    refused(answer(exclusive), Why.NODES_CLAIMED, "PE 0 with PE 1", "without colocation")
+    refused(answer(exclusive), Reason.NODES_CLAIMED, "PE 0 with PE 1", "without colocation")
     assert len(set(placed(answer(job(*both, pools=(pool(),)))).values())) == 1
 
 
@@ -222,20 +227,20 @@ def test_what_must_be_together_fits_on_one_node_together_or_waits() -> None:
     pes = tuple(Pe(at, {"cpu": 2000}, colocations=frozenset({"c"})) for at in range(2))
     assert len(set(placed(answer(job(*pes))).values())) == 1
     decided = answer(job(*pes, Pe(2, {"cpu": 1000}, colocations=frozenset({"c"}))))
-    assert refused(decided, Why.INSUFFICIENT_CAPACITY, "lacks 1 cpu").waits
+    assert refused(decided, Reason.INSUFFICIENT_CAPACITY, "lacks 1 cpu").waits
 
 
 def test_more_of_an_exlocation_than_nodes_fail_at_once() -> None:
     pes = tuple(Pe(at, exlocations=frozenset({"e"})) for at in range(7))
     assert len(set(placed(answer(job(*pes[:6]))).values())) == 6
-    assert not refused(answer(job(*pes)), Why.EXLOCATION_IMPOSSIBLE, "6 like it").waits
+    assert not refused(answer(job(*pes)), Reason.EXLOCATION_IMPOSSIBLE, "6 like it").waits
 
 
 def test_an_isolated_pe_is_alone_among_those_of_its_job() -> None:
     pes = (Pe(0, is_isolated=True), *(Pe(at) for at in range(1, 9)))
     where = placed(answer(job(*pes), Pod("n0", {}, job="a/x", pe=0)))
     assert list(where.values()).count(where[0]) == 1
-    refused(answer(job(*pes), nodes=NODES[:1]), Why.EXLOCATION_IMPOSSIBLE)
+    refused(answer(job(*pes), nodes=NODES[:1]), Reason.EXLOCATION_IMPOSSIBLE)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +258,7 @@ def test_contradictions_are_refused_by_the_pes(
     together = frozenset({"c"})
     one, other = Pe(3, colocations=together), Pe(4, colocations=together)
     asked = job(replace(one, **left), replace(other, **right), pools=(pool(tags=("blue",)),))  # type: ignore[arg-type]
-    decided = refused(answer(asked), Why.CONSTRAINTS_CONTRADICT, "PE 3", "PE 4", word)
+    decided = refused(answer(asked), Reason.CONSTRAINTS_CONTRADICT, "PE 3", "PE 4", word)
     assert not decided.waits
 
 
@@ -277,7 +282,7 @@ def test_hosts_may_be_zones() -> None:
     assert zone[where[2]] == zone[where[3]] is not None
     assert where[2] != where[3]
     more = job(*apart, Pe(9, exlocations=frozenset({"e"})), topology_key="zone")
-    refused(answer(more, nodes=nodes), Why.EXLOCATION_IMPOSSIBLE)
+    refused(answer(more, nodes=nodes), Reason.EXLOCATION_IMPOSSIBLE)
 
 
 # --------------------------------------------------------------------------- what runs
@@ -335,14 +340,14 @@ def test_a_pod_whose_node_is_gone_stays_where_it_says() -> None:
 def test_a_running_pe_that_asks_for_more_than_its_node_has_waits() -> None:
     pods = (Pod("n0", {"cpu": 1000}, "default/job", 0), Pod("n0", {"cpu": 2000}))
     decided = answer(job(Pe(0, {"cpu": 3000})), *pods)
-    assert refused(decided, Why.INSUFFICIENT_CAPACITY).waits
+    assert refused(decided, Reason.INSUFFICIENT_CAPACITY).waits
     assert placed(answer(job(Pe(0, {"cpu": 2000})), *pods)) == {0: "n0"}
 
 
 def test_a_promise_to_another_job_takes_room_before_its_pods_exist() -> None:
     promised = Pod("n0", {"cpu": 3000}, "a/x", 1, is_bound=False)
     decided = answer(job(Pe(0, {"cpu": 2000}, host="n0")), promised)
-    assert refused(decided, Why.INSUFFICIENT_CAPACITY, "n0 lacks 1 cpu").waits
+    assert refused(decided, Reason.INSUFFICIENT_CAPACITY, "n0 lacks 1 cpu").waits
 
 
 # --------------------------------------------------------------------------- the search
@@ -352,7 +357,7 @@ def test_capacity_and_another_family_together_do_not_wait() -> None:
     small = (node(0, "blue", cpu=1000), node(1, cpu=1000))
     pes = tuple(Pe(at, {"cpu": 2000}, exlocations=frozenset({"e"})) for at in range(3))
     decided = answer(job(*pes), nodes=small)
-    assert refused(decided, Why.NO_PLACEMENT).families == (Family.CAPACITY, Family.EXLOCATION)
+    assert refused(decided, Reason.NO_PLACEMENT).families == (Family.CAPACITY, Family.EXLOCATION)
     assert not decided.waits if isinstance(decided, Refused) else False
 
 
@@ -381,7 +386,7 @@ def test_the_exact_search_finds_what_is_there_and_proves_what_is_not(fits: bool)
     if fits:
         placed(decided)
     else:
-        assert refused(decided, Why.INSUFFICIENT_CAPACITY).waits
+        assert refused(decided, Reason.INSUFFICIENT_CAPACITY).waits
 
 
 def test_a_search_that_meets_its_limit_says_neither_yes_nor_no(
