@@ -11,17 +11,18 @@ from sandbox.store.store import Store
 from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.recording import parts_of, plan_of
 from tests.sandboxed import kind_of
+from tests.simulation.node_invariants import ApartWatch, ClaimsWatch
 
 OVER = ("Succeeded", "Failed")
 CHILDREN = (
     *("pods", "configmaps", "secrets", "services"),
-    *("streamspes", "streamsprs", "streamshostpools"),
+    *("streamspes", "streamsprs", "streamshostpools", "streamsplacements"),
 )
 Obj = dict[str, Any]
 
 
 class StatusWatch:
-    """Launch counts of PEs and plan generations of Jobs never fall, for as long as a uid lives."""
+    """Launch counts and plan generations never fall, for as long as a uid lives."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -29,7 +30,11 @@ class StatusWatch:
 
     def check(self) -> None:
         """Raise AssertionError where a number is lower than it was."""
-        for plural, field in (("streamspes", "launchCount"), ("streamsjobs", "generation")):
+        for plural, field in (
+            ("streamspes", "launchCount"),
+            ("streamsjobs", "generation"),
+            ("streamsplacements", "generation"),
+        ):
             for item in self._store.list(kind_of(self._store, plural), None).items:
                 number = (item.get("status") or {}).get(field)
                 if number is None:
@@ -210,5 +215,5 @@ class LaunchesWatch:
         assert first == pod, f"launch {launch} of {pe} has run as {first} and as {pod}"
 
 
-WATCHES = (LaunchesWatch, StatusWatch, JobIdsWatch, PlansWatch)
+WATCHES = (LaunchesWatch, StatusWatch, JobIdsWatch, PlansWatch, ClaimsWatch, ApartWatch)
 """Made for a cluster, and asked after every write."""

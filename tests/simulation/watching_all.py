@@ -12,7 +12,7 @@ from tests.sandboxed import kind_of
 from tests.simulation.mains import MAINS
 
 PLURALS = (
-    *("streamsjobs", "streamspes", "streamsprs", "streamshostpools"),
+    *("streamsjobs", "streamspes", "streamsprs", "streamshostpools", "streamsplacements"),
     *("pods", "configmaps", "secrets", "services", "events"),
 )
 Obj = Mapping[str, Any]

@@ -32,6 +32,7 @@ from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import WATCHES, leftovers, podless
 from tests.simulation.mains import MAINS
+from tests.simulation.node_invariants import left_marks
 from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
 
@@ -319,6 +320,7 @@ class World:
             assert self.clock.now() < end, f"still written after {wait_s:g} s: {last}"
         assert not (left := leftovers(self.store)), f"children of Jobs that are gone: {left}"
         assert not (wrong := podless(self.store)), f"not one live pod a PE: {wrong}"
+        assert not (held := left_marks(self.store)), f"marks of nobody: {held}"
 
 
 async def _as_coroutine(work: Awaitable[None]) -> None:
