@@ -60,7 +60,9 @@ Probe = Callable[[Json, Json], bool]
 Scene = Callable[[PeBuilder], tuple[Builder, ...]]
 """A PE with its pods."""
 
-PE = PeRecord(0, "shop-0", "m", "c1", "shop-0-c1", ("A",), True, True, (), ())
+PE = PeRecord(
+    0, "shop-0", "m", "c1", "shop-0-c1", ("A",), True, True, (), (), exlocations=("apart",)
+)
 RECORD = PlanRecord(
     generation=0,
     bundle_digest="d",

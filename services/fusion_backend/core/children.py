@@ -220,14 +220,17 @@ def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
         declared["size"] = pool.size
     name = labels.pe_name(job.name, pool.index)
     meta = _described(record, metadata(job, name, record.generation))
-    if pool.mode == "exclusive":
+    labels_members = any(
+        pe.host_pool == pool.index and pe.in_pool_index is not None for pe in record.pes
+    )
+    if pool.mode == "exclusive" or labels_members:
         # Before the first claim, or a crash between claim and finalizer leaks taints.
         meta["finalizers"] = [labels.NODE_CLAIMS_FINALIZER]
     return {
         "apiVersion": API_VERSION,
         "kind": "HostPool",
         "metadata": meta,
-        "spec": {"hostpool": declared, "job": job.name},
+        "spec": {"hostpool": declared, "job": job.name, "labelsMembers": labels_members},
     }
 
 
@@ -303,12 +306,16 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
         spec["imagePullSecret"] = secret
     if spec.get("restartFailedPod") is None:
         spec["restartFailedPod"] = pe.restartable
-    if placement := _placement(record, pe):
+    if placement := _placement(job, record, pe):
         spec["placement"] = placement
     return spec
 
 
-def _placement(record: PlanRecord, pe: PeRecord) -> Body:
+def _placement(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
+    """Where a PE must run; nothing where its job leaves it free.
+
+    A PE beside an isolated one is not free: it says whose hosts it stays away from.
+    """
     placement: Body = {}
     if pe.host is not None:
         placement["host"] = pe.host
@@ -316,9 +323,29 @@ def _placement(record: PlanRecord, pe: PeRecord) -> Body:
         placement["coLocations"] = list(pe.colocations)
     if pe.exlocations:
         placement["exLocations"] = list(pe.exlocations)
-    if pe.isolation:
-        placement["isolation"] = pe.operators[0]
+    if isolated := record.isolated.get(pe.id):
+        placement["isolation"] = isolated[0]
+        placement["isolations"] = list(isolated)
+    if avoided := [
+        name for each, names in record.isolated.items() if each != pe.id for name in names
+    ]:
+        placement["isolationLabels"] = avoided
     pool = next((each for each in record.pools if each.index == pe.host_pool), None)
     if pool is not None and pool.name != DEFAULT_POOL:
         placement["hostPoolLocation"] = {"poolIndex": pool.index}
-    return placement
+        if pe.in_pool_index is not None:
+            placement["hostPoolLocation"]["inpoolIndex"] = pe.in_pool_index
+    return placement | _in_force(job) if placement else {}
+
+
+def _in_force(job: JobSeen) -> Body:
+    """How the Job wants its constraints put into force, where it is not as usual."""
+    asked = job.spec.get("placement") or {}
+    told: Body = {}
+    if asked.get("topologyKey"):
+        told["topologyKey"] = asked["topologyKey"]
+    if asked.get("required") is False:
+        told["required"] = False
+    if asked.get("nodeName"):
+        told["nodeName"] = True
+    return told

@@ -50,6 +50,8 @@ class PePlace(NamedTuple):
     colocations: tuple[str, ...]
     exlocations: tuple[str, ...]
     isolation: bool
+    in_pool_index: int | None
+    isolated: tuple[str, ...]
 
 
 def place_of(topology: Topology, operators: Iterable[int]) -> PePlace:
@@ -58,20 +60,27 @@ def place_of(topology: Topology, operators: Iterable[int]) -> PePlace:
     hosts: set[str] = set()
     colocations: set[str] = set()
     exlocations: set[str] = set()
-    isolation = False
+    places: set[tuple[int, int]] = set()
+    isolated: list[str] = []
     for index in operators:
         own = topology.operators[index].constraints
         if own.pool is not None and topology.pools[own.pool].name != DEFAULT_POOL:
             pools.add(own.pool)
+            if own.pool_slot is not None:
+                places.add((own.pool, own.pool_slot))
         if own.host is not None:
             hosts.add(own.host)
         colocations.update(own.host_colocations)
         exlocations.update(own.host_exlocations)
-        isolation = isolation or own.host_isolation
+        if own.host_isolation:
+            isolated.append(topology.operators[index].name)
+    host_pool = min(pools, default=None)
     return PePlace(
-        host_pool=min(pools, default=None),
+        host_pool=host_pool,
         host=min(hosts, default=None),
         colocations=tuple(sorted(colocations)),
         exlocations=tuple(sorted(exlocations)),
-        isolation=isolation,
+        isolation=bool(isolated),
+        in_pool_index=min((slot for pool, slot in places if pool == host_pool), default=None),
+        isolated=tuple(isolated),
     )

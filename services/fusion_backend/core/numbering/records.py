@@ -10,19 +10,22 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
 
 import orjson
 
 from services.fusion_backend.core.numbering.record_text import array_of, loaded
 
-SCHEMA_VERSION = 2
-"""2: a row of ports may have a length. A record of version 1 reads the same."""
+SCHEMA_VERSION = 3
+"""2: a row of ports may have a length. 3: PEs say their place in a host pool, and which operators
+ask for a host of their own. Older records read the same."""
 
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
 _DIRECTIONS: Sequence[Direction] = ("in", "out")
 _NUMBERS_OF_RUN = 8
+_READABLE = range(1, SCHEMA_VERSION + 1)
 PORTS_MAX = 16 * 1024 * 1024
 """Of a record: each connection has two, and there are fewer connections (requesting.py)."""
 PathStep = tuple[int, int, int, int]
@@ -93,7 +96,7 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class PeRecord:
-    """One PE of the plan. `meaning` and `content_id` are SHA-256 in hex."""
+    """One PE of the plan. `meaning` and `content_id` are SHA-256 in hex, `isolated` operators."""
 
     id: int
     name: str
@@ -110,6 +113,8 @@ class PeRecord:
     colocations: tuple[str, ...] = ()
     exlocations: tuple[str, ...] = ()
     isolation: bool = False
+    in_pool_index: int | None = None
+    isolated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +259,7 @@ class HighWater:
     splitters: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanRecord:
     """One generation of a job."""
 
@@ -278,6 +283,12 @@ class PlanRecord:
         """Width in force by region name."""
         return {region.name: region.width for region in self.regions}
 
+    @cached_property
+    def isolated(self) -> dict[int, tuple[str, ...]]:
+        """The operators that ask for a host of their own, by PE; older records do not name them."""
+        named = {pe.id: pe.isolated or pe.operators[: pe.isolation] for pe in self.pes}
+        return {pe: operators for pe, operators in named.items() if operators}
+
     @property
     def ports(self) -> tuple[PortRecord, ...]:
         """The PE ports one by one; a wide connection has very many."""
@@ -295,7 +306,7 @@ class PlanRecord:
     def from_json(text: str | bytes) -> PlanRecord:
         """The record of a text that `to_json` made; `ValueError` for anything else."""
         document, port_rows = loaded(text)
-        if not isinstance(document, dict) or document.get("schema") not in (1, SCHEMA_VERSION):
+        if not isinstance(document, dict) or document.get("schema") not in _READABLE:
             raise ValueError(f"not a plan record of schema version 1 to {SCHEMA_VERSION}")
         try:
             return _record(document, document["ports"] if port_rows is None else port_rows)

@@ -215,6 +215,8 @@ def _pe_record(
         colocations=place.colocations,
         exlocations=place.exlocations,
         isolation=place.isolation,
+        in_pool_index=place.in_pool_index,
+        isolated=place.isolated,
     )
 
 

@@ -27,6 +27,7 @@ Widths = tuple[tuple[str, int], ...]
 TEMPLATE_FIELDS: Final = (
     "imagePullPolicy",
     "imagePullSecret",
+    "placement",
     "processingElement",
     "resources",
 )

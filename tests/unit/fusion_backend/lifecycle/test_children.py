@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from contracts import labels
 from services.fusion_backend.core import children
@@ -222,6 +225,78 @@ def test_a_region_and_a_pool_are_named_by_their_index() -> None:
         "tags": ["gpu"],
     }
     assert "finalizers" not in pool["metadata"]
+
+
+@pytest.mark.parametrize("mode", ["shared", "exclusive"])
+def test_a_pool_with_a_place_that_a_pe_asks_for_is_marked_and_can_be_held(mode: Any) -> None:
+    """The finalizer is there before the first mark, or a crash between them leaves marks behind."""
+    record = replace(RECORD, pes=(PE, replace(PE, id=4, in_pool_index=0)))
+    pool = children.host_pool(job(), record, replace(POOL, mode=mode))
+    assert pool["spec"]["labelsMembers"] is True
+    assert pool["metadata"]["finalizers"] == ["streams.ibm.com/node-claims"]
+    other = children.host_pool(job(), record, replace(POOL, index=2))
+    assert other["spec"]["labelsMembers"] is False
+    assert "finalizers" not in other["metadata"]
+
+
+def test_a_pe_says_where_it_must_run_and_how_strictly() -> None:
+    asked = {"topologyKey": "zone", "required": False, "nodeName": True}
+    pe = replace(PE, host="h1", colocations=("x", "y"), in_pool_index=0)
+    assert placement(pe, placement=asked) == {
+        "host": "h1",
+        "coLocations": ["x", "y"],
+        "exLocations": ["apart"],
+        "hostPoolLocation": {"poolIndex": 1, "inpoolIndex": 0},
+        "topologyKey": "zone",
+        "required": False,
+        "nodeName": True,
+    }
+
+
+def test_a_pe_without_constraints_says_nothing_of_places() -> None:
+    free = replace(PE, host_pool=None, exlocations=())
+    assert placement(free, placement={"topologyKey": "zone", "required": False}) is None
+
+
+def test_the_pool_of_those_without_one_is_no_constraint() -> None:
+    free = replace(PE, host_pool=0, exlocations=())
+    record = replace(RECORD, pools=(PoolRecord(0, "$default", None, "shared", (), ()),))
+    assert placement(free, record=record) is None
+
+
+def test_an_isolated_pe_is_avoided_by_all_others_operator_by_operator() -> None:
+    """The names of its own are in no label of its pods: they would keep it from every node."""
+    free = replace(PE, host_pool=None, exlocations=())
+    two = replace(free, id=4, isolation=True, isolated=("A", "B[1]"))
+    one = replace(free, id=5, isolation=True, isolated=("C",))
+    record = replace(RECORD, pes=(free, two, one))
+    assert placement(free, record=record) == {"isolationLabels": ["A", "B[1]", "C"]}
+    assert placement(two, record=record) == {
+        "isolation": "A",
+        "isolations": ["A", "B[1]"],
+        "isolationLabels": ["C"],
+    }
+    assert placement(one, record=record) == {
+        "isolation": "C",
+        "isolations": ["C"],
+        "isolationLabels": ["A", "B[1]"],
+    }
+
+
+def test_an_older_record_names_the_first_operator_of_an_isolated_pe() -> None:
+    old = replace(PE, host_pool=None, exlocations=(), isolation=True)
+    assert placement(old, record=replace(RECORD, pes=(old,))) == {
+        "isolation": "A",
+        "isolations": ["A"],
+    }
+
+
+def placement(pe: PeRecord, *, record: PlanRecord | None = None, **spec: Any) -> Any:
+    """What the ProcessingElement of a PE says of places."""
+    seen = job(bundle={"name": "shop.sab"}, **spec)
+    known = record or replace(RECORD, pes=(pe,))
+    body = children.processing_element(seen, known, pe, launch_count=0)
+    return body["spec"].get("placement")
 
 
 def test_every_child_carries_the_uid_of_its_job() -> None:
