@@ -26,20 +26,29 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+Namespaces = Mapping[str, Labels]  # the labels of each
+HARD_AFFINITY_WEIGHT = 1  # what a required affinity counts when others choose a node
+
+
 @dataclass(frozen=True)
 class PodTerm:
-    """A term of pod (anti-)affinity. `namespaces` None means all of them."""
+    """A term of pod (anti-)affinity; `selector` None selects no pod."""
 
     topology_key: str
     selector: Requirements | None
-    namespaces: frozenset[str] | None
+    namespaces: frozenset[str]
+    namespace_selector: Requirements | None  # in addition; None: of no namespace
 
-    def matches(self, namespace: str, labels: Labels) -> bool:
-        if self.selector is None:
+    def selects(self, pod: Demand, namespaces: Namespaces) -> bool:
+        """Whether a pod is one of those that the term is about."""
+        if self.selector is None or not all(item.holds(pod.labels) for item in self.selector):
             return False
-        if self.namespaces is not None and namespace not in self.namespaces:
+        if pod.namespace in self.namespaces:
+            return True
+        if self.namespace_selector is None:
             return False
-        return all(item.holds(labels) for item in self.selector)
+        labels = namespaces.get(pod.namespace, {})
+        return all(item.holds(labels) for item in self.namespace_selector)
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,21 @@ class Demand:
     tolerations: tuple[Toleration, ...]
     affinity: tuple[PodTerm, ...]
     anti_affinity: tuple[PodTerm, ...]
+    leanings: tuple[tuple[int, PodTerm], ...]  # preferred; below 0 away from the pods
     host_ports: frozenset[tuple[str, int]]
+
+    def node_names(self) -> frozenset[str] | None:
+        """The nodes that its affinity names in every term; None where one names none."""
+        if not self.node_terms:
+            return None
+        named = [term.names() for term in self.node_terms]
+        if any(names is None for names in named):
+            return None
+        return frozenset().union(*(names for names in named if names is not None))
+
+    def wants(self, pod: Demand, namespaces: Namespaces) -> bool:
+        """Whether it has to be near pods such as this one, which all of its terms select."""
+        return bool(self.affinity) and all(term.selects(pod, namespaces) for term in self.affinity)
 
 
 def demand_of(pod: Obj) -> Demand:
@@ -75,8 +98,12 @@ def demand_of(pod: Obj) -> Demand:
             for item in node_affinity.get(_PREFERRED) or ()
         ),
         tolerations=tolerations_of(pod),
-        affinity=_pod_terms(affinity.get("podAffinity"), namespace),
-        anti_affinity=_pod_terms(affinity.get("podAntiAffinity"), namespace),
+        affinity=_required(affinity.get("podAffinity"), namespace),
+        anti_affinity=_required(affinity.get("podAntiAffinity"), namespace),
+        leanings=(
+            *_preferred(affinity.get("podAffinity"), namespace, sign=1),
+            *_preferred(affinity.get("podAntiAffinity"), namespace, sign=-1),
+        ),
         host_ports=frozenset(_host_ports(spec.get("containers") or ())),
     )
 
@@ -114,24 +141,26 @@ def _node_terms(required: Obj | None) -> tuple[NodeTerm, ...] | None:
     return tuple(node_term_of(term) for term in required.get("nodeSelectorTerms") or ())
 
 
-def _pod_terms(affinity: Obj | None, namespace: str) -> tuple[PodTerm, ...]:
-    return tuple(
-        PodTerm(
-            str(term.get("topologyKey", "")),
-            label_selector_of(term.get("labelSelector")),
-            _namespaces(term, namespace),
-        )
-        for term in (affinity or {}).get(_REQUIRED) or ()
-    )
+def _required(affinity: Obj | None, namespace: str) -> tuple[PodTerm, ...]:
+    return tuple(_pod_term(term, namespace) for term in (affinity or {}).get(_REQUIRED) or ())
 
 
-def _namespaces(term: Obj, own: str) -> frozenset[str] | None:
-    """`namespaceSelector: {}` means all; other selectors of namespaces select none here."""
+def _preferred(affinity: Obj | None, namespace: str, *, sign: int) -> Iterable[tuple[int, PodTerm]]:
+    for item in (affinity or {}).get(_PREFERRED) or ():
+        term = _pod_term(item.get("podAffinityTerm") or {}, namespace)
+        yield sign * int(item.get("weight", 0)), term
+
+
+def _pod_term(term: Obj, own: str) -> PodTerm:
+    """Where neither namespaces nor a selector of them is given, its own namespace is meant."""
+    namespaces = frozenset(term.get("namespaces") or ())
     selector = term.get("namespaceSelector")
-    if selector == {}:
-        return None
-    named = frozenset(term.get("namespaces") or ())
-    return named if named or selector else frozenset({own})
+    return PodTerm(
+        str(term.get("topologyKey", "")),
+        label_selector_of(term.get("labelSelector")),
+        namespaces if namespaces or selector is not None else frozenset({own}),
+        label_selector_of(selector),
+    )
 
 
 def _host_ports(containers: Iterable[Obj]) -> Iterable[tuple[str, int]]:

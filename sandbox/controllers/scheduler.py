@@ -6,7 +6,7 @@ The decision is in feasibility.py. One pod at a time, in the order of arrival; n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sandbox.controllers.accounts import Accounts
 from sandbox.controllers.conditions import with_condition
@@ -20,7 +20,7 @@ from sandbox.controllers.pod_statuses import TERMINAL
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.writes import Writes
 from sandbox.store.quantities import BadQuantity
-from sandbox.store.resources import NODE, POD
+from sandbox.store.resources import NAMESPACE, NODE, POD
 from sandbox.store.timestamps import rfc3339
 
 NAME = "default-scheduler"
@@ -38,10 +38,17 @@ class Scheduler:
         self._retry_delay_s = settings.reschedule_delay_s
         self._events = Recorder(writes, NAME, now, settings)
         self._accounts = Accounts()
-        self._unplaced: dict[Location, None] = {}
+        self._unplaced: dict[Location, Demand | None] = {}  # None: it cannot be read
         self.work = KeyedWork("scheduler", self._schedule, settings)
+        informers.of(NAMESPACE).listeners.append(self._notice_namespace)
         informers.of(NODE).listeners.append(self._notice_node)
         informers.of(POD).listeners.append(self._notice_pod)
+
+    def _notice_namespace(self, old: Obj | None, new: Obj | None) -> None:
+        name = (new or old or {})["metadata"]["name"]
+        labels = {} if new is None else new["metadata"].get("labels") or {}
+        if self._accounts.neighbours.set_namespace(name, labels):
+            self._retry_soon()
 
     def _notice_node(self, old: Obj | None, new: Obj | None) -> None:
         if new is not None:
@@ -61,15 +68,19 @@ class Scheduler:
             self._forget(new)
         elif new["spec"].get("nodeName"):
             self._unplaced.pop(location_of(new), None)
-            self._occupy(new)
+            if old is not None and _labels(old) != _labels(new):
+                self._forget(new)
+            if not self._accounts.holds(_uid(new)):
+                self._occupy(new, demand_of(new))
         elif _is_ours(new) and (old is None or _asks_anew(old, new)):
             self.work.add(location_of(new))
 
-    def _occupy(self, pod: Obj) -> None:
-        if not self._accounts.holds(_uid(pod)):
-            self._accounts.occupy(_uid(pod), pod["spec"]["nodeName"], demand_of(pod))
-            if self._unplaced:
-                self._retry_soon()  # for those that want to be near it
+    def _occupy(self, pod: Obj, demand: Demand) -> None:
+        self._accounts.occupy(_uid(pod), pod["spec"]["nodeName"], demand)
+        namespaces = self._accounts.neighbours.namespaces
+        # A pod that is there more helps only those that want to be near it.
+        if any(waiting.wants(demand, namespaces) for waiting in self._unplaced.values() if waiting):
+            self._retry_soon()
 
     def _forget(self, pod: Obj) -> None:
         self._unplaced.pop(location_of(pod), None)
@@ -92,32 +103,31 @@ class Scheduler:
         try:
             demand = demand_of(pod)
         except BadQuantity as problem:
-            self._leave_pending(pod, str(problem))
+            self._leave_pending(pod, None, str(problem))
             return
         chosen = choose(demand, self._accounts)
         if isinstance(chosen, Placed):
             self._bind(pod, chosen.node, demand)
         else:
-            self._leave_pending(pod, chosen.message)
+            self._leave_pending(pod, demand, chosen.message)
 
     def _bind(self, pod: Obj, node: str, demand: Demand) -> None:
         namespace, name = location_of(pod)
         bound = self._writes.store.bind(namespace, name, node)
         # At once: the next pod of this round must not be promised the same room.
-        self._accounts.occupy(_uid(bound), node, demand)
-        if self._unplaced:
-            self._retry_soon()
+        self._occupy(bound, demand)
         message = f"Successfully assigned {namespace}/{name} to {node}"
         self._events.normal(bound, "Scheduled", message)
 
-    def _leave_pending(self, pod: Obj, message: str) -> None:
-        self._unplaced[location_of(pod)] = None
+    def _leave_pending(self, pod: Obj, demand: Demand | None, message: str) -> None:
+        self._unplaced[location_of(pod)] = demand
         status = pod.get("status") or {}
         condition = {
             "type": "PodScheduled",
             "status": "False",
             "reason": "Unschedulable",
             "message": message,
+            "observedGeneration": pod["metadata"].get("generation", 1),
         }
         changed = with_condition(status, condition, rfc3339(self._now()))
         if changed is not status:
@@ -127,6 +137,10 @@ class Scheduler:
 
 def _uid(obj: Obj) -> str:
     return str(obj["metadata"]["uid"])
+
+
+def _labels(obj: Obj) -> Mapping[str, str]:
+    return obj["metadata"].get("labels") or {}
 
 
 def _is_terminal(pod: Obj) -> bool:
@@ -144,7 +158,7 @@ def _same_offer(old: Obj, new: Obj) -> bool:
     one, other = old.get("status") or {}, new.get("status") or {}
     return bool(
         old.get("spec") == new.get("spec")
-        and old["metadata"].get("labels") == new["metadata"].get("labels")
+        and _labels(old) == _labels(new)
         and one.get("allocatable") == other.get("allocatable")
         and one.get("capacity") == other.get("capacity")
     )
@@ -153,7 +167,5 @@ def _same_offer(old: Obj, new: Obj) -> bool:
 def _asks_anew(old: Obj, new: Obj) -> bool:
     """Whether a waiting pod changed in what it asks; its status is our own writing."""
     return bool(
-        _uid(old) != _uid(new)
-        or old.get("spec") != new.get("spec")
-        or old["metadata"].get("labels") != new["metadata"].get("labels")
+        _uid(old) != _uid(new) or old.get("spec") != new.get("spec") or _labels(old) != _labels(new)
     )

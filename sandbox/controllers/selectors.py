@@ -6,11 +6,15 @@ by demands.py, and what it means for a node is decided by feasibility.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 Labels = Mapping[str, str]
+_NAME = "metadata.name"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64 = range(-(2**63), 2**63)
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 
 
@@ -39,11 +43,18 @@ class Requirement:
         return False
 
     def _compares(self, value: str | None) -> bool:
-        try:
-            number, bound = int(value or ""), int(self.values[0])
-        except (ValueError, IndexError):
+        number, bound = _integer(value), _integer(self.values[0] if self.values else None)
+        if number is None or bound is None:
             return False
         return number > bound if self.operator == "Gt" else number < bound
+
+
+def _integer(text: str | None) -> int | None:
+    """A whole number of 64 bits, as Go reads it; None if it is none."""
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number in _INT64 else None
 
 
 Requirements = tuple[Requirement, ...]
@@ -60,8 +71,17 @@ class NodeTerm:
         if not self.labels and not self.fields:
             return False
         return all(item.holds(labels) for item in self.labels) and all(
-            item.holds({"metadata.name": name}) for item in self.fields
+            item.holds({_NAME: name}) for item in self.fields
         )
+
+    def names(self) -> frozenset[str] | None:
+        """The nodes that it names; None if it names none."""
+        said = [frozenset(item.values) for item in self.fields if _names(item)]
+        return frozenset.intersection(*said) if said else None
+
+
+def _names(item: Requirement) -> bool:
+    return item.key == _NAME and item.operator == "In"
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,20 @@ def required_nodes(*terms: Obj) -> dict[str, Any]:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
 
 
+def no_node(count: int, reasons: str, *, freeing: str) -> str:
+    """What kube-scheduler says where no node fits, and why evicting others would not help."""
+    head = f"0/{count} nodes are available:"
+    return f"{head} {reasons}. no new claims to deallocate, preemption: {head} {freeing}."
+
+
+def hopeless(count: int) -> str:
+    return f"{count} Preemption is not helpful for scheduling"
+
+
+def nobody(count: int) -> str:
+    return f"{count} No preemption victims found for incoming pod"
+
+
 def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 

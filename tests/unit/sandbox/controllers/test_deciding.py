@@ -19,7 +19,7 @@ from sandbox.controllers.pod_statuses import Place
 from sandbox.controllers.selectors import Taint, Toleration
 from sandbox.controllers.settings import Settings
 from sandbox.store.quantities import BadQuantity, amount, units
-from tests.unit.sandbox.controllers.living import near, pod
+from tests.unit.sandbox.controllers.living import hopeless, near, no_node, pod
 
 TIME = "2026-11-20T00:00:00Z"
 
@@ -77,7 +77,7 @@ def test_each_node_is_counted_under_the_reason_of_its_first_filter() -> None:
     tainted["spec"]["taints"] = [{"key": "k", "effect": "NoSchedule"}]
     known.set_node(tainted)
     assert choose(demand(requests={"cpu": "2"}), known) == Unplaced(
-        "0/4 nodes are available: 1 node(s) had untolerated taint {k: }, 3 Insufficient cpu."
+        no_node(4, "1 node(s) had untolerated taint(s), 3 Insufficient cpu", freeing=hopeless(4))
     )
 
 

@@ -13,7 +13,10 @@ from sandbox.store.resources import NODE, POD
 from tests.unit.sandbox.controllers.living import (
     LivingCluster,
     expression,
+    hopeless,
     near,
+    no_node,
+    nobody,
     pod,
     required_nodes,
 )
@@ -63,8 +66,8 @@ async def test_requests_are_exact_and_freed_room_is_used(cluster: LivingCluster)
         assert cluster.node_of("three") is None
         condition = cluster.condition(POD, "three", "PodScheduled")
         assert condition["reason"] == "Unschedulable"
-        assert condition["message"] == (
-            "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory."
+        assert condition["message"] == no_node(
+            1, "1 Insufficient cpu, 1 Insufficient memory", freeing=nobody(1)
         )
         assert ("FailedScheduling", condition["message"]) in cluster.events("three")
         cluster.delete(POD, "one")
@@ -95,8 +98,8 @@ async def test_the_number_of_pods_and_extended_resources_are_counted(
         cluster.create(POD, pod("second", requests={"example.com/gpu": "1"}))
         await asyncio.sleep(1)
         message = cluster.condition(POD, "second", "PodScheduled")["message"]
-        assert message == (
-            "0/1 nodes are available: 1 Insufficient example.com/gpu, 1 Too many pods."
+        assert message == no_node(
+            1, "1 Insufficient example.com/gpu, 1 Too many pods", freeing=nobody(1)
         )
 
 
@@ -113,9 +116,10 @@ async def test_taints_keep_pods_away_that_do_not_tolerate_them(cluster: LivingCl
         await asyncio.sleep(1)
         assert cluster.node_of("guest") == "node-0"
         for name in ("strange", "other"):
-            assert cluster.condition(POD, name, "PodScheduled")["message"] == (
-                "0/2 nodes are available: 1 node(s) had untolerated taint {team: blue}, "
-                "1 node(s) were unschedulable."
+            assert cluster.condition(POD, name, "PodScheduled")["message"] == no_node(
+                2,
+                "1 node(s) had untolerated taint(s), 1 node(s) were unschedulable",
+                freeing=hopeless(2),
             )
         cluster.merge(NODE, "node-0", {"spec": {"taints": None}})
         await asyncio.sleep(1)
@@ -214,8 +218,8 @@ async def test_node_selectors_and_affinity_choose_among_labels(
         await asyncio.sleep(1)
         assert cluster.node_of("p") == expected
         if expected is None:
-            assert cluster.condition(POD, "p", "PodScheduled")["message"] == (
-                "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+            assert cluster.condition(POD, "p", "PodScheduled")["message"] == no_node(
+                2, "2 node(s) didn't match Pod's node affinity/selector", freeing=hopeless(2)
             )
 
 
@@ -226,8 +230,8 @@ async def test_pods_that_repel_each_other_never_share_a_node(cluster: LivingClus
             cluster.create(POD, pod(f"p-{number}", labels={"apart": "x"}, affinity=apart))
         await asyncio.sleep(1)
         assert {cluster.node_of(f"p-{number}") for number in range(3)} == {"node-0", "node-1", None}
-        assert cluster.condition(POD, "p-2", "PodScheduled")["message"] == (
-            "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+        assert cluster.condition(POD, "p-2", "PodScheduled")["message"] == no_node(
+            2, "2 node(s) didn't match pod anti-affinity rules", freeing=nobody(2)
         )
         cluster.nodes.add("node-2")
         await asyncio.sleep(1)
