@@ -32,7 +32,18 @@ _NUMBERS = itertools.count(500)
 @asynccontextmanager
 async def own_nodes(api: Api, owner: str, count: int) -> AsyncIterator[Sequence[str]]:
     """Nodes that are ready for the pods that ask for `wanted_by(owner)`; removed at the end."""
-    bodies = [node_object(next(_NUMBERS)) for _ in range(count)]
+    async with these_nodes(api, owner, [another_node() for _ in range(count)]) as names:
+        yield names
+
+
+def another_node() -> Obj:
+    """A node that the cluster does not have yet."""
+    return node_object(next(_NUMBERS))
+
+
+@asynccontextmanager
+async def these_nodes(api: Api, owner: str, bodies: Sequence[Obj]) -> AsyncIterator[Sequence[str]]:
+    """Like `own_nodes`, but the nodes are given."""
     names = [str(each["metadata"]["name"]) for each in bodies]
     try:
         for body in bodies:
@@ -52,10 +63,11 @@ def wanted_by(owner: str) -> Obj:
 
 async def _until_ready(api: Api, names: Sequence[str]) -> None:
     for name in names:
-        await _until_node(api, name, lambda node: not node_problem([node], 1))
+        await until_node(api, name, lambda node: not node_problem([node], 1))
 
 
-async def _until_node(api: Api, name: str, holds: Callable[[Obj], bool]) -> None:
+async def until_node(api: Api, name: str, holds: Callable[[Obj], bool]) -> None:
+    """Wait until a node is so."""
     async with asyncio.timeout(WAIT_S):
         while True:
             if holds(await node_of(api, name)):
@@ -80,23 +92,23 @@ async def remove(api: Api, name: str) -> None:
 async def taint(api: Api, name: str, key: str, effect: str) -> None:
     """Add a taint."""
     there = (await node_of(api, name))["spec"].get("taints") or []
-    await _patch(api, name, {"spec": {"taints": [*there, {"key": key, "effect": effect}]}})
+    await change(api, name, {"spec": {"taints": [*there, {"key": key, "effect": effect}]}})
 
 
 async def cordon(api: Api, name: str) -> None:
     """As `kubectl cordon`."""
-    await _patch(api, name, {"spec": {"unschedulable": True}})
+    await change(api, name, {"spec": {"unschedulable": True}})
 
 
 async def silence(api: Api, name: str) -> None:
     """The node says nothing any more, and the cluster says so; what runs on it goes on."""
-    await _patch(api, name, {"metadata": {"annotations": {BEHAVIOR: "silent"}}})
+    await change(api, name, {"metadata": {"annotations": {BEHAVIOR: "silent"}}})
     conditions = (await node_of(api, name))["status"]["conditions"]
     said = {"status": "Unknown", "reason": "NodeStatusUnknown"}
     unknown = [each | said if each["type"] == "Ready" else each for each in conditions]
-    await _patch(api, f"{name}/status", {"status": {"conditions": unknown}})
+    await change(api, f"{name}/status", {"status": {"conditions": unknown}})
     # Taints are one list: whoever adds one before the cluster has its own may lose it.
-    await _until_node(api, name, lambda node: UNREACHABLE in _taints_of(node))
+    await until_node(api, name, lambda node: UNREACHABLE in _taints_of(node))
 
 
 def _taints_of(node: Obj) -> set[tuple[str, str]]:
@@ -105,10 +117,11 @@ def _taints_of(node: Obj) -> set[tuple[str, str]]:
 
 async def wake(api: Api, name: str) -> None:
     """A silent node says that it is well."""
-    await _patch(api, name, {"metadata": {"annotations": {BEHAVIOR: None}}})
+    await change(api, name, {"metadata": {"annotations": {BEHAVIOR: None}}})
 
 
-async def _patch(api: Api, path: str, patch: Obj) -> None:
+async def change(api: Api, path: str, patch: Obj) -> None:
+    """Merge something into a node; None takes it out."""
     await api.call("PATCH", f"{NODES}/{path}", patch, MERGE)
 
 

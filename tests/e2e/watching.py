@@ -23,6 +23,7 @@ PATHS = {
     "pes": f"{STREAMS}/streamspes",
     "regions": f"{STREAMS}/streamsprs",
     "pools": f"{STREAMS}/streamshostpools",
+    "placements": f"{STREAMS}/streamsplacements",
     "pods": f"{CORE}/pods",
     "config_maps": f"{CORE}/configmaps",
     "services": f"{CORE}/services",

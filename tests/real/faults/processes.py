@@ -94,11 +94,20 @@ async def _answer(pid: int, path: str) -> str:
     return ""
 
 
+def instance_of(pid: int) -> str:
+    """By which name a process holds a Lease; empty for one that has just ended."""
+    return _setting_of(pid, b"MILLRACE_INSTANCE")
+
+
 def _port_of(pid: int) -> str:
     """The port of a process; empty for one that has just ended."""
+    return _setting_of(pid, b"MILLRACE_METRICS_PORT")
+
+
+def _setting_of(pid: int, wanted: bytes) -> str:
     with suppress(OSError):
         for setting in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             name, _, value = setting.partition(b"=")
-            if name == b"MILLRACE_METRICS_PORT":
+            if name == wanted:
                 return value.decode()
     return ""
