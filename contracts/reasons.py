@@ -157,6 +157,10 @@ class Reason(StrEnum):
     CONTAINER_NOT_STARTED = "ContainerNotStarted", "The container of the pod cannot be started."
     STUCK_TERMINATING = "StuckTerminating", "The pod is being deleted and does not end."
     GATES_CLOSED = "GatesClosed", "What the pod needs does not exist yet."
+    REASSIGNED = (
+        "Reassigned",
+        "The processing element goes to another node; its pod was on none yet.",
+    )
     RESTART_NOT_WANTED = "RestartNotWanted", "The restart policy asks for no restart."
     BACKING_OFF = "BackingOff", "The next restart waits for its back-off."
     TOO_MANY_RESTARTS = (

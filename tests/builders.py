@@ -224,6 +224,10 @@ class PodBuilder(Builder):
         state = {"waiting": {"reason": reason, "message": message}}
         return self.with_status(containerStatuses=[{"name": "pe", "state": state}])
 
+    def pinned_to(self, node: str) -> Self:
+        """The same, made for a node on which it is not yet."""
+        return self.having("metadata", "annotations", labels.ASSIGNED_NODE, value=node)
+
     def unschedulable(self, message: str) -> Self:
         """The same, refused by the scheduler."""
         condition = {
@@ -274,6 +278,44 @@ def a_parallel_region(job: str = "shop", index: int = 0, *, width: int = 3) -> B
     meta = _meta(labels.pe_name(job, index), f"uid-pr-{job}-{index}", **_marks(job))
     spec = {"job": job, "index": index, "alias": f"Region{index}", "width": width}
     builder = Builder("ParallelRegion", {"metadata": meta, "spec": spec, "status": {}})
+    return builder.owned_by("Job", job, job_uid(job))
+
+
+class HostPoolBuilder(Builder):
+    """A host pool under construction."""
+
+    def with_tags(self, *tags: str) -> Self:
+        """The same of nodes that carry all of some tags."""
+        return self.having("spec", "hostpool", "tags", value=list(tags))
+
+    def exclusive(self) -> Self:
+        """The same, keeping others from its members."""
+        return self.having("spec", "hostpool", "membershipMode", value="exclusive")
+
+    def claiming(self, *nodes: str) -> Self:
+        """The same with members that all carry its marks."""
+        return self.with_status(members=list(nodes), claimed=list(nodes))
+
+
+def a_host_pool(job: str = "shop", index: int = 1, *, name: str = "gpu") -> HostPoolBuilder:
+    """A shared host pool that asks for nothing."""
+    meta = _meta(labels.pe_name(job, index), f"uid-pool-{job}-{index}", **_marks(job))
+    spec = {"job": job, "hostpool": {"name": name, "index": index, "membershipMode": "shared"}}
+    builder = HostPoolBuilder("HostPool", {"metadata": meta, "spec": spec, "status": {}})
+    return builder.owned_by("Job", job, job_uid(job))
+
+
+def a_placement(assigned: Mapping[str, str], *, job: str = "shop", generation: int = 0) -> Builder:
+    """The answer about a job: by node its PEs, in runs of ids such as 0-9,12."""
+    meta = _meta(job, f"uid-placement-{job}", **_marks(job))
+    status = {
+        "phase": "Placed",
+        "observedGeneration": 1,
+        "generation": generation,
+        "assignments": [{"node": node, "pes": pes} for node, pes in assigned.items()],
+    }
+    spec = {"generation": generation}
+    builder = Builder("Placement", {"metadata": meta, "spec": spec, "status": status})
     return builder.owned_by("Job", job, job_uid(job))
 
 

@@ -49,10 +49,21 @@ from services.fusion_backend.core.spec.inputs import (
     template_of,
 )
 from services.pod_state_machine.adapters.reading import job_view, pe_of
+from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.effects import PatchPeStatus
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
-from tests.builders import EPOCH_TIME, Builder, PeBuilder, a_job, a_node, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import decided, submitted
+from tests.builders import (
+    EPOCH_TIME,
+    Builder,
+    PeBuilder,
+    a_host_pool,
+    a_job,
+    a_node,
+    a_pe,
+    a_placement,
+    a_pod,
+)
+from tests.unit.pod_state_machine.cluster import decided, snapshot_of, submitted
 
 Json = dict[str, Any]
 Probe = Callable[[Json, Json], bool]
@@ -124,11 +135,16 @@ def spec_with(schema: Mapping[str, Any], steps: list[str], variant: int | None) 
     return least(schema) | ({} if variant is None else {name: sample(child, variant)})
 
 
-MEANT_BESIDE: Mapping[str, Json] = {
-    "bundle.pullPolicy": {"url": "https://example.com/x.sab"},
-    "bundle.secret": {"url": "https://example.com/x.sab"},
+_URL: Json = {"bundle": {"url": "https://example.com/x.sab"}}
+_CONSTRAINT: Json = {"placement": {"coLocations": ["together"]}}
+MEANT_BESIDE: Mapping[tuple[type[Fields], str], Json] = {
+    (JobSpec, "bundle.pullPolicy"): _URL,
+    (JobSpec, "bundle.secret"): _URL,
+    (ProcessingElementSpec, "placement.topologyKey"): _CONSTRAINT,
+    (ProcessingElementSpec, "placement.required"): _CONSTRAINT,
+    (ProcessingElementSpec, "placement.nodeName"): _CONSTRAINT,
 }
-"""What has to be given, too, for a field of `bundle` to mean anything."""
+"""What has to be given, too, for a field of a group to mean anything."""
 
 
 def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
@@ -137,8 +153,8 @@ def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
     before = spec_with(schema, steps, None)
     afters = [spec_with(schema, steps, variant) for variant in VARIANTS]
     for spec in (before, *afters):
-        if beside := MEANT_BESIDE.get(field.path):
-            spec["bundle"] |= beside
+        for group, beside in MEANT_BESIDE.get((model, field.path), {}).items():
+            spec[group] |= beside
     return [(before, after) for after in afters if after != before]
 
 
@@ -248,9 +264,21 @@ HANGING: tuple[Scene, ...] = (
 )
 
 
+NODE = "n1"
+PLACED: tuple[Builder, ...] = (
+    a_placement({NODE: "0-9"}),
+    a_node(NODE),
+    *(a_host_pool(index=at).with_tags(f"tag-{at}") for at in range(9)),
+)
+
+
 def launched(spec: Json) -> Json:
-    pe = a_pe().with_spec(**spec).entry()
-    return pod_of_launch(pe_of(pe), job_view(a_job().entry()), 1, RuntimeImage())
+    """The pod of a PE that has a place, and a host pool, should it ask for them."""
+    pe = a_pe().with_spec(**spec)
+    snapshot = snapshot_of(pe, *PLACED)
+    assert snapshot.pe is not None
+    place = place_of(snapshot)
+    return pod_of_launch(snapshot.pe, job_view(a_job().entry()), 1, RuntimeImage(), place)
 
 
 def is_seen_while_it_runs(before: Json, after: Json) -> bool:

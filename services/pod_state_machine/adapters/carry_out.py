@@ -18,6 +18,7 @@ from services.chassis.writing import Outcome, Writer
 from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import node_of
+from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.effects import (
     CreatePod,
     DeletePod,
@@ -36,6 +37,7 @@ from services.pod_state_machine.core.snapshot import (
     Pe,
     PeSnapshot,
     PeStatus,
+    Place,
     Snapshot,
 )
 
@@ -86,7 +88,7 @@ class CarryOut:
         for name in effect.believed_gone:
             await self._confirm_over(pe.namespace, name)
         try:
-            body = _pod_of(pe, job, effect.launch, self._runtime)
+            body = _pod_of(pe, job, effect.launch, self._runtime, place_of(snapshot))
             outcome = await self._writer.create(resource_of(POD), pe.namespace, body)
         except (NotFound, Conflict):
             raise  # the namespace or the owner went away: the next fact says which
@@ -175,10 +177,12 @@ class CarryOut:
         return await self._writer.patch(entry, body, subresource="status")
 
 
-def _pod_of(pe: Pe, job: Job, launch: int, runtime: RuntimeImage) -> dict[str, Any]:
+def _pod_of(
+    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Place | None
+) -> dict[str, Any]:
     """The manifest; one that cannot be made is refused as the API server refuses others."""
     try:
-        return pod_of_launch(pe, job, launch, runtime)
+        return pod_of_launch(pe, job, launch, runtime, place)
     except PodImpossible as problem:
         raise Rejected(422, "Invalid", str(problem), {}) from problem
 

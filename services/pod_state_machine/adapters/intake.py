@@ -10,18 +10,24 @@ from dataclasses import replace
 
 from contracts import labels
 from services.chassis.table import Entry, Index, TableReading, is_deleting, label
+from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import (
     controller,
+    host_pool_of,
     is_orphaning,
+    is_to_launch,
     job_of,
     job_view,
     node_of,
     pe_of,
     pod_of,
+    pool_asked_for,
 )
+from services.pod_state_machine.core.awaiting import is_constrained
 from services.pod_state_machine.core.observing import newest_launch, predecessors
 from services.pod_state_machine.core.snapshot import (
+    HostPool,
     JobKey,
     JobSnapshot,
     Key,
@@ -29,6 +35,7 @@ from services.pod_state_machine.core.snapshot import (
     Pe,
     PeKey,
     PeSnapshot,
+    Placement,
     Pod,
     Snapshot,
 )
@@ -38,13 +45,18 @@ PE = "ProcessingElement"
 POD = "Pod"
 CONFIG_MAP = "ConfigMap"
 NODE = "Node"
-KINDS = frozenset({JOB, PE, POD, CONFIG_MAP, NODE})
+PLACEMENT = "Placement"
+HOST_POOL = "HostPool"
+KINDS = frozenset({JOB, PE, POD, CONFIG_MAP, NODE, PLACEMENT, HOST_POOL})
 
 _PES_OF_JOB = "pes-of-job"
 _PES_OF_JOB_UID = "pes-of-job-uid"
 _PODS_OF_PE = "pods-of-pe"
 _PODS_OF_JOB_UID = "pods-of-job-uid"
 _PODS_ON_NODE = "pods-on-node"
+_PES_TO_PLACE = "pes-to-place"
+_PES_TO_PLACE_IN_POOL = "pes-to-place-in-pool"
+_PLACEMENTS_ON_NODE = "placements-on-node"
 
 
 def _by_job(entry: Entry) -> Iterator[Hashable]:
@@ -82,12 +94,35 @@ def _by_node(entry: Entry) -> Iterator[Hashable]:
         yield entry.data["node"]
 
 
+def _to_place(entry: Entry) -> Iterator[Hashable]:
+    if _is_to_place(entry):
+        yield entry.namespace, job_of(entry)
+
+
+def _to_place_in_pool(entry: Entry) -> Iterator[Hashable]:
+    if _is_to_place(entry) and (pool := pool_asked_for(entry)):
+        yield entry.namespace, pool
+
+
+def _is_to_place(entry: Entry) -> bool:
+    """A PE that runs where it is stays there, whatever becomes of its placement."""
+    return entry.kind == PE and is_constrained(entry.data["spec"]) and is_to_launch(entry)
+
+
+def _by_assigned_node(entry: Entry) -> Iterator[Hashable]:
+    if entry.kind == PLACEMENT:
+        yield from nodes_of(entry)
+
+
 INDEXES: Mapping[str, Index] = {
     _PES_OF_JOB: _by_job,
     _PES_OF_JOB_UID: _by_job_uid(PE),
     _PODS_OF_PE: _by_pe,
     _PODS_OF_JOB_UID: _by_job_uid(POD),
     _PODS_ON_NODE: _by_node,
+    _PES_TO_PLACE: _to_place,
+    _PES_TO_PLACE_IN_POOL: _to_place_in_pool,
+    _PLACEMENTS_ON_NODE: _by_assigned_node,
 }
 
 
@@ -109,6 +144,11 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
         case "Node":
             for pod in table.by(_PODS_ON_NODE, entry.name):
                 yield from _keys_of_pod(pod)
+            yield from _to_place_on(entry.name, table)
+        case "Placement":
+            yield from _keys_of_pes(table.by(_PES_TO_PLACE, (entry.namespace, entry.name)))
+        case "HostPool":
+            yield from _keys_of_pes(table.by(_PES_TO_PLACE_IN_POOL, (entry.namespace, entry.name)))
 
 
 def all_keys(table: TableReading) -> Iterator[Key]:
@@ -140,21 +180,39 @@ def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
 
 
 def _pes_of_job(namespace: str, job: str, table: TableReading) -> Iterator[Key]:
-    for pe in table.by(_PES_OF_JOB, (namespace, job)):
-        yield PeKey(namespace, pe.name)
+    return _keys_of_pes(table.by(_PES_OF_JOB, (namespace, job)))
+
+
+def _keys_of_pes(pes: Iterable[Entry]) -> Iterator[Key]:
+    for pe in pes:
+        yield PeKey(pe.namespace, pe.name)
+
+
+def _to_place_on(node: str, table: TableReading) -> Iterator[Key]:
+    """The PEs that are assigned to a node and are not on it yet."""
+    for placement in table.by(_PLACEMENTS_ON_NODE, node):
+        for pe_id in ids_on(placement, node):
+            name = labels.pe_name(placement.name, pe_id)
+            pe = table.get(PE, placement.namespace, name)
+            if pe is not None and _is_to_place(pe):
+                yield PeKey(pe.namespace, pe.name)
 
 
 # --------------------------------------------------------------------------- what belongs to a key
 
 
-def snapshot_of(table: TableReading, key: Key, launches: Launches) -> Snapshot:
+def snapshot_of(
+    table: TableReading, key: Key, launches: Launches, assignments: Assignments
+) -> Snapshot:
     """Everything that a decision about the key may look at; what it shows of pods is remembered."""
     if isinstance(key, JobKey):
         return _job_snapshot(table, key)
-    return _pe_snapshot(table, key, launches)
+    return _pe_snapshot(table, key, launches, assignments)
 
 
-def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnapshot:
+def _pe_snapshot(
+    table: TableReading, key: PeKey, launches: Launches, assignments: Assignments
+) -> PeSnapshot:
     entry = table.get(PE, key.namespace, key.name)
     pe = pe_of(entry) if entry else None
     pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name)), pe))
@@ -164,6 +222,9 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         return PeSnapshot(key, None, job_view(job) if job else None, pods)
     last = _last(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
+    placement = _placement(table, pe, assignments) if is_constrained(pe.spec) else None
+    assigned = placement.node if placement else ""
+    nodes = _node_names(pe, (*pods, *([last] if last else []))) | {assigned}
     return PeSnapshot(
         key=key,
         pe=pe,
@@ -174,9 +235,33 @@ def _pe_snapshot(table: TableReading, key: PeKey, launches: Launches) -> PeSnaps
         has_job_config_map=_exists(table, key.namespace, pe.job),
         launched=launches.newest(pe.uid),
         last=last,
-        nodes=tuple(_nodes(table, _node_names(pe, (*pods, *([last] if last else []))))),
+        nodes=tuple(_nodes(table, nodes)),
         pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
+        placement=placement,
+        pool=_pool(table, pe, pool_asked_for(entry), assigned) if entry else None,
     )
+
+
+def _placement(table: TableReading, pe: Pe, assignments: Assignments) -> Placement | None:
+    entry = table.get(PLACEMENT, pe.namespace, pe.job)
+    if entry is None or not _is_of_job(entry, pe):
+        return None
+    return Placement(
+        generation=entry.data["status"].get("generation"),
+        node=assignments.node_of(entry, pe.id),
+    )
+
+
+def _pool(table: TableReading, pe: Pe, name: str, assigned: str) -> HostPool | None:
+    entry = table.get(HOST_POOL, pe.namespace, name) if name else None
+    if entry is None or not _is_of_job(entry, pe) or is_deleting(entry):
+        return None
+    return host_pool_of(entry, assigned)
+
+
+def _is_of_job(entry: Entry, pe: Pe) -> bool:
+    """Whether the very Job of a PE controls an object, and not one of that name before it."""
+    return controller(entry, JOB) == (pe.job, pe.job_uid)
 
 
 def _ended(table: TableReading, pe: Pe) -> frozenset[str]:

@@ -11,11 +11,13 @@ from typing import Any
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
-from contracts.resources.job import JobPhase
+from contracts.resources.host_pool import MembershipMode
+from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
     Condition,
+    HostPool,
     Job,
     Node,
     Pe,
@@ -61,6 +63,7 @@ def pe_of(entry: Entry) -> Pe:
         is_deleting=is_deleting(entry),
         is_orphaning=is_orphaning(entry),
         restart=annotation(entry, labels.RESTART),
+        created_at=_moment(meta["creationTimestamp"]),
         labels=meta["labels"],
         spec=spec,
     )
@@ -83,6 +86,10 @@ def job_view(entry: Entry) -> Job:
         bundle=(spec.get("bundle") or {}).get("name") or "",
         certificate_secret=(status.get("transportCertificate") or {}).get("secretName") or "",
         redis_config=status.get("redisConfig") or "",
+        is_unconstrained=any(
+            each["type"] == JobCondition.PLACED and each["reason"] == Reason.NO_CONSTRAINTS
+            for each in status.get("conditions") or ()
+        ),
     )
 
 
@@ -115,6 +122,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         is_silent=_is_silent(data),
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
         restart=annotation(entry, labels.RESTART),
+        pinned_to=annotation(entry, labels.ASSIGNED_NODE),
     )
 
 
@@ -127,6 +135,41 @@ def node_of(entry: Entry) -> Node:
         is_out_of_service=any(each.get("key") == labels.OUT_OF_SERVICE_TAINT for each in taints),
         is_closed=entry.data["unschedulable"]
         or any(each.get("effect") == "NoExecute" for each in taints),
+        hostname=str(entry.data["metadata"]["labels"].get(labels.HOSTNAME, "")),
+    )
+
+
+def host_pool_of(entry: Entry, node: str) -> HostPool:
+    """A host pool as a PE sees it that is assigned to `node`."""
+    spec = entry.data["spec"]
+    declared = spec["hostpool"]
+    return HostPool(
+        name=str(declared["name"]),
+        uid=entry.uid,
+        tags=tuple(declared.get("tags") or ()),
+        is_exclusive=declared.get("membershipMode") == MembershipMode.EXCLUSIVE,
+        labels_members=bool(spec.get("labelsMembers")),
+        has_claimed=node in (entry.data["status"].get("claimed") or ()),
+    )
+
+
+def pool_asked_for(entry: Entry) -> str:
+    """The name of the HostPool that a PE runs in; empty if it asks for none."""
+    placement = entry.data["spec"].get("placement") or {}
+    location = placement.get("hostPoolLocation") or {}
+    index = location.get("poolIndex")
+    return "" if index is None else labels.pe_name(job_of(entry), int(index))
+
+
+def is_to_launch(entry: Entry) -> bool:
+    """Whether a PE has a launch to come, or its pod may be on no node yet, by its own word."""
+    spec, status = entry.data["spec"], _pe_status(entry.data["status"])
+    restart = annotation(entry, labels.RESTART)
+    return (
+        status.phase in (PePhase.WAITING, PePhase.STARTING)
+        or status.content_id != str(spec.get("contentId") or "")
+        or status.launch_count < int(spec.get("launchCount") or 0)
+        or bool(restart and restart != status.observed_restart)
     )
 
 

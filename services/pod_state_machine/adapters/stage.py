@@ -11,6 +11,7 @@ from services.chassis.stage import Decision
 from services.chassis.table import Entry, Index, TableReading
 from services.chassis.wiring import MakeStage, Wiring
 from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
@@ -33,6 +34,7 @@ class PodStateMachine:
         self._writer = wiring.writer
         self._now = wiring.runtime.clock.now
         self._launches = Launches()
+        self._assignments = Assignments()
         self._carry_out = CarryOut(
             wiring.table,
             wiring.writer,
@@ -52,7 +54,7 @@ class PodStateMachine:
 
     def snapshot(self, table: TableReading, key: Key) -> Snapshot:
         """Everything that `decide` may look at."""
-        return intake.snapshot_of(table, key, self._launches)
+        return intake.snapshot_of(table, key, self._launches, self._assignments)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""

@@ -1,12 +1,28 @@
-"""What of its job a pod waits for: the certificate that its PEs share, the servers of its redis.
+"""What of its job a pod waits for: what its PEs share, and the decision where it goes.
 
-fusion-backend makes both and says in the Job's status that they are there.
+The certificate and the servers of redis are fusion-backend's, which says in the Job's status that
+they are there. Where a constrained PE goes is hostpool-manager's decision; the marks of its pool
+are node-tainter's, and stand in the HostPool's status once they are all there. A decision that
+stands is enough: nobody has to be up to launch by it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 from contracts.resources.processing_element import asked_redis, is_encrypted
-from services.pod_state_machine.core.snapshot import PeSnapshot
+from services.pod_state_machine.core.snapshot import HostPool, Pe, PeSnapshot, Place
+
+_CONSTRAINTS: Final = (
+    "host",
+    "hostPoolLocation",
+    "coLocations",
+    "exLocations",
+    "isolation",
+    "isolations",
+    "isolationLabels",
+)
 
 
 def awaits_job(snapshot: PeSnapshot) -> bool:
@@ -17,3 +33,55 @@ def awaits_job(snapshot: PeSnapshot) -> bool:
     return (is_encrypted(pe.spec) and not job.certificate_secret) or (
         asked_redis(pe.spec) is not None and not job.redis_config
     )
+
+
+def is_constrained(spec: Mapping[str, Any]) -> bool:
+    """Whether a PE of this spec may not run just anywhere."""
+    asked = spec.get("placement") or {}
+    return any(asked.get(name) not in (None, []) for name in _CONSTRAINTS)
+
+
+def awaited_place(snapshot: PeSnapshot) -> str:
+    """What a pod waits for before it is known where it goes; empty if it waits for nothing."""
+    pe = snapshot.pe
+    if pe is None or _is_free(snapshot, pe):
+        return ""
+    placement = snapshot.placement
+    if placement is None or not placement.node or _is_older(placement.generation, pe.generation):
+        return "waits for its placement"
+    if not snapshot.node(placement.node).exists:
+        return f"waits for a new placement: its node {placement.node} does not exist"
+    if not asks_for_pool(pe.spec):
+        return ""
+    return _awaited_pool(snapshot.pool, placement.node)
+
+
+def _awaited_pool(pool: HostPool | None, node: str) -> str:
+    if pool is None:
+        return "waits for its host pool"
+    if pool.marks_members and not pool.has_claimed:
+        return f"waits until node {node} is claimed for the pool {pool.name}"
+    return ""
+
+
+def place_of(snapshot: PeSnapshot) -> Place | None:
+    """Where the pod goes that is made now; None where it may run anywhere."""
+    pe, placement = snapshot.pe, snapshot.placement
+    if pe is None or placement is None or not is_constrained(pe.spec):
+        return None
+    return Place(snapshot.node(placement.node), snapshot.pool)
+
+
+def asks_for_pool(spec: Mapping[str, Any]) -> bool:
+    """Whether a PE of this spec runs in a host pool."""
+    return bool((spec.get("placement") or {}).get("hostPoolLocation"))
+
+
+def _is_free(snapshot: PeSnapshot, pe: Pe) -> bool:
+    """Without constraints, or of a job of a release that enforced none and says so."""
+    of_old = snapshot.job is not None and snapshot.job.is_unconstrained
+    return not is_constrained(pe.spec) or (of_old and snapshot.placement is None)
+
+
+def _is_older(placed: int | None, wanted: int | None) -> bool:
+    return placed is None or placed < (wanted or 0)

@@ -18,6 +18,7 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Decision
+from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
 from services.pod_state_machine.core.hanging import changes_at
@@ -110,6 +111,7 @@ def _create_pod(at: Situation) -> CreatePod:
         pe_uid=pe.uid,
         pe_generation=pe.metadata_generation,
         believed_gone=tuple(sorted(believed_gone)),
+        node=place.node.name if (place := place_of(snapshot)) else "",
     )
 
 

@@ -1,13 +1,15 @@
 """The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
 
 A failed effect backs off under its own value, so a value says exactly what makes it worth trying
-anew: `CreatePod.pe_generation` is there because a corrected PE spec deserves a new attempt at once.
+anew: `CreatePod.pe_generation` and `node` are there because a corrected PE spec and another
+assignment deserve a new attempt at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Urgency
 from services.pod_state_machine.core.snapshot import PeStatus
@@ -18,7 +20,8 @@ class CreatePod:
     """Create the pod of one launch.
 
     `believed_gone` are names of earlier pods that the snapshot does not show and whose end nobody
-    saw: each is confirmed to be gone (or over) before this launch is created.
+    saw: each is confirmed to be gone (or over) before this launch is created. `node` is where it
+    is assigned to; empty for a pod that may run anywhere.
     """
 
     name: str
@@ -27,6 +30,7 @@ class CreatePod:
     pe_uid: str
     pe_generation: int
     believed_gone: tuple[str, ...] = ()
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,9 @@ class PatchPeStatus:
     @property
     def urgency(self) -> Urgency:
         """A launch waits for its intent; nothing waits for what only records."""
-        return Urgency.PROMPT if self.status.phase is PePhase.WAITING else Urgency.PATIENT
+        is_told = self.status.reason == Reason.GATES_CLOSED.value
+        is_intent = self.status.phase is PePhase.WAITING and not is_told
+        return Urgency.PROMPT if is_intent else Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)

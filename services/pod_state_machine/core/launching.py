@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
-from services.pod_state_machine.core.snapshot import Job, Pe
+from services.pod_state_machine.core.snapshot import Job, Pe, Place
 
 VALUE_CHARS_MAX: Final = 200
 
@@ -24,13 +24,17 @@ class RuntimeImage:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch of a PE; `number` counts from 1, `spec` is the PE's, read."""
+    """One launch of a PE; `number` counts from 1, `spec` is the PE's, read.
+
+    `place` is where its pod goes, None where it may run anywhere.
+    """
 
     pe: Pe
     job: Job
     spec: ProcessingElementSpec
     number: int
     runtime: RuntimeImage
+    place: Place | None = None
 
 
 class PodImpossible(ValueError):

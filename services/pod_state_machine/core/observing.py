@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.awaiting import awaits_job
+from services.pod_state_machine.core.awaiting import awaited_place, awaits_job, place_of
 from services.pod_state_machine.core.ending import End, end_of
 from services.pod_state_machine.core.hanging import counts_as_gone, holds_up, is_hanging
 from services.pod_state_machine.core.restarting import (
@@ -155,7 +155,11 @@ def _restart(end: End, *, due: bool) -> Observation:
 
 
 def gates_open(snapshot: PeSnapshot) -> bool:
-    """Whether everything that a pod mounts exists."""
+    """Whether everything that a pod mounts exists, and it is known where it goes."""
+    return _has_mounts(snapshot) and not awaited_place(snapshot)
+
+
+def _has_mounts(snapshot: PeSnapshot) -> bool:
     is_mounted_there = snapshot.has_pe_config_map and snapshot.has_job_config_map
     return is_mounted_there and not awaits_job(snapshot)
 
@@ -185,7 +189,20 @@ def _launch_wanted(
         wanted = Observation.CONTENT_CHANGED
     if wanted is not None and not gates_open(snapshot):
         return Observation.GATES_CLOSED
+    if wanted is None and _is_misplaced(snapshot, pod) and gates_open(snapshot):
+        return Observation.POD_MISPLACED
     return wanted
+
+
+def _is_misplaced(snapshot: PeSnapshot, pod: Pod | None) -> bool:
+    """Whether a pod that is on no node waits for another one than that of its PE.
+
+    What is bound stays; while no assignment is known, nothing is known to be wrong.
+    """
+    place = place_of(snapshot)
+    if place is None or pod is None or pod.node or pod.is_deleting or pod.is_over:
+        return False
+    return pod.pinned_to != place.node.name
 
 
 def _restart_asked(pe: Pe, pod: Pod | None, launch: int) -> bool:
@@ -217,7 +234,9 @@ def _readiness_to_launch(
         return Observation.PREDECESSOR_STUCK
     if alive:
         return Observation.PREDECESSOR_ALIVE
-    return Observation.POD_ABSENT if gates_open(snapshot) else Observation.GATES_CLOSED
+    if not _has_mounts(snapshot):
+        return Observation.GATES_CLOSED
+    return Observation.UNPLACED if awaited_place(snapshot) else Observation.POD_ABSENT
 
 
 def hanging_pod(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float, timing: Timing) -> Pod | None:

@@ -4,7 +4,8 @@
 2. Groups of fields are put together field by field, at every depth; what millrace says stays.
 3. Lists whose members have a name (or path, or address) get the template's members after
    millrace's. The container `pe` is one container; two of anything else with one name are refused.
-4. Other lists are appended to millrace's.
+4. Other lists are appended to millrace's, but of nodeSelectorTerms one holds for a node to be
+   fit: each of millrace's is put together with each of the template's, so that both must hold.
 5. What neither says and millrace would have otherwise is filled in: no token of the API server, and
    the container runtime's seccomp profile.
 
@@ -21,6 +22,7 @@ from contracts.resources.pod_template import LISTS_BY_KEY, PE_CONTAINER, contrad
 from services.pod_state_machine.core.launching import PodImpossible
 
 PLACE: Final = "spec.podTemplate"
+NODE_TERMS: Final = "nodeSelectorTerms"
 
 Json = dict[str, Any]
 
@@ -50,7 +52,10 @@ def _together(ours: Any, theirs: Any, place: str, name: str = "") -> Any:
     if isinstance(ours, Mapping):
         return _groups(ours, _of_type(theirs, Mapping, "an object", place), place)
     if isinstance(ours, list):
-        return _lists(ours, _of_type(theirs, list, "a list", place), place, LISTS_BY_KEY.get(name))
+        more = _of_type(theirs, list, "a list", place)
+        if name == NODE_TERMS:
+            return _both_hold(ours, more)
+        return _lists(ours, more, place, LISTS_BY_KEY.get(name))
     if theirs == ours:
         return ours
     raise PodImpossible(place, theirs, "leave it out: millrace says it")
@@ -68,6 +73,27 @@ def _groups(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> J
         for name, value in ours.items()
     }
     return both | {name: value for name, value in theirs.items() if name not in ours}
+
+
+def _both_hold(ours: list[Json], theirs: list[Json]) -> list[Json]:
+    """Terms of which one holds where one of ours and one of theirs hold.
+
+    An empty term selects no node; put together with ours it would select what ours does.
+    """
+    selecting = [each for each in theirs if any(each.values())]
+    both = [
+        {name: together for name in _PARTS if (together := [*_part(a, name), *_part(b, name)])}
+        for a in ours
+        for b in selecting
+    ]
+    return both or theirs or ours
+
+
+_PARTS: Final = ("matchExpressions", "matchFields")
+
+
+def _part(term: Json, name: str) -> list[Any]:
+    return term.get(name) or []
 
 
 def _lists(ours: list[Any], theirs: list[Any], place: str, key: str | None) -> list[Any]:

@@ -2,8 +2,8 @@
 
 The names of environment variables, files, volumes and paths are those that the runtime image of
 open-source IBM Streams reads. Variables are declared in `pod_environment.py`, volumes in
-`pod_volumes.py`; `pod_merging.py` lays the user's template over it all. When a pod is made is not
-decided here.
+`pod_volumes.py`, where it may run is said in `pod_placement.py`; `pod_merging.py` lays the user's
+template over it all. When a pod is made is not decided here.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from contracts.resources.processing_element import BuildType, ProcessingElementS
 from services.pod_state_machine.core.launching import Launch, PodImpossible, RuntimeImage
 from services.pod_state_machine.core.pod_environment import INSTALL, environment
 from services.pod_state_machine.core.pod_merging import merged
+from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_volumes import volumes_and_mounts
 from services.pod_state_machine.core.rounding import in_whole_bytes
-from services.pod_state_machine.core.snapshot import Job, Pe
+from services.pod_state_machine.core.snapshot import Job, Pe, Place
 
 RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
@@ -34,9 +35,11 @@ Json = dict[str, Any]
 __all__ = ["PodImpossible", "RuntimeImage", "pod_of_launch"]
 
 
-def pod_of_launch(pe: Pe, job: Job, launch: int, runtime: RuntimeImage) -> Json:
+def pod_of_launch(
+    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Place | None = None
+) -> Json:
     """The manifest of one launch; PodImpossible, with field and value, where there can be none."""
-    made = Launch(pe, job, _spec(pe), launch, runtime)
+    made = Launch(pe, job, _spec(pe), launch, runtime, place)
     volumes, mounts = volumes_and_mounts(made)
     container = _container(made) | {"volumeMounts": mounts}
     body: Json = {
@@ -54,7 +57,7 @@ def pod_of_launch(pe: Pe, job: Job, launch: int, runtime: RuntimeImage) -> Json:
     secret = made.spec.image_pull_secret or job.image_pull_secret
     if secret:
         body["spec"]["imagePullSecrets"] = [{"name": secret}]
-    return merged(body, pe.spec.get("podTemplate"))
+    return merged(in_place(body, made), pe.spec.get("podTemplate"))
 
 
 def _spec(pe: Pe) -> ProcessingElementSpec:

@@ -16,6 +16,7 @@ from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.core.awaiting import awaited_place
 from services.pod_state_machine.core.conditions import (
     BACKING_OFF,
     POD_BLOCKED,
@@ -35,7 +36,7 @@ _BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 CROWD_PES = 32
 """A job of more PEs has its first statuses written when it is submitted; those of fewer fit into
 flight together (`effects_in_flight_max`) and delay no pod."""
-_CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING)
+_CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING, Reason.GATES_CLOSED)
 _BACKING_OFF = (Observation.FAILED_BACKING_OFF, Observation.COMPLETED_BACKING_OFF)
 
 
@@ -65,7 +66,7 @@ def intent(at: Situation, reason: Reason) -> PeStatus:
         content_id=pe.content_id,
         generation=_newest(pe.status.generation, pe.generation),
         observed_generation=pe.metadata_generation,
-        restarts=0,
+        restarts=pe.status.restarts if reason is Reason.REASSIGNED else 0,
         reason=reason.value,
         message=reason.sentence,
         next_restart="",
@@ -138,7 +139,7 @@ def seen_status(at: Situation, row: Transition) -> PeStatus:
 
 def _is_unrecorded(pe: Pe, seen: Seen) -> bool:
     """Whether no status speaks of the launch yet that was seen to have had its pod."""
-    is_held_up = seen.observation is Observation.PREDECESSOR_STUCK
+    is_held_up = seen.observation in (Observation.PREDECESSOR_STUCK, Observation.UNPLACED)
     return pe.status.phase is PePhase.WAITING and not is_held_up
 
 
@@ -170,6 +171,8 @@ def _reason_of(at: Situation, row: Transition) -> tuple[Reason, str]:
             hanging = hanging_pod(at.snapshot, at.pe, seen, at.now, at.timing)
             assert hanging is not None, "observed: a pod that hangs"
             return row.reason, what_to_do(at.snapshot, at.pe, hanging)
+        case Observation.UNPLACED:
+            return row.reason, f"The processing element {awaited_place(at.snapshot)}."
         case Observation.RESTARTS_EXHAUSTED:
             return row.reason, _how_to_go_on(at)
         case Observation.POD_UNKNOWN:
@@ -256,9 +259,11 @@ def writes_at(at: Situation, recorded: PeStatus) -> float:
     Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
     only informs: while a job is busy, pods that are still to come go first (docs/adr/0006); but the
     first status, on which launch counts rest, waits in a crowd only. What is news of a pod that
-    starts is old when it runs.
+    starts is old when it runs. That a PE which was just made is not placed yet is no news at all.
     """
     snapshot, timing, pod, before = at.snapshot, at.timing, at.seen.pod, at.pe.status
+    if at.seen.observation is Observation.UNPLACED:
+        return at.pe.created_at + timing.status_settle_s
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
     corrects = before.reason in _CORRECTED_AT_ONCE
     if pod is None or pod.is_deleting or corrects or not only_informs:

@@ -51,7 +51,8 @@ class Pod:
     `disruption`: why the cluster took it away (eviction, preemption, drain), which is a failure and
     not somebody's wish to stop the PE. `deletion_due_at` is its deletion timestamp: when it should
     be gone. `blocked` says why a pending pod does not start. `restart` is the value of the PE's
-    annotation that its launch answered.
+    annotation that its launch answered. `pinned_to` is the node that it was made for, which says
+    nothing of where it is; empty for a pod that may run anywhere.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Pod:
     is_silent: bool = False
     is_set_aside: bool = False
     restart: str = ""
+    pinned_to: str = ""
 
     @property
     def is_disrupted(self) -> bool:
@@ -117,11 +119,49 @@ class Node:
     is_out_of_service: bool = False
     is_closed: bool = False
     """Cordoned, or it throws pods out."""
+    hostname: str = ""
+    """Its label `kubernetes.io/hostname`, mostly its name; empty where it has none."""
 
     @property
     def is_lost(self) -> bool:
         """Whether people or the cluster said that nothing runs on it any more."""
         return not self.exists or self.is_out_of_service
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What is decided of one PE: the node that it goes to, empty where none is said.
+
+    `generation` is the plan generation that the decision serves, None before the first.
+    """
+
+    generation: int | None
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostPool:
+    """The host pool that a PE asks for; `has_claimed`: the node that the PE is assigned to."""
+
+    name: str
+    uid: str
+    tags: tuple[str, ...] = ()
+    is_exclusive: bool = False
+    labels_members: bool = False
+    has_claimed: bool = False
+
+    @property
+    def marks_members(self) -> bool:
+        """Whether its members carry marks, which a pod waits for."""
+        return self.is_exclusive or self.labels_members
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pod goes: a node, and the pool as whose member it was chosen, if any."""
+
+    node: Node
+    pool: HostPool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +251,7 @@ class Pe:
     is_deleting: bool = False
     is_orphaning: bool = False
     restart: str = ""
+    created_at: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
 
@@ -219,8 +260,10 @@ class Pe:
 class Job:
     """What pods need to know of their job.
 
-    Image and bundle are what a PE's spec may leave open; the last two are what fusion-backend has
-    made for all PEs of the job, empty before it has.
+    Image and bundle are what a PE's spec may leave open; certificate and redis are what
+    fusion-backend has made for all PEs of the job, empty before it has. `is_unconstrained`: its
+    condition Placed says that pods may run anywhere, as releases said of every job that placed
+    none.
     """
 
     uid: str
@@ -231,6 +274,7 @@ class Job:
     bundle: str = ""
     certificate_secret: str = ""
     redis_config: str = ""
+    is_unconstrained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +284,9 @@ class PeSnapshot:
     `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
     names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
     to have had its pod; `last` is the pod of the newest launch as it was last seen, if it is gone.
-    `nodes` are those that its pods, `last` too, and the status name. `pes_of_job` counts the PEs
-    that its job is known to have.
+    `nodes` are those that its pods, `last` too, the status and the placement name. `pes_of_job`
+    counts the PEs that its job is known to have. `placement` is None where the job has none, `pool`
+    where the PE asks for none, or there is none yet.
     """
 
     key: PeKey
@@ -255,6 +300,8 @@ class PeSnapshot:
     last: Pod | None = None
     nodes: tuple[Node, ...] = ()
     pes_of_job: int = 0
+    placement: Placement | None = None
+    pool: HostPool | None = None
 
     def node(self, name: str) -> Node:
         """What is known of a node; one that nothing is known of does not exist."""

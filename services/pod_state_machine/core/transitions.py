@@ -24,6 +24,8 @@ class Observation(Enum):
     that no status speaks of: its pod was there and is gone. One that is STUCK is being deleted and
     does not end (hanging.py); what counts as gone with its node is observed as absent. A pod that
     is BLOCKED does not start for a reason that it says; of one that is UNKNOWN nothing is heard.
+    UNPLACED says that it is not known yet where a launch that waits goes; POD_MISPLACED, that a pod
+    that is on no node was made for another than its PE is assigned to now.
     """
 
     JOB_GONE = auto()
@@ -32,9 +34,11 @@ class Observation(Enum):
     LAUNCH_REQUESTED = auto()
     RESTART_REQUESTED = auto()
     CONTENT_CHANGED = auto()
+    POD_MISPLACED = auto()
     GATES_CLOSED = auto()
     PREDECESSOR_ALIVE = auto()
     PREDECESSOR_STUCK = auto()
+    UNPLACED = auto()
     RESTART_DUE = auto()
     RESTARTS_EXHAUSTED = auto()
     FAILED_BACKING_OFF = auto()
@@ -91,6 +95,8 @@ Row = Transition | Ignored | Forbidden
 _O = Observation
 _LAUNCH = Transition(PePhase.WAITING, Action.CREATE_POD, Reason.FIRST_LAUNCH)
 _HELD_UP = Transition(PePhase.WAITING, Action.RECORD, Reason.STUCK_TERMINATING)
+_NOWHERE = Transition(PePhase.WAITING, Action.RECORD, Reason.GATES_CLOSED)
+_MOVED = Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.REASSIGNED)
 _STARTED = Transition(PePhase.STARTING, Action.RECORD, Reason.POD_STARTING)
 _BLOCKED = Transition(PePhase.STARTING, Action.RECORD, Reason.WAITING)
 _STUCK_STARTING = Transition(PePhase.STARTING, Action.RECORD, Reason.STUCK_TERMINATING)
@@ -112,7 +118,7 @@ _BACKWARDS = Forbidden("a pod that ran or ended never waits to start again")
 _REVIVED = Forbidden("a pod that ended never runs again")
 _UNCOMPLETED = Forbidden("a pod that completed never fails")
 _UNFAILED = Forbidden("a pod that failed never completes")
-_ONLY_OF_WAITING = Forbidden("only a launch that waits has a predecessor to wait for")
+_ONLY_OF_WAITING = Forbidden("only a launch that waits has something to wait for")
 _RECORDED = Forbidden("only a launch that waits is not recorded")
 
 _IN_EVERY_PHASE: dict[Observation, Row] = {
@@ -132,6 +138,8 @@ _WHATEVER_WAS_RECORDED: dict[Observation, Row] = {
     **_IN_EVERY_PHASE,
     _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
     _O.PREDECESSOR_STUCK: _ONLY_OF_WAITING,
+    _O.UNPLACED: _ONLY_OF_WAITING,
+    _O.POD_MISPLACED: _MOVED,
     _O.RESTARTS_EXHAUSTED: _EXHAUSTED,
     _O.FAILED_BACKING_OFF: _DELAYED,
     _O.COMPLETED_BACKING_OFF: _REPEATING,
@@ -150,6 +158,7 @@ _WHATEVER_WAS_RECORDED: dict[Observation, Row] = {
 _OF_A_POD_THAT_ENDED: dict[Observation, Row] = {
     **_WHATEVER_WAS_RECORDED,
     _O.POD_ABSENT: _LET_BE,
+    _O.POD_MISPLACED: _BACKWARDS,
     _O.POD_BLOCKED: _BACKWARDS,
     _O.POD_PENDING: _BACKWARDS,
     _O.POD_UNKNOWN: _REVIVED,
@@ -161,6 +170,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
         **_WHATEVER_WAS_RECORDED,
         _O.PREDECESSOR_ALIVE: Ignored(Reason.POD_SUPERSEDED),
         _O.PREDECESSOR_STUCK: _HELD_UP,
+        _O.UNPLACED: _NOWHERE,
         _O.POD_ABSENT: _LAUNCH,
         _O.POD_LOST: _STOPPED,
         _O.POD_TERMINATING: _STARTED,
@@ -173,6 +183,7 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.RUNNING: {
         **_WHATEVER_WAS_RECORDED,
         _O.POD_STUCK: _STUCK_RUNNING,
+        _O.POD_MISPLACED: _BACKWARDS,
         _O.POD_BLOCKED: _BACKWARDS,
         _O.POD_PENDING: _BACKWARDS,
     },

@@ -8,6 +8,7 @@ from datetime import datetime
 from services.chassis.stage import Decision
 from services.chassis.table import Entry, TableReading
 from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
@@ -85,14 +86,23 @@ def decided(
     table = world(*builders)
     table.ended = ended
     table.note_gone(gone)
-    return decide(intake.snapshot_of(table, key, launches or Launches()), now, Timing())
+    return decide(
+        intake.snapshot_of(table, key, launches or Launches(), Assignments()), now, Timing()
+    )
+
+
+def snapshot_of(*builders: Builder) -> PeSnapshot:
+    """What is known of the PE of the builders."""
+    found = intake.snapshot_of(world(*builders), PE_KEY, Launches(), Assignments())
+    assert isinstance(found, PeSnapshot)
+    return found
 
 
 def seen(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Seen:
     """What is observed of the PE of the builders; `gone` as in `decided`."""
     table = world(*builders)
     table.note_gone(gone)
-    snapshot = intake.snapshot_of(table, PE_KEY, Launches())
+    snapshot = intake.snapshot_of(table, PE_KEY, Launches(), Assignments())
     assert isinstance(snapshot, PeSnapshot)
     assert snapshot.pe is not None
     return observe(snapshot, snapshot.pe, now, Timing())
@@ -108,4 +118,15 @@ def resizing() -> Builder:
     return a_job().with_status(phase="Resizing")
 
 
-__all__ = ["NOW", "PE_KEY", "a_pe", "decided", "gates", "resizing", "seen", "submitted", "world"]
+__all__ = [
+    "NOW",
+    "PE_KEY",
+    "a_pe",
+    "decided",
+    "gates",
+    "resizing",
+    "seen",
+    "snapshot_of",
+    "submitted",
+    "world",
+]

@@ -17,6 +17,7 @@ from services.chassis.resources import resource_of
 from services.chassis.table import Table
 from services.chassis.writing import Writer
 from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
@@ -92,7 +93,7 @@ class Cluster:
         return self.hide(pod.having("spec", value=spec).having("status", value={}), "v1")
 
     def snapshot(self, key: Key = PE_KEY) -> PeSnapshot:
-        found = intake.snapshot_of(self.table, key, self.launches)
+        found = intake.snapshot_of(self.table, key, self.launches, Assignments())
         assert isinstance(found, PeSnapshot)
         return found
 
@@ -100,7 +101,7 @@ class Cluster:
         return decide(self.snapshot(), self.sandbox.clock.now(), Timing()).effects
 
     async def run(self, effect: Effect, key: Key = PE_KEY) -> str:
-        snapshot = intake.snapshot_of(self.table, key, self.launches)
+        snapshot = intake.snapshot_of(self.table, key, self.launches, Assignments())
         return await self.carry_out.run(key, snapshot, effect)
 
     def status(self) -> Obj:

@@ -8,6 +8,7 @@ from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.chassis.stage import Decision, Urgency, urgency_of
 from services.pod_state_machine.adapters import intake
+from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import status_patch
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import pe_of
@@ -59,7 +60,9 @@ def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_fo
     """Statuses of a few fit into flight beside the pods; those of many would hold pods up."""
 
     def decided_among(pes: int, *builders: Builder, now: float) -> Decision[Effect]:
-        snapshot = intake.snapshot_of(world(a_pe(), a_pod(), *builders), PE_KEY, Launches())
+        snapshot = intake.snapshot_of(
+            world(a_pe(), a_pod(), *builders), PE_KEY, Launches(), Assignments()
+        )
         assert isinstance(snapshot, PeSnapshot)
         return decide(replace(snapshot, pes_of_job=pes), now, Timing())
 

@@ -23,7 +23,7 @@ def test_every_pair_of_phase_and_observation_has_exactly_one_row() -> None:
     """A pair that nobody thought of would be an exception in the middle of an incident."""
     pairs = set(itertools.product(PePhase, Observation))
     assert set(TRANSITIONS) == pairs
-    assert len(TRANSITIONS) == len(PePhase) * len(Observation) == 144
+    assert len(TRANSITIONS) == len(PePhase) * len(Observation) == 156
 
 
 def test_every_row_gives_its_reason() -> None:

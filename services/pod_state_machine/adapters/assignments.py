@@ -1,0 +1,59 @@
+"""Which node a PE is assigned to: Placements as read, kept until they change.
+
+A Placement names its PEs in runs; the snapshots of a job of thousands of PEs ask for one each.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+
+from contracts.id_runs import ids_of
+from services.chassis.table import Entry
+
+PLACEMENTS_KEPT_MAX = 1_000
+
+
+class Assignments:
+    """The nodes of PEs by id, for the Placements that were asked last."""
+
+    def __init__(self, kept_max: int = PLACEMENTS_KEPT_MAX) -> None:
+        self._kept_max = kept_max
+        self._read: OrderedDict[tuple[str, str], tuple[str, int, Mapping[int, str]]] = OrderedDict()
+
+    def node_of(self, placement: Entry, pe_id: int) -> str:
+        """The node that a Placement assigns a PE to; empty where it says none."""
+        place, version = (placement.namespace, placement.name), placement.resource_version
+        known = self._read.get(place)
+        if known is None or known[:2] != (placement.uid, version):
+            known = (placement.uid, version, dict(_assigned(placement)))
+            self._read[place] = known
+        self._read.move_to_end(place)
+        if len(self._read) > self._kept_max:
+            self._read.popitem(last=False)
+        return known[2].get(pe_id, "")
+
+
+def ids_on(placement: Entry, node: str) -> Iterator[int]:
+    """The PEs that a Placement assigns to a node."""
+    return (pe_id for pe_id, each in _assigned(placement) if each == node)
+
+
+def nodes_of(placement: Entry) -> Iterator[str]:
+    """The nodes that a Placement assigns PEs to."""
+    for each in placement.data["status"].get("assignments") or ():
+        yield str(each["node"])
+
+
+def _assigned(placement: Entry) -> Iterator[tuple[int, str]]:
+    for each in placement.data["status"].get("assignments") or ():
+        for pe_id in _ids(each["pes"]):
+            yield pe_id, str(each["node"])
+
+
+def _ids(runs: str) -> tuple[int, ...]:
+    """The ids of an assignment; what hostpool-manager never writes assigns nobody."""
+    try:
+        return ids_of(runs)
+    except ValueError:
+        return ()

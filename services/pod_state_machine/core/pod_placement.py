@@ -1,0 +1,175 @@
+"""Where the pod of a constrained PE may run, and which pods of its job it seeks and avoids.
+
+1. The pod is pinned to the node that its PE is assigned to, by required node affinity, so that
+   taints and capacity still count; where it is asked for, by `spec.nodeName`, past the scheduler.
+   An annotation names the node.
+2. What its host pool stands for is said beside it, in every term: the tags, and the place of a
+   particular member. Each tag may stand in either form, so there is a term for each way.
+3. The pod tolerates the taint by which an exclusive pool keeps others out.
+4. Colocation, exlocation and isolation are labels of the pod and terms over labels, which count
+   within the job only. Pods beside an isolated PE bear its label; the isolated one avoids them.
+
+Properties: the values that operators give are keys by their SHA-1 and so never clash, whatever
+they contain; a PE without a place gets nothing of all this. What the decision rests on is
+hostpool-manager's business; when a pod waits for it, `awaiting.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal
+
+from contracts import labels
+from contracts.resources.pod_names import is_label_value
+from contracts.resources.processing_element import PlacementRequest
+from services.pod_state_machine.core.launching import Launch
+from services.pod_state_machine.core.snapshot import HostPool, Node, Place
+
+PREFERENCE: Final = 100
+"""The weight of what is only preferred: the most that Kubernetes knows."""
+
+Json = dict[str, Any]
+Kind = Literal["colocation", "exlocation", "isolation"]
+
+
+def in_place(body: Json, launch: Launch) -> Json:
+    """The manifest of a launch with what its place and the constraints of its PE add."""
+    place, request = launch.place, launch.spec.placement
+    if place is None or request is None:
+        return body
+    meta, spec = body["metadata"], body["spec"]
+    node = {labels.ASSIGNED_NODE: place.node.name}
+    meta = meta | {
+        "labels": meta["labels"] | _marks(request),
+        "annotations": meta["annotations"] | node,
+    }
+    if request.node_name:
+        spec = spec | {"nodeName": place.node.name}
+    if affinity := _affinity(request, place, launch.pe.job):
+        spec = spec | {"affinity": affinity}
+    if place.pool is not None and place.pool.is_exclusive:
+        spec = spec | {"tolerations": [_toleration(place.pool)]}
+    return body | {"metadata": meta, "spec": spec}
+
+
+def _affinity(request: PlacementRequest, place: Place, job: str) -> Json:
+    terms = _node_terms(request, place)
+    required = {"nodeSelectorTerms": terms} if any(terms) else None
+    return {
+        **({"nodeAffinity": {_REQUIRED: required}} if required else {}),
+        **_of_pods("podAffinity", request, job, [_sought("colocation", request.co_locations)]),
+        **_of_pods(
+            "podAntiAffinity",
+            request,
+            job,
+            [_sought("exlocation", request.ex_locations), _sought("isolation", _isolated(request))],
+        ),
+    }
+
+
+# --------------------------------------------------------------------------- nodes
+
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _node_terms(request: PlacementRequest, place: Place) -> list[Json]:
+    """One of them must hold: each says the node, and the tags of the pool in another form."""
+    pool, location = place.pool, request.host_pool_location
+    member: list[Json] = []
+    if pool is not None and location is not None and location.inpool_index is not None:
+        at = str(location.inpool_index)
+        member = [_expression(labels.member_label(pool.uid), "In", at)]
+    pin = {} if request.node_name else _pin(place.node)
+    pinned = pin.get("matchExpressions", [])
+    return [
+        {
+            **pin,
+            **({"matchExpressions": found} if (found := [*tags, *member, *pinned]) else {}),
+        }
+        for tags in _forms_of(pool.tags if pool else ())
+    ]
+
+
+def _pin(node: Node) -> Json:
+    if node.hostname:
+        return {"matchExpressions": [_expression(labels.HOSTNAME, "In", node.hostname)]}
+    return {"matchFields": [_expression("metadata.name", "In", node.name)]}
+
+
+def _forms_of(tags: Iterable[str]) -> list[list[Json]]:
+    """The ways in which a node may carry all of some tags: one of them as in the original, or none.
+
+    A node has the original's label once, so it can stand for one tag only.
+    """
+    ours = {tag: _expression(f"{labels.TAG_PREFIX}{tag}", "Exists") for tag in tags}
+    originals = [
+        [
+            _expression(labels.ORIGINAL_TAG, "In", each) if each == tag else form
+            for each, form in ours.items()
+        ]
+        for tag in ours
+        if tag and is_label_value(tag)
+    ]
+    return [*originals, list(ours.values())]
+
+
+def _toleration(pool: HostPool) -> Json:
+    return {
+        "key": labels.EXCLUSIVE_TAINT,
+        "operator": "Equal",
+        "value": pool.uid,
+        "effect": "NoSchedule",
+    }
+
+
+# --------------------------------------------------------------------------- other pods
+
+
+def _isolated(request: PlacementRequest) -> list[str]:
+    """The isolated operators of the PE; releases that knew one wrote no list."""
+    return request.isolations or ([request.isolation] if request.isolation is not None else [])
+
+
+def _marks(request: PlacementRequest) -> dict[str, str]:
+    """The labels by which other pods of the job find or avoid this one."""
+    others = [each for each in request.isolation_labels or () if each not in _isolated(request)]
+    return {
+        **dict(_sought("colocation", request.co_locations)),
+        **dict(_sought("exlocation", request.ex_locations)),
+        **dict(_sought("isolation", others)),
+    }
+
+
+def _sought(kind: Kind, tokens: Iterable[str] | None) -> list[tuple[str, str]]:
+    return [labels.host_token_label(kind, each) for each in dict.fromkeys(tokens or ())]
+
+
+def _of_pods(
+    group: str, request: PlacementRequest, job: str, sought: Iterable[list[tuple[str, str]]]
+) -> Json:
+    """One group of terms over pods, required or preferred; nothing where there are none."""
+    topology = request.topology_key or labels.HOSTNAME
+    terms = [_pod_term(key, value, job, topology) for each in sought for key, value in each]
+    if not terms:
+        return {}
+    if request.required:
+        return {group: {_REQUIRED: terms}}
+    return {group: {_PREFERRED: [{"weight": PREFERENCE, "podAffinityTerm": t} for t in terms]}}
+
+
+def _pod_term(key: str, value: str, job: str, topology: str) -> Json:
+    return {
+        "labelSelector": {
+            "matchExpressions": [
+                _expression(key, "In", value),
+                _expression(labels.JOB, "In", job),
+            ]
+        },
+        "topologyKey": topology,
+    }
+
+
+def _expression(key: str, operator: str, *values: str) -> Json:
+    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
