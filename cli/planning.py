@@ -1,8 +1,8 @@
 """`millrace plan`: what a bundle or an ADL becomes, without a cluster.
 
 Words become a request, the planner of fusion-backend answers, and the answer is printed: numbers
-for programs, pictures for people (drawing.py). Nothing is placed here, so hosts and exclusive pools
-are planned, too. Each `--resize` is a generation of its own, planned from the one before.
+for programs, pictures for people (drawing.py). Nothing is placed here: whether nodes can take the
+PEs, only a cluster knows. Each `--resize` is a generation of its own, planned from the one before.
 """
 
 from __future__ import annotations
@@ -123,7 +123,6 @@ def _request(wish: PlanWish) -> PlanRequest:
         submission_time_values=dict(_values(wish)),
         limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if wish.compat else limits,
         compat=wish.compat,
-        is_placed=False,
     )
 
 

@@ -1,11 +1,14 @@
-"""Which operators must, and which may, share a PE.
+"""Which operators must share a PE, and what each asks for.
 
 `group` joins what must stay together into fusable units: operators that share a partition
 co-location id, transitively, and the host co-location group of an operator with host isolation.
-`conflict` says why two sides may not share a PE; the rules and their messages are the original's.
+Why two units may not share a PE is profiles.py's question.
 
 Rules on hosts look at each side extended by host co-location: operators that must be on the same
-host inherit each other's host constraints, wherever they are placed.
+host inherit each other's host constraints, wherever they are placed. Where hosts are zones, they
+inherit hosts and pools from those on their node, and ex-location from those in their zone. Where
+co-location and its opposites are only preferred, nothing is inherited by it, host isolation joins
+nobody, and ex-location keeps operators out of one PE all the same.
 
 The job spec's `fusion.type` adds a rule on the channels of parallel regions, in the words of the
 seed: `channelIsolation`: operators in parallel regions are fused together per channel, so they
@@ -17,100 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from services.fusion_backend.core.application.model import Constraints
 from services.fusion_backend.core.fusion.bicliques import Biclique
+from services.fusion_backend.core.fusion.placing import DEFAULT_POOL, HostRules, on_one_node
+from services.fusion_backend.core.fusion.profiles import ChannelPath, Profile, conflict
 from services.fusion_backend.core.graph.topology import Operator, Topology
 from services.fusion_backend.core.numbering.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused
-
-Ids = frozenset[str]
-ChannelPath = tuple[tuple[int, int], ...]
-"""(region, global channel) of each enclosing region, innermost first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The constraints of a set of operators, aggregated. Host sets are those of the closure.
-
-    `isolated_channels` is filled by channelIsolation only, `apart_channels` by channelExlocation.
-    """
-
-    jvm: frozenset[frozenset[str]]
-    restartable: frozenset[bool]
-    relocatable: frozenset[bool]
-    exclusive: frozenset[bool]
-    consistent: frozenset[int | None]
-    isolated: bool
-    exlocations: frozenset[tuple[str, int]]
-    host_isolated: bool
-    host_colocated: bool
-    host_exlocations: frozenset[tuple[str, int]]
-    hosts: Ids
-    tags: frozenset[tuple[int, str]]
-    slots: frozenset[tuple[int, int]]
-    pools: frozenset[int]
-    isolated_channels: frozenset[ChannelPath] = frozenset()
-    apart_channels: frozenset[tuple[int, int]] = frozenset()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it may join all that has the same `fusion_class`, and closes it to nothing."""
-        is_one = all(
-            len(values) <= 1
-            for values in (self.restartable, self.relocatable, self.exclusive, self.consistent)
-        )
-        return is_one and not (
-            self.jvm
-            or self.isolated
-            or self.exlocations
-            or self.host_isolated
-            or self.host_colocated
-            or self.host_exlocations
-            or self.apart_channels
-            or len(self.isolated_channels) > 1
-        )
-
-    @property
-    def fusion_class(self) -> tuple[object, ...]:
-        """What must be equal in a PE; what else keeps operators apart, `is_plain` says."""
-        return (
-            self.restartable,
-            self.relocatable,
-            self.exclusive,
-            self.consistent,
-            self.host_spec,
-            self.isolated_channels,
-        )
-
-    @property
-    def host_spec(self) -> tuple[object, ...]:
-        """Where the operators may run."""
-        return self.hosts, self.tags, self.slots, self.pools
-
-    def joined(self, other: Profile) -> Profile:
-        """The profile of both sides together."""
-        if self is other:
-            return self
-        return Profile(
-            jvm=self.jvm | other.jvm,
-            restartable=self.restartable | other.restartable,
-            relocatable=self.relocatable | other.relocatable,
-            exclusive=self.exclusive | other.exclusive,
-            consistent=self.consistent | other.consistent,
-            isolated=self.isolated or other.isolated,
-            exlocations=self.exlocations | other.exlocations,
-            host_isolated=self.host_isolated or other.host_isolated,
-            host_colocated=self.host_colocated or other.host_colocated,
-            host_exlocations=self.host_exlocations | other.host_exlocations,
-            hosts=self.hosts | other.hosts,
-            tags=self.tags | other.tags,
-            slots=self.slots | other.slots,
-            pools=self.pools | other.pools,
-            isolated_channels=self.isolated_channels | other.isolated_channels,
-            apart_channels=self.apart_channels | other.apart_channels,
-        )
 
 
 @dataclass(slots=True, eq=False)
@@ -131,34 +51,51 @@ class Unit:
 
 
 def group(
-    topology: Topology, consistent: Mapping[int, int], rule: FusionType = "noChannelInfluence"
+    topology: Topology, consistent: Mapping[int, int], rule: FusionType, in_force: HostRules
 ) -> list[Unit]:
     """The fusable units, by smallest operator. `consistent`: region by operator index.
 
     They do not know their neighbours yet: see neighbouring.py.
     """
-    hosts = host_groups(topology)
+    hosts = host_groups(topology, in_force)
     together = Groups(topology.operators)
     for operator in topology.operators.values():
         for identifier in operator.constraints.colocations:
             together.join(operator.index, identifier)
-        if operator.constraints.host_isolation:
+        if operator.constraints.host_isolation and in_force.required:
             for other in hosts.members(operator.index):
                 together.join(other, ("host isolation", hosts.root(operator.index)))
-    profiles = _profiles(topology, hosts, consistent, rule)
+    profiles = _profiles(topology, hosts, consistent, rule, in_force)
     units = [_unit(topology, members, profiles, consistent) for members in together.all_members()]
     for unit in units:
         _check_jvm(topology, unit)
     return units
 
 
-def host_groups(topology: Topology) -> Groups:
-    """Operators that must be on the same host."""
+def host_groups(topology: Topology, in_force: HostRules) -> Groups:
+    """Operators that must be on the same host, whatever a host is."""
     hosts = Groups(topology.operators)
     for operator in topology.operators.values():
-        for identifier in _host_colocations(operator):
+        for identifier in host_ids(operator, in_force):
             hosts.join(operator.index, identifier)
     return hosts
+
+
+def node_groups(topology: Topology, in_force: HostRules) -> Groups:
+    """Operators that must be on the same node."""
+    if in_force.topology_key == HOSTNAME:
+        return host_groups(topology, in_force)
+    nodes = Groups(topology.operators)
+    for operator in topology.operators.values():
+        for identifier in on_one_node(operator, in_force):
+            nodes.join(operator.index, identifier)
+    return nodes
+
+
+def host_ids(operator: Operator, in_force: HostRules) -> list[object]:
+    """Declared ids of co-location, and those that follow from the same node."""
+    declared = operator.constraints.host_colocations if in_force.required else ()
+    return [*declared, *on_one_node(operator, in_force)]
 
 
 def gathered(units: list[Unit]) -> list[Unit]:
@@ -221,19 +158,12 @@ class Groups:
         return self._members
 
 
-def _host_colocations(operator: Operator) -> list[object]:
-    """Declared ids, and those that follow from the same host or the same slot of a pool."""
-    constraints = operator.constraints
-    found: list[object] = list(constraints.host_colocations)
-    if constraints.host is not None:
-        found.append(("same host", constraints.host))
-    if constraints.pool is not None and constraints.pool_slot is not None:
-        found.append(("same slot", constraints.pool, constraints.pool_slot))
-    return found
-
-
 def _profiles(
-    topology: Topology, hosts: Groups, consistent: Mapping[int, int], rule: FusionType
+    topology: Topology,
+    hosts: Groups,
+    consistent: Mapping[int, int],
+    rule: FusionType,
+    in_force: HostRules,
 ) -> dict[int, Profile]:
     """The profile of each operator; operators that ask for the same share one."""
     own: dict[int, Profile] = {}
@@ -242,25 +172,33 @@ def _profiles(
         asked = operator.constraints, consistent.get(index)
         profile = shared.get(asked)
         if profile is None:
-            profile = _own_profile(topology, operator, consistent.get(index))
+            profile = _own_profile(topology, operator, consistent.get(index), in_force)
             if not profile.exlocations and not profile.host_exlocations:
                 shared[asked] = profile
         own[index] = _in_channels(profile, operator, rule)
-    profiles = dict(own)
-    for members in hosts.all_members():
+    if in_force.topology_key == HOSTNAME:
+        return _inherited(own, hosts, (*_OF_NODES, *_OF_HOSTS))
+    of_nodes = _inherited(own, node_groups(topology, in_force), _OF_NODES)
+    return _inherited(of_nodes, hosts, _OF_HOSTS)
+
+
+_OF_NODES = ("hosts", "tags", "slots", "pools")
+_OF_HOSTS = ("host_exlocations",)
+
+
+def _inherited(
+    profiles: Mapping[int, Profile], groups: Groups, names: tuple[str, ...]
+) -> dict[int, Profile]:
+    """The profiles with what all of a group have together under these names."""
+    found = dict(profiles)
+    for members in groups.all_members():
         if len(members) == 1:
             continue
-        closure = _all_of(own[member] for member in members)
+        closure = _all_of(profiles[member] for member in members)
+        inherited: dict[str, Any] = {name: getattr(closure, name) for name in names}
         for member in members:
-            profiles[member] = replace(
-                own[member],
-                host_exlocations=closure.host_exlocations,
-                hosts=closure.hosts,
-                tags=closure.tags,
-                slots=closure.slots,
-                pools=closure.pools,
-            )
-    return profiles
+            found[member] = replace(profiles[member], **inherited)
+    return found
 
 
 def _in_channels(profile: Profile, operator: Operator, rule: FusionType) -> Profile:
@@ -277,11 +215,15 @@ def channel_path(operator: Operator) -> ChannelPath:
     return tuple((level.region, level.channel) for level in operator.levels)
 
 
-def _own_profile(topology: Topology, operator: Operator, consistent: int | None) -> Profile:
+def _own_profile(
+    topology: Topology, operator: Operator, consistent: int | None, in_force: HostRules
+) -> Profile:
     own = operator.constraints
     pool = None if own.pool is None else topology.pools[own.pool]
     jvm = own.jvm_arguments
     slotted = own.pool is not None and own.pool_slot is not None
+    hosts = frozenset() if own.host is None else frozenset({in_force.named(own.host)})
+    is_placed = not in_force.is_original and pool is not None and pool.name != DEFAULT_POOL
     return Profile(
         jvm=frozenset() if jvm is None else frozenset({frozenset(jvm)}),
         restartable=frozenset({own.restartable}),
@@ -290,13 +232,15 @@ def _own_profile(topology: Topology, operator: Operator, consistent: int | None)
         consistent=frozenset({consistent}),
         isolated=own.isolation,
         exlocations=frozenset((item, operator.index) for item in own.exlocations),
-        host_isolated=own.host_isolation,
-        host_colocated=bool(_host_colocations(operator)),
+        host_isolated=own.host_isolation and in_force.required,
+        host_colocated=bool(own.host_colocations or on_one_node(operator, in_force)),
         host_exlocations=frozenset((item, operator.index) for item in own.host_exlocations),
-        hosts=frozenset() if own.host is None else frozenset({own.host}),
+        hosts=hosts,
         tags=frozenset() if pool is None else frozenset((pool.index, tag) for tag in pool.tags),
         slots=frozenset({(own.pool or 0, own.pool_slot or 0)}) if slotted else frozenset(),
         pools=frozenset() if own.pool is None else frozenset({own.pool}),
+        own_hosts=frozenset() if in_force.is_original else hosts,
+        own_pools=frozenset({pool.index}) if pool is not None and is_placed else frozenset(),
     )
 
 
@@ -347,48 +291,3 @@ def _check_jvm(topology: Topology, unit: Unit) -> None:
             f"arguments (CDISR3200E, CDISR3216E): {listed}"
         ),
     )
-
-
-def conflict(unit: Profile, others: Profile) -> str | None:
-    """Why the unit may not join the others in a PE, or None. Rules in the original's order.
-
-    Different host specifications include different declared hosts (rule 10 of the original).
-    """
-    if unit is others and unit.is_plain:
-        return None
-    checks = (
-        (len(unit.jvm | others.jvm) > 1, "JVM arguments differ (CDISR3206E)"),
-        (len(unit.restartable | others.restartable) > 1, "restartable differs (CDISR3201E)"),
-        (len(unit.relocatable | others.relocatable) > 1, "relocatable differs (CDISR3202E)"),
-        (unit.isolated or others.isolated, "a partition is isolated (CDISR3203E)"),
-        (_apart(unit.exlocations, others.exlocations), "partitions are ex-located (CDISR3204E)"),
-        (_host_isolation(unit, others), "a host is isolated (CDISR3231E)"),
-        (len(unit.exclusive | others.exclusive) > 1, "an exclusive pool is mixed (CDISR3205E)"),
-        (len(unit.consistent | others.consistent) > 1, "consistent regions differ (CDISR3207E)"),
-        (
-            _apart(unit.host_exlocations, others.host_exlocations),
-            "hosts are ex-located (CDISR3211E)",
-        ),
-        (unit.host_spec != others.host_spec, "host specifications differ (CDISR3209E)"),
-        (_differ(unit.slots | others.slots), "slots of a host pool differ (CDISR3210E)"),
-        (len(unit.isolated_channels | others.isolated_channels) > 1, "channels are isolated"),
-        (_differ(unit.apart_channels | others.apart_channels), "channels are ex-located"),
-    )
-    return next((why for fails, why in checks if fails), None)
-
-
-def _host_isolation(unit: Profile, others: Profile) -> bool:
-    return (unit.host_isolated and others.host_colocated) or (
-        others.host_isolated and unit.host_colocated
-    )
-
-
-def _apart(unit: frozenset[tuple[str, int]], others: frozenset[tuple[str, int]]) -> bool:
-    """Whether an id belongs to two operators, on whichever sides they are."""
-    both = unit | others
-    return len({identifier for identifier, _ in both}) < len(both)
-
-
-def _differ(both: frozenset[tuple[int, int]]) -> bool:
-    """Whether something (a pool, a region) has two values."""
-    return len({owner for owner, _ in both}) < len(both)

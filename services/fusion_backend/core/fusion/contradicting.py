@@ -1,30 +1,47 @@
 """Constraints that nothing can satisfy: what must share a PE, or a host, and must not.
 
 The original fuses such operators without a word; that is what `compat` asks for. Otherwise they are
-refused, by the names of two operators that cannot both have their way:
+refused, by the names of two operators that cannot both have their way, by what holds them together
+and by what keeps them apart:
 
 * operators of one unit (constraints.py) that a rule of `conflict` keeps apart. An operator without
   a host or pool of its own goes where the other one must be, and one that is in a consistent region
   may be fused with one that is not if people say so: neither is a contradiction;
 * operators that must be on the same host, maybe because those that share a PE with them must, and
-  are ex-located there or name different hosts;
+  are ex-located there;
+* operators that must be on the same node, and name different ones;
 * an operator with host isolation in a PE that must be on the host of another PE.
+
+Only what no cluster could give is refused here. Whether a name and an address are one node, or a
+node is in two shared pools, nobody knows here; where hosts are zones, one zone may have all of the
+nodes; and where co-location and its opposites are only preferred, they contradict nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
+from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
-from services.fusion_backend.core.fusion.constraints import Groups, Unit, channel_path, host_groups
-from services.fusion_backend.core.fusion.placing import DEFAULT_POOL
+from services.fusion_backend.core.fusion.constraints import (
+    Groups,
+    Unit,
+    channel_path,
+    host_groups,
+    node_groups,
+)
+from services.fusion_backend.core.fusion.placing import DEFAULT_POOL, HostRules, is_address
+from services.fusion_backend.core.fusion.tying import Tied, ties_in_pe, ties_on_host, told
 from services.fusion_backend.core.graph.topology import Operator, Topology
 from services.fusion_backend.core.numbering.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 Trait = Callable[[Operator], Hashable | None]
 """What must not differ within a group; None says nothing."""
+Members = Sequence[Operator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,41 +58,88 @@ def refuse_contradictions(
     topology: Topology,
     units: Sequence[Unit],
     rule: FusionType,
+    in_force: HostRules,
     running: frozenset[int] = frozenset(),
 ) -> None:
     """Refuses CONSTRAINTS_CONTRADICT by the first operators that clash.
 
     Those that run already (indices) were accepted, maybe by a release that did not look: they stay.
     """
-    for clash, why in _clashes(topology, units, rule):
+    for clash, what, tied in _Search(topology, units, rule, in_force).clashes():
         if not {clash.one.index, clash.other.index} <= running:
-            raise _refusal(clash, why)
+            raise _refusal(clash, f"{what} ({told(tied(), clash.one, clash.other)})")
 
 
-def _clashes(
-    topology: Topology, units: Sequence[Unit], rule: FusionType
-) -> Iterator[tuple[_Clash, str]]:
-    hosts = host_groups(topology)
+_Found = tuple[_Clash, str, Callable[[], list[Tied]]]
+"""A clash, where the two must be, and what ties all that must be there."""
+
+
+class _Search:
+    """One look at everything that must be together."""
+
+    def __init__(
+        self, topology: Topology, units: Sequence[Unit], rule: FusionType, in_force: HostRules
+    ) -> None:
+        self._topology = topology
+        self._units = units
+        self._rule = rule
+        self._in_force = in_force
+        self._hosts = host_groups(topology, in_force)
+        _join_units(self._hosts, units)
+        self._nodes = self._hosts
+        if in_force.topology_key != HOSTNAME:
+            self._nodes = node_groups(topology, in_force)
+            _join_units(self._nodes, units)
+
+    def clashes(self) -> Iterator[_Found]:
+        """All of them, those within PEs first."""
+        for unit in self._units:
+            if len(unit.operators) == 1 and not unit.profile.host_isolated:
+                continue
+            members = self._operators(unit.operators)
+            for clash in _in_unit(self._topology, members, self._rule, self._in_force):
+                yield (
+                    clash,
+                    "must share a processing element",
+                    partial(ties_in_pe, self._topology, members, self._in_force),
+                )
+            yield from self._apart(self._hosts, _beyond_unit(self._topology, unit, self._hosts))
+        for indices in self._nodes.all_members():
+            members = self._operators(indices)
+            yield from self._apart(self._nodes, _on_node(self._topology, members))
+        for indices in self._hosts.all_members() if self._in_force.required else ():
+            yield from self._apart(self._hosts, _ex_located(self._operators(indices)))
+
+    def _operators(self, indices: Iterable[int]) -> list[Operator]:
+        return [self._topology.operators[index] for index in indices]
+
+    def _apart(self, groups: Groups, clashes: Iterable[_Clash]) -> Iterator[_Found]:
+        """Clashes of operators that must be on the same host."""
+        in_force = self._in_force if groups is self._hosts else NODES_ALONE
+        for clash in clashes:
+            members = self._operators(groups.members(clash.one.index))
+            yield (
+                clash,
+                "must be on the same host",
+                partial(ties_on_host, self._topology, members, in_force),
+            )
+
+
+NODES_ALONE: Final = HostRules(required=False)
+"""What puts operators on one node where co-location is of zones."""
+
+
+def _join_units(groups: Groups, units: Iterable[Unit]) -> None:
+    """Who shares a PE shares its host."""
     for unit in units:
-        if len(unit.operators) == 1:
-            continue
-        for index in unit.operators:  # who shares a PE shares its host
-            hosts.join(index, ("unit", unit.operators[0]))
-    for unit in units:
-        if len(unit.operators) == 1 and not unit.profile.host_isolated:
-            continue
-        members = [topology.operators[index] for index in unit.operators]
-        for clash in _in_unit(topology, members, rule):
-            yield clash, "must share a processing element"
-        for clash in _beyond_unit(topology, unit, hosts):
-            yield clash, "must be on the same host"
-    for indices in hosts.all_members():
-        members = [topology.operators[index] for index in indices]
-        for clash in _on_host(topology, members):
-            yield clash, "must be on the same host"
+        if len(unit.operators) > 1:
+            for index in unit.operators:
+                groups.join(index, ("unit", unit.operators[0]))
 
 
-def _in_unit(topology: Topology, members: list[Operator], rule: FusionType) -> Iterator[_Clash]:
+def _in_unit(
+    topology: Topology, members: Members, rule: FusionType, in_force: HostRules
+) -> Iterator[_Clash]:
     if len(members) < 2:
         return
     isolated = next((each for each in members if each.constraints.isolation), None)
@@ -92,22 +156,33 @@ def _in_unit(topology: Topology, members: list[Operator], rule: FusionType) -> I
     yield from _differing(
         members, "exclusive host pool", lambda each: _is_exclusive(topology, each), "3205"
     )
-    yield from _on_host(topology, members)
+    yield from _in_other_places(topology, members, in_force)
     if rule == "channelIsolation":
         yield from _differing(members, "fusion.type channelIsolation", _channel_text, "")
     elif rule == "channelExlocation":
         yield from _in_other_channels(members)
 
 
-def _on_host(topology: Topology, members: list[Operator]) -> Iterator[_Clash]:
-    """What keeps operators apart that must be on one host."""
+def _in_other_places(topology: Topology, members: Members, in_force: HostRules) -> Iterator[_Clash]:
+    """What keeps operators apart that share a PE: it has one host and one pool."""
+    if in_force.required:
+        yield from _ex_located(members)
+
+    def host(each: Operator) -> str | None:
+        own = each.constraints.host
+        return None if own is None else in_force.named(own)
+
+    yield from _differing(members, "host", host, "3209")
+    yield from _differing(members, "host pool", lambda each: _pool(topology, each), "3209")
+    yield from _on_node(topology, members)
+
+
+def _on_node(topology: Topology, members: Members) -> Iterator[_Clash]:
+    """What keeps operators apart that must be on one node."""
     if len(members) < 2:
         return
-    yield from _sharing(
-        members, "host exLocation", lambda each: each.constraints.host_exlocations, "3211"
-    )
-    yield from _differing(members, "host", lambda each: each.constraints.host, "3209")
-    yield from _differing(members, "host pool", lambda each: _pool(topology, each), "3209")
+    yield from _on_other_names(topology, members)
+    yield from _beside_exclusive(topology, members)
     slots: dict[int, tuple[int, Operator]] = {}
     for each in members:
         pool, slot = each.constraints.pool, each.constraints.pool_slot
@@ -115,8 +190,58 @@ def _on_host(topology: Topology, members: list[Operator]) -> Iterator[_Clash]:
             continue
         before, other = slots.setdefault(pool, (slot, each))
         if before != slot:
-            why = f"they ask for the places {before} and {slot} of one host pool (CDISR3210E)"
+            why = (
+                f"they ask for the places {before} and {slot} of the host pool"
+                f" {shown(topology.pools[pool].name)!r} (CDISR3210E)"
+            )
             yield _Clash(other, each, "poolLocation", why)
+
+
+def _on_other_names(topology: Topology, members: Members) -> Iterator[_Clash]:
+    """Two operators of which each names nodes that the other does not name."""
+    seen: dict[frozenset[str], Operator] = {}
+    for each in members:
+        names = _node_names(topology, each)
+        if not names or names in seen:
+            continue
+        for others, other in seen.items():
+            if not names & others:
+                said = f"{_said(_listed(others))} and {_said(_listed(names))}"
+                yield _Clash(other, each, "host", f"their hosts differ: {said} (CDISR3209E)")
+                return
+        seen[names] = each
+
+
+def _node_names(topology: Topology, operator: Operator) -> frozenset[str]:
+    """The nodes that an operator may run on, where it gives them by names alone."""
+    own = operator.constraints
+    hosts = () if own.pool is None else topology.pools[own.pool].hosts
+    named = (own.host,) if own.host is not None else hosts
+    return frozenset() if any(map(is_address, named)) else frozenset(named)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _beside_exclusive(topology: Topology, members: Members) -> Iterator[_Clash]:
+    """An operator in an exclusive pool, and one that is not in it: no node takes both."""
+    inside = next((each for each in members if _is_exclusive(topology, each)), None)
+    if inside is None:
+        return
+    pool = inside.constraints.pool
+    for each in members:
+        if each.constraints.pool != pool:
+            name = repr(shown(topology.pools[pool or 0].name))
+            why = f"only {_name(inside)} is in the exclusive host pool {name} (CDISR3205E)"
+            yield _Clash(inside, each, "exclusive host pool", why)
+            return
+
+
+def _ex_located(members: Members) -> Iterator[_Clash]:
+    yield from _sharing(
+        members, "host exLocation", lambda each: each.constraints.host_exlocations, "3211"
+    )
 
 
 def _beyond_unit(topology: Topology, unit: Unit, hosts: Groups) -> Iterator[_Clash]:
@@ -135,7 +260,7 @@ def _beyond_unit(topology: Topology, unit: Unit, hosts: Groups) -> Iterator[_Cla
                 yield _Clash(one, topology.operators[other], "host isolation", why)
 
 
-def _differing(members: list[Operator], field: str, trait: Trait, code: str) -> Iterator[_Clash]:
+def _differing(members: Members, field: str, trait: Trait, code: str) -> Iterator[_Clash]:
     """Two operators whose trait differs."""
     first: tuple[Operator, Hashable] | None = None
     for each in members:
@@ -151,7 +276,7 @@ def _differing(members: list[Operator], field: str, trait: Trait, code: str) -> 
 
 
 def _sharing(
-    members: list[Operator], field: str, ids: Callable[[Operator], Iterable[str]], code: str
+    members: Members, field: str, ids: Callable[[Operator], Iterable[str]], code: str
 ) -> Iterator[_Clash]:
     """Two operators that have an id which may occur once."""
     seen: dict[str, Operator] = {}
@@ -163,7 +288,7 @@ def _sharing(
                 yield _Clash(other, each, field, why)
 
 
-def _in_other_channels(members: list[Operator]) -> Iterator[_Clash]:
+def _in_other_channels(members: Members) -> Iterator[_Clash]:
     seen: dict[int, tuple[int, Operator]] = {}
     for each in members:
         for level in each.levels:

@@ -10,7 +10,7 @@ included, because people compare the result with what they know:
 5. a container that refuses every remaining unit is closed; when none is left one is added, so
    constraints may make more than N.
 
-Each unit ends in exactly one container, and no constraint of constraints.py is violated by packing.
+Each unit ends in exactly one container, and no constraint of profiles.py is violated by packing.
 
 The original sorts all that is left before every pick, which takes half a minute where 10,000 units
 share two PEs. The same picks come from less: a stable sort moves only what is connected to the
@@ -24,8 +24,9 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from services.fusion_backend.core.fusion.constraints import Profile, Unit, conflict
+from services.fusion_backend.core.fusion.constraints import Unit
 from services.fusion_backend.core.fusion.neighbouring import fed, feeding
+from services.fusion_backend.core.fusion.profiles import Profile, conflict
 
 
 class Container:

@@ -1,45 +1,70 @@
-"""What a PE asks of the place where it runs, and what this release cannot give yet.
+"""How host constraints are read: which hosts are the same, and what a PE asks of its place.
 
-`refuse_unsupported` is the one check to lift when placement under host constraints arrives; the
-rest of the planner carries those constraints already.
+A host is a node, but for co-location, ex-location and isolation where `spec.placement.topologyKey`
+of the Job makes it a zone or a rack: operators with one hostColocation are in one zone then, maybe
+on nodes of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final, NamedTuple
 
-from contracts.reasons import Reason
-from services.fusion_backend.core.graph.topology import Topology
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from contracts.labels import HOSTNAME
+from services.fusion_backend.core.graph.topology import Operator, Topology
 
 DEFAULT_POOL = "$default"
 
 
-def refuse_unsupported(topology: Topology) -> None:
-    """Refuses particular hosts and exclusive pools with NOT_SUPPORTED_YET."""
-    for operator in topology.operators.values():
-        own = operator.constraints
-        if own.host is not None:
-            _refuse(operator.name, f"the particular host {shown(own.host)!r}", "host", own.host)
-        pool = None if own.pool is None else topology.pools[own.pool]
-        if pool is None:
-            continue
-        if pool.hosts:
-            what = f"particular hosts, those of the host pool {shown(pool.name)!r}"
-            _refuse(operator.name, what, f"host pool {pool.name}", ", ".join(pool.hosts))
-        if pool.mode == "exclusive":
-            what = f"the exclusive host pool {shown(pool.name)!r}"
-            _refuse(operator.name, what, f"host pool {pool.name}", pool.mode)
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """How a job puts host constraints into force; `is_original`: as the original did.
+
+    `topology_key`: the node label whose values are the hosts of hostColocation, hostExlocation and
+    hostIsolation. `required`: whether these three must hold.
+    """
+
+    topology_key: str = HOSTNAME
+    required: bool = True
+    is_original: bool = False
+
+    def named(self, host: str) -> str:
+        """A host as it is compared: an address may be written in several ways."""
+        return host if self.is_original else one_form(host)
 
 
-def _refuse(operator: str, what: str, field: str, value: object) -> None:
-    raise PlanRefused(
-        Reason.NOT_SUPPORTED_YET,
-        field=f"ADL {field}",
-        value=value,
-        message=f"the operator {shown(operator)!r} asks for {what}, which is not supported yet",
-    )
+USUAL: Final = HostRules()
+ORIGINAL: Final = HostRules(is_original=True)
+
+
+def one_form(host: str) -> str:
+    """A host name, or the one form of an address."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is named by an IPv4 or IPv6 address."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def on_one_node(operator: Operator, in_force: HostRules) -> list[object]:
+    """What puts operators on one node: the same host, and the same place of a host pool."""
+    own = operator.constraints
+    found: list[object] = []
+    if own.host is not None:
+        found.append(("same host", in_force.named(own.host)))
+    if own.pool is not None and own.pool_slot is not None:
+        found.append(("same slot", own.pool, own.pool_slot))
+    return found
 
 
 class PePlace(NamedTuple):

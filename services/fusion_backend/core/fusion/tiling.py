@@ -10,7 +10,7 @@
 4. The original's greedy packing (fusing.py) of the same number wins where fewer of its connections
    cross.
 
-Each unit ends in exactly one PE, and no constraint of constraints.py is violated.
+Each unit ends in exactly one PE, and no constraint of profiles.py is violated.
 """
 
 from __future__ import annotations
@@ -21,15 +21,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.fusion_backend.core.fusion.bicliques import Biclique, summed
-from services.fusion_backend.core.fusion.constraints import (
-    ChannelPath,
-    Profile,
-    Unit,
-    channel_path,
-    conflict,
-)
+from services.fusion_backend.core.fusion.constraints import Unit, channel_path
 from services.fusion_backend.core.fusion.fusing import Container, fuse_manual
 from services.fusion_backend.core.fusion.partitioning import Graph, partition
+from services.fusion_backend.core.fusion.profiles import ChannelPath, Profile, conflict
 from services.fusion_backend.core.graph.topology import Topology
 
 TILES_TRIED_MAX = 64

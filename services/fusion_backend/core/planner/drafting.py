@@ -28,7 +28,7 @@ from services.fusion_backend.core.fusion.constraints import Unit, gathered, grou
 from services.fusion_backend.core.fusion.contradicting import refuse_contradictions
 from services.fusion_backend.core.fusion.fusing import fuse_legacy, fuse_manual
 from services.fusion_backend.core.fusion.neighbouring import connect
-from services.fusion_backend.core.fusion.placing import refuse_unsupported
+from services.fusion_backend.core.fusion.placing import ORIGINAL
 from services.fusion_backend.core.fusion.reckoning import reckoned
 from services.fusion_backend.core.fusion.refitting import Placement, refit
 from services.fusion_backend.core.fusion.tiling import fuse_automatic, split
@@ -78,8 +78,6 @@ def draft(request: PlanRequest) -> Draft:
     topology = _topology(request, widths, identities)
     if request.compat:
         compat.undivided(topology)
-    if request.is_placed:
-        refuse_unsupported(topology)
     consistent = find_consistent_regions(application, topology, is_counted=request.compat)
     fusion = _fusion(request, topology)
     units = _units(request, fusion, topology, consistent)
@@ -155,11 +153,12 @@ def _topology(request: PlanRequest, widths: RegionWidths, identities: Identities
 def _units(
     request: PlanRequest, fusion: Fusion, topology: Topology, consistent: ConsistentRegions
 ) -> list[Unit]:
-    units = group(topology, consistent.fused_with, fusion.type)
+    hosts = ORIGINAL if request.compat else request.hosts
+    units = group(topology, consistent.fused_with, fusion.type, hosts)
     if not request.compat:
         known = request.resized.operators if request.resized else ()
         running = frozenset(each.operator for each in known)
-        refuse_contradictions(topology, units, fusion.type, running)
+        refuse_contradictions(topology, units, fusion.type, hosts, running)
     if fusion.type == "channelIsolation" and fusion.scheme != "legacy":
         units = gathered(units)
     if fusion.scheme != "legacy":

@@ -1,7 +1,7 @@
 """Why operators of a draft met in a PE, and why neighbours did not: sentences for people.
 
 Nothing is decided here. Together: shared ids of co-location, or hosts that are isolated with all
-that must be on them; what is left was packed. Apart: the first rule of constraints.py between a PE
+that must be on them; what is left was packed. Apart: the first rule of profiles.py between a PE
 and one that it is connected with. Under legacy nothing is packed, so nobody is told what is apart.
 """
 
@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from services.fusion_backend.core.fusion.constraints import Profile, Unit, conflict
+from services.fusion_backend.core.fusion.constraints import Unit
+from services.fusion_backend.core.fusion.profiles import Profile, conflict
 from services.fusion_backend.core.graph.topology import Operator
 from services.fusion_backend.core.planner.drafting import Draft
 from services.fusion_backend.core.refusals import counted, shown

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from services.fusion_backend.core.application import model
+from services.fusion_backend.core.fusion.placing import USUAL, HostRules
 from services.fusion_backend.core.graph.threading_models import Threading
 from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 
@@ -25,8 +26,7 @@ class PlanRequest:
 
     `width_overrides`: (alias pattern, width) of the job spec. `widths`: exact widths by region name
     of the ParallelRegion objects at a resize; they win over everything else. `compat`: as the
-    original would have planned it. `is_placed`: PEs are placed on a cluster, which cannot give
-    everything that an application may ask for.
+    original would have planned it. `hosts`: how host constraints are put into force.
     """
 
     application: model.Application
@@ -44,7 +44,7 @@ class PlanRequest:
     previous: PlanRecord | None = None
     limits: PlanLimits = PlanLimits()
     compat: bool = False
-    is_placed: bool = True
+    hosts: HostRules = USUAL
 
     @property
     def resized(self) -> PlanRecord | None:

@@ -28,8 +28,9 @@ class Container:
 class NaiveFusion:
     """Units, constraints and packing of one topology."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, *, keeps_places: bool = False) -> None:
         self.topology = topology
+        self.keeps_places = keeps_places
         self.operators = topology.operators
         self.edges = [(edge.source, edge.target) for edge in topology.edges]
         self.host_groups = merged(self.declared_and_inferred(each) for each in self.each())
@@ -222,6 +223,8 @@ class NaiveFusion:
         if len({self.region_of.get(index) for index in (*one, *other)}) > 1:
             yield 8
         yield from self.broken_on_hosts(self.on_host_of(one), self.on_host_of(other))
+        if self.keeps_places:
+            yield from self.other_places([*one, *other])
 
     def broken_on_hosts(self, one: list[int], other: list[int]) -> Iterable[int]:
         both = [self.operators[index].constraints for index in {*one, *other}]
@@ -237,6 +240,15 @@ class NaiveFusion:
         places = {(each.pool, each.pool_slot) for each in both if each.pool_slot is not None}
         if is_repeated([pool for pool, _ in places]):
             yield 12
+
+    def other_places(self, operators: list[int]) -> Iterable[int]:
+        """Our own rule: a PE has one host, and one pool but for the default one."""
+        own = [self.operators[index].constraints for index in operators]
+        pools = {self.topology.pools[each.pool] for each in own if each.pool is not None}
+        if len({each.host for each in own} - {None}) > 1:
+            yield 13
+        if len({pool.index for pool in pools if pool.name != "$default"}) > 1:
+            yield 14
 
     def is_exclusive(self, index: int) -> bool:
         pool = self.operators[index].constraints.pool

@@ -62,7 +62,6 @@ def planned(
             previous=before.record if before else None,
             limits=PlanLimits(aadl_bytes_max=1 << 30),
             compat=True,
-            is_placed=False,
         )
     )
     return Plan(asked, complete(asked))

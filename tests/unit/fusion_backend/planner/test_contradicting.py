@@ -45,7 +45,7 @@ def planned(
     adl: Adl, fusion: Fusion, *, compat: bool = False, previous: PlanRecord | None = None
 ) -> PlanResult:
     asked = request_of(adl, fusion)
-    return plan(replace(asked, compat=compat, previous=previous, is_placed=False))
+    return plan(replace(asked, compat=compat, previous=previous))
 
 
 def located(host: str) -> str:
@@ -189,7 +189,7 @@ def test_all_constraints_hold_over_resizes(
 
 def check_constraints(found: Draft) -> None:
     """Every operator has one PE, and no rule keeps apart what is in it."""
-    fusion, naive = found.fusion, NaiveFusion(found.topology)
+    fusion, naive = found.fusion, NaiveFusion(found.topology, keeps_places=True)
     assert sorted(index for pe in found.placed.values() for index in pe) == sorted(naive.operators)
     for pe in found.placed.values():
         units = [unit for unit in naive.units if set(unit) & set(pe)]
@@ -236,7 +236,7 @@ def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
     on_host = [
         set(first.host_exlocations) & set(second.host_exlocations),
         first.host and second.host and first.host != second.host,
-        0 not in {pool.index for pool in pools} and pools[0] != pools[1],
+        pools[0] != pools[1] and "exclusive" in {pool.mode for pool in pools},
         pools[0] == pools[1] and None not in slots and slots[0] != slots[1],
         not share_pe and (first.host_isolation or second.host_isolation),
     ]
@@ -246,6 +246,7 @@ def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
         first.isolation or second.isolation,
         set(first.exlocations) & set(second.exlocations),
         naive.is_exclusive(one) != naive.is_exclusive(other),
+        0 not in {pool.index for pool in pools} and pools[0] != pools[1],
         in_channels(naive, fusion, one, other),
     ]
     return any(on_host) or (share_pe and any(in_pe))

@@ -10,9 +10,10 @@ from typing import TypeVar
 import pytest
 
 from services.fusion_backend.core.fusion.bicliques import Biclique
-from services.fusion_backend.core.fusion.constraints import Profile, Unit
+from services.fusion_backend.core.fusion.constraints import Unit
 from services.fusion_backend.core.fusion.fusing import Container, fuse_manual, initial_order
 from services.fusion_backend.core.fusion.partitioning import Graph, partition
+from services.fusion_backend.core.fusion.profiles import Profile
 from services.fusion_backend.core.fusion.tiling import cut
 
 End = TypeVar("End")

@@ -84,7 +84,6 @@ def drafted(case: dict[str, Any], *, compat: bool, previous: PlanRecord | None =
             previous=previous,
             limits=LARGE,
             compat=compat,
-            is_placed=False,
         )
     )
 

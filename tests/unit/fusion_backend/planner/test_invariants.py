@@ -211,9 +211,7 @@ def test_every_text_with_constraints_is_valid(adl: Adl, fusion: Fusion, *, compa
     """Hosts, places in pools, isolation, JVM arguments and consistent regions are written."""
     request = request_of(adl.application(), fusion)
     with suppress(PlanRefused):
-        for text in complete(
-            draft(replace(request, compat=compat, is_placed=False))
-        ).aadls.values():
+        for text in complete(draft(replace(request, compat=compat))).aadls.values():
             assert schema_errors(text) == ""
 
 

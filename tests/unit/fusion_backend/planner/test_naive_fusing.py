@@ -27,7 +27,6 @@ def request_for(adl: Adl) -> PlanRequest:
         job_id=7,
         fusion=Fusion.legacy(),
         compat=True,
-        is_placed=False,
     )
 
 
@@ -67,4 +66,5 @@ def test_pes_are_those_of_the_pseudo_code(seed: int) -> None:
     if isinstance(by_default, PlanRefused):
         assert by_default.reason is Reason.CONSTRAINTS_CONTRADICT
     else:
-        assert pes_of(by_default) == naive.packed(pes)
+        strict = NaiveFusion(legacy.topology, keeps_places=True)
+        assert pes_of(by_default) == strict.packed(pes)

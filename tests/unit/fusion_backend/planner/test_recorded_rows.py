@@ -160,7 +160,6 @@ def test_a_row_of_the_table_is_what_is_planned(row: str) -> None:
         job_id=0,
         fusion=Fusion.legacy(),
         compat=True,
-        is_placed=False,
     )
     for column, expected in columns.items():
         fusion = Fusion.manual(column) if column else Fusion.legacy()

@@ -143,7 +143,6 @@ def drafted(
             previous=previous,
             limits=PlanLimits(aadl_bytes_max=1 << 30),
             compat=compat,
-            is_placed=False,
         )
     )
 

@@ -175,33 +175,6 @@ def test_fewer_than_one_pe_is_refused(pes: int) -> None:
     assert caught.value.field == "spec.fusion.manual"
 
 
-@pytest.mark.parametrize(
-    ("adl", "says"),
-    [
-        (Adl().operator("a", 0, 0, resources='<hostLocation hostname="h1"/>'), "host 'h1'"),
-        (
-            Adl()
-            .pool("gpu", "exclusive")
-            .operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>'),
-            "exclusive host pool 'gpu'",
-        ),
-        (
-            Adl()
-            .pool("two", "shared", '<host hostname="h2"/>')
-            .operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>'),
-            "those of the host pool 'two'",
-        ),
-    ],
-)
-def test_particular_hosts_and_exclusive_pools_come_later(adl: Adl, says: str) -> None:
-    """Refused by operator and host or pool, so that the user knows what to leave out."""
-    with pytest.raises(PlanRefused) as caught:
-        plan_of(adl, LEGACY)
-    assert caught.value.reason is Reason.NOT_SUPPORTED_YET
-    assert "operator 'a'" in caught.value.message
-    assert says in caught.value.message
-
-
 def test_a_shared_pool_with_tags_is_planned() -> None:
     adl = Adl().pool("gpu", "shared", '<tag name="gpu"/>')
     adl.operator("a", 0, 0, resources='<poolLocation poolIndex="1"/>')

@@ -41,7 +41,6 @@ def drafted(
             submission_time_values=values or {},
             previous=previous,
             compat=True,
-            is_placed=False,
         )
     )
 

@@ -241,7 +241,6 @@ def generations(
         job_name="job",
         job_id=7,
         fusion=fusion,
-        is_placed=False,
     )
     drafted = draft(request)
     record = complete(drafted).record
