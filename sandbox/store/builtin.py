@@ -86,6 +86,8 @@ class BuiltinStrategy:
         if subresource:
             return []
         found = self._causes(obj)
+        if self._rt.key == "pods":
+            return [*found, *self._change_causes(obj, old)]
         if self._rt.key == "nodes":
             found += found  # kube-apiserver looks at the taints of a changed Node twice
         return [*self._change_causes(obj, old), *found]

@@ -141,8 +141,9 @@ def too_many(field: str, count: int, count_max: int) -> Cause:
     return Cause(field, text, "FieldValueTooMany")
 
 
-def duplicate(field: str, value: Any) -> Cause:
-    return Cause(field, f"Duplicate value: {shown(value)}", "FieldValueDuplicate")
+def duplicate(field: str, value: Any, detail: str = "") -> Cause:
+    text = f"Duplicate value: {shown(value)}"
+    return Cause(field, f"{text}: {detail}" if detail else text, "FieldValueDuplicate")
 
 
 def not_found(rt: Named, name: str) -> ApiError:

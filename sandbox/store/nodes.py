@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.store.errors import Cause, not_supported
+from sandbox.store.errors import Cause
+from sandbox.store.pod_scheduling import taint_causes
 from sandbox.store.strategies import Body
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _INFO = (
     "machineID",
     "systemUUID",
@@ -34,9 +34,4 @@ def with_defaults(obj: Body) -> Body:
 
 def causes(obj: Body) -> list[Cause]:
     """What is wrong with the taints."""
-    taints = (obj.get("spec") or {}).get("taints") or ()
-    return [
-        not_supported(f"metadata.taints[{index}].effect", taint.get("effect"), _EFFECTS)
-        for index, taint in enumerate(taints)
-        if taint.get("effect") not in _EFFECTS
-    ]
+    return list(taint_causes((obj.get("spec") or {}).get("taints") or (), "metadata.taints"))

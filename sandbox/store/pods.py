@@ -14,6 +14,11 @@ from sandbox.store.errors import (
     required,
 )
 from sandbox.store.metadata import same
+from sandbox.store.pod_scheduling import (
+    change_of_scheduling_causes,
+    scheduling_causes,
+    with_label_keys,
+)
 from sandbox.store.quantities import amount
 from sandbox.store.strategies import Body
 
@@ -43,7 +48,7 @@ _PROBE_DEFAULTS = {
 }
 _EVICTION_KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _VOLUMES_WITH_MODE = ("configMap", "secret", "projected", "downwardAPI")
-_MUTABLE = ("activeDeadlineSeconds", "tolerations")
+_MUTABLE = ("activeDeadlineSeconds", "schedulingGates", "tolerations")
 _CHANGE_TEXT = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -62,6 +67,8 @@ def with_defaults(obj: Body) -> Body:
             spec[field] = [_container_with_defaults(item) for item in spec[field]]
     if spec.get("volumes"):
         spec["volumes"] = [_volume_with_defaults(volume) for volume in spec["volumes"]]
+    if spec.get("affinity"):
+        spec = with_label_keys(spec, obj["metadata"].get("labels") or {})
     spec["tolerations"] = _with_eviction_tolerations(spec.get("tolerations") or [])
     status = {"phase": "Pending", "qosClass": qos_class(spec)}
     return {**obj, "spec": spec, "status": status}
@@ -95,7 +102,7 @@ def causes(obj: Body) -> list[Cause]:
         found.append(
             not_supported("spec.restartPolicy", spec.get("restartPolicy"), _RESTART_POLICIES)
         )
-    return found
+    return [*found, *scheduling_causes(spec)]
 
 
 def _excessive_requests(resources: Mapping[str, Any], path: str) -> Iterator[Cause]:
@@ -112,9 +119,10 @@ def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
     """The spec of a Pod is fixed, apart from images, tolerations and deadlines."""
     if len(obj["spec"].get("containers") or ()) != len(old["spec"]["containers"]):
         return [forbidden_field("spec.containers", "pod updates may not add or remove containers")]
+    found = change_of_scheduling_causes(obj["spec"], old["spec"])
     if same(_fixed(obj["spec"]), _fixed(old["spec"])):
-        return []
-    return [forbidden_field("spec", _CHANGE_TEXT)]
+        return found
+    return [*found, forbidden_field("spec", _CHANGE_TEXT)]
 
 
 def qos_class(spec: Mapping[str, Any]) -> str:

@@ -6,6 +6,12 @@ from typing import Any
 
 Obj = dict[str, Any]
 GROUP = "diff.example.com"
+MEMBER = "member.streams.ibm.com/0d3f6c1e-5b7a-4a55-9d0e-6f3a2b1c0d9e"
+TAINT: Obj = {
+    "key": "streams.ibm.com/exclusive",
+    "value": "0d3f6c1e-5b7a-4a55-9d0e-6f3a2b1c0d9e",
+    "effect": "NoSchedule",
+}
 
 
 def config_map(name: str = "one", /, data: Any = None, **meta: Any) -> Obj:
