@@ -66,15 +66,19 @@ class Reason(StrEnum):
     # Refusals of a placement
     INSUFFICIENT_CAPACITY = (
         "InsufficientCapacity",
-        "Nodes have too little left of what the job requests.",
+        "Nodes have too little left of what the job requests, or are not ready yet.",
     )
     NODES_CLOSED = (
         "NodesClosed",
-        "Nodes that could take the job are cordoned, tainted or not ready.",
+        "Nodes that could take the job are cordoned or tainted.",
     )
     HOST_MISSING = "HostMissing", "No node has the name or address that the job asks for."
     HOST_UNFIT = "HostUnfit", "The host that the job asks for cannot take what must run there."
-    TAG_MISSING = "TagMissing", "No node carries all the tags that a host pool asks for."
+    TAG_MISSING = "TagMissing", "Too few nodes, or none, carry all the tags of a host pool."
+    LABELS_MISSING = (
+        "LabelsMissing",
+        "No node that could take the job has the labels that the template of its pods asks for.",
+    )
     POOL_TOO_SMALL = "PoolTooSmall", "A host pool cannot get as many nodes as it asks for."
     NODES_CLAIMED = "NodesClaimed", "Nodes that the job needs are held by the pools of others."
     COLOCATION_IMPOSSIBLE = (

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from contracts.reasons import Reason
+
+NEAREST_MAX: Final = 3
+"""How many of the nodes that came closest are told."""
 
 
 class Family(StrEnum):
     """A family of constraints: what is lifted as one to find out what stands in the way.
 
-    In the order in which a refusal names them where lifting either one would do.
+    In the order in which a refusal names them where lifting either one would do. Capacity is also
+    what is not ready yet; closed nodes are cordoned or tainted.
     """
 
     CAPACITY = "capacity"
     CLOSED = "closed nodes"
     EXCLUSIVITY = "exclusivity"
-    HOSTS = "named hosts"
-    SIZE = "pool size"
-    TAGS = "tags"
     EXLOCATION = "exlocation and isolation"
     COLOCATION = "colocation"
+    SIZE = "pool size"
+    HOSTS = "named hosts"
+    SELECTORS = "node selectors"
+    TAGS = "tags"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,11 @@ class Nearest:
 
     def __str__(self) -> str:
         return f"{self.node} {' and '.join(self.lacks)}"
+
+
+def told(nearest: tuple[Nearest, ...]) -> str:
+    """The nodes that came closest, as the end of a sentence."""
+    return f"; closest: {'; '.join(map(str, nearest))}" if nearest else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from services.hostpool_manager.core.cluster import Bools
 from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
+from services.hostpool_manager.core.room import total
 
 
 def is_impossible(problem: Problem) -> bool:
@@ -74,5 +75,8 @@ def _all_is_too_much(problem: Problem) -> bool:
     if not problem.classes:
         return False
     nodes = np.unique(np.concatenate([each.nodes for each in problem.classes]))
-    asked = sum(len(each.units) * each.requests for each in problem.classes)
-    return bool((asked > problem.free[nodes].sum(axis=0)).any())
+    return any(
+        sum(len(each.units) * int(each.requests[at]) for each in problem.classes)
+        > total(problem.free[nodes, at])
+        for at in range(len(problem.resources))
+    )

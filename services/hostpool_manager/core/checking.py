@@ -5,53 +5,76 @@ What runs already is not judged: it was placed when the cluster was another, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from contracts.labels import HOSTNAME
 from services.hostpool_manager.core.answers import Placed
-from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Amounts, Cluster, Node
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Amounts, Claim, Cluster, Node
+from services.hostpool_manager.core.job import Job, Pe, Pool, running
 
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
     """What is wrong with a placement, in sentences; nothing, if it holds all that is asked."""
-    wanted = {pe.id for pe in job.pes}
-    own = cluster.pods.get(job.name, ())
-    running = {pod.pe: pod.node for pod in own if pod.is_bound and pod.pe in wanted}
-    view = _View(cluster, job, placed, running)
+    view = _View(cluster, job, placed, running(cluster, job))
     if view.unplaced:
         return [f"PE {pe} has no node that exists" for pe in view.unplaced]
     found = [*view.capacity(), *view.members(), *view.claims()]
-    for pe in job.pes:
-        if pe.id not in view.running:
-            found += view.places(pe)
+    for kind in job.kinds:
+        found += view.places([pe for pe in kind if pe.id not in view.running])
     return found + (list(view.neighbours()) if placed.is_as_preferred else [])
 
 
 @dataclass(slots=True)
 class _View:
+    """A placement, and what is asked of it again and again.
+
+    `mine`: members by pool; `alone`: the exclusive pools that have each node; `held`: claims of
+    other jobs by node.
+    """
+
     cluster: Cluster
     job: Job
     placed: Placed
     running: Mapping[int, str]
+    mine: Mapping[int, tuple[str, ...]] = field(init=False)
+    alone: dict[str, list[Pool]] = field(init=False)
+    held: dict[str, list[Claim]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mine = {each.pool: each.nodes for each in self.placed.pools}
+        self.alone, self.held = {}, {}
+        for pool in self.job.pools:
+            if pool.is_exclusive:
+                for name in self.mine[pool.index]:
+                    self.alone.setdefault(name, []).append(pool)
+        used = {*self.placed.assignment.values()}.union(*self.mine.values())
+        for claim in self.cluster.claims:
+            if claim.node in used and claim.job != self.job.name:
+                self.held.setdefault(claim.node, []).append(claim)
 
     @property
     def unplaced(self) -> list[int]:
         known = self.cluster.index.keys() | set(self.running.values())
         return [pe.id for pe in self.job.pes if self.placed.assignment.get(pe.id) not in known]
 
-    def node(self, pe: Pe) -> Node | None:
-        at = self.cluster.index.get(self.placed.assignment[pe.id])
-        return None if at is None else self.cluster.nodes[at]
-
     # ------------------------------------------------------------------ one PE
 
-    def places(self, pe: Pe) -> Iterator[str]:
-        """What is wrong with where a PE is."""
-        node = self.node(pe)
-        if node is None:
-            yield f"PE {pe.id} is on a node that does not exist"
-            return
+    def places(self, alike: list[Pe]) -> Iterator[str]:
+        """What is wrong with where PEs of one kind are: each of their nodes is looked at once."""
+        seen: set[str] = set()
+        for pe in alike:
+            name = self.placed.assignment[pe.id]
+            if name not in seen:
+                seen.add(name)
+                at = self.cluster.index.get(name)
+                if at is None:
+                    yield f"PE {pe.id} is on a node that does not exist"
+                    continue
+                yield from self._on(pe, self.cluster.nodes[at])
+
+    def _on(self, pe: Pe, node: Node) -> Iterator[str]:
         if node.unschedulable or not node.ready:
             yield f"PE {pe.id} is on {node.name}, which takes no pods"
         for taint in node.taints:
@@ -59,22 +82,22 @@ class _View:
                 yield f"PE {pe.id} does not tolerate {taint.key} of {node.name}"
         if pe.host and self.cluster.node_of(pe.host) != self.cluster.index[node.name]:
             yield f"PE {pe.id} is on {node.name} and not on {pe.host}"
+        if pe.selects and not pe.selector.selects(node.name, node.labels):
+            yield f"PE {pe.id} is on {node.name}, which its template does not select"
         yield from self._in_pool(pe, node)
 
     def _in_pool(self, pe: Pe, node: Node) -> Iterator[str]:
-        mine = {each.pool: each.nodes for each in self.placed.pools}
-        own = mine.get(pe.pool) if pe.pool is not None else None
+        own = self.mine.get(pe.pool) if pe.pool is not None else None
         if own is not None:
             if node.name not in own:
                 yield f"PE {pe.id} is on {node.name}, which is no member of its pool"
             at = pe.in_pool_index
             if at is not None and (at >= len(own) or own[at] != node.name):
                 yield f"PE {pe.id} is on {node.name}, which is not place {at} of its pool"
-        for pool in self.job.pools:
-            if pool.is_exclusive and pool.index != pe.pool and node.name in mine[pool.index]:
-                yield f"PE {pe.id} is on {node.name}, which is another pool's alone"
-        for claim in self.cluster.claims:
-            if claim.node == node.name and claim.is_exclusive and claim.job != self.job.name:
+        if any(pool.index != pe.pool for pool in self.alone.get(node.name, ())):
+            yield f"PE {pe.id} is on {node.name}, which is another pool's alone"
+        for claim in self.held.get(node.name, ()):
+            if claim.is_exclusive:
                 yield f"PE {pe.id} is on {node.name}, which {claim.job} holds"
 
     # ------------------------------------------------------------------ requests
@@ -82,15 +105,17 @@ class _View:
     def capacity(self) -> Iterator[str]:
         """Nodes that would be asked for more than they have, on which something is new."""
         asked: dict[tuple[str, str], int] = {}
-        for pe in self.job.pes:
-            node = self.placed.assignment[pe.id]
-            for resource, amount in _with_itself(pe.requests):
-                asked[node, resource] = asked.get((node, resource), 0) + amount
-        free = {name: self.cluster.free(name) for name in {resource for _, resource in asked}}
+        for kind in self.job.kinds:
+            amounts = _with_itself(kind[0].requests)
+            for pe in kind:
+                node = self.placed.assignment[pe.id]
+                for resource, amount in amounts:
+                    asked[node, resource] = asked.get((node, resource), 0) + amount
+        free = {name: self.cluster.free(name).tolist() for name in {name for _, name in asked}}
         for (node, resource), amount in asked.items():
             at = self.cluster.index.get(node)
-            if at is not None and amount > int(free[resource][at]):
-                yield from self._too_much(node, resource, amount, int(free[resource][at]))
+            if at is not None and amount > free[resource][at]:
+                yield from self._too_much(node, resource, amount, free[resource][at])
 
     def _too_much(self, node: str, resource: str, asked: int, free: int) -> Iterator[str]:
         """What the job's own pods have there is free for it; what only stays is not judged."""
@@ -108,115 +133,121 @@ class _View:
 
     def members(self) -> Iterator[str]:
         """Pools that are not what they are asked to be."""
-        mine = {each.pool: each.nodes for each in self.placed.pools}
-        for pool in self.job.pools:
-            if pool.is_default:
-                continue
-            names = [name for name in mine.get(pool.index, ()) if name]
-            runs = {
-                self.running[pe.id]
-                for pe in self.job.pes
-                if pe.pool == pool.index and pe.id in self.running
-            }
+        for pool in self.job.chosen_pools:
+            names = [name for name in self.mine.get(pool.index, ()) if name]
             yield from self._sized(pool, names)
+            runs, named = self._runs(pool), {self.cluster.node_of(host) for host in pool.hosts}
             for name in names:
                 if name not in runs:
-                    yield from self._fits(pool, name)
+                    yield from self._fits(pool, name, named)
+
+    def _runs(self, pool: Pool) -> set[str]:
+        """Where PEs of a pool run."""
+        if not self.running:
+            return set()
+        return {self.running[pe] for pe in self.job.ids_in(pool) & self.running.keys()}
 
     def _sized(self, pool: Pool, names: list[str]) -> Iterator[str]:
         if len(set(names)) < len(names) and not pool.hosts:
             yield f"a node is twice in {pool.name}"
         if pool.size is not None and not pool.hosts and len(names) < pool.size:
             yield f"{pool.name} has {len(names)} members and not {pool.size}"
-        places = [pe.in_pool_index for pe in self.job.pes if pe.pool == pool.index]
-        least = max((place + 1 for place in places if place is not None), default=0)
+        least = max((place + 1 for place in self.job.places_in(pool)), default=0)
         if not pool.hosts and pool.size is None and len(names) < max(least, bool(pool.tags)):
             yield f"{pool.name} has {len(names)} members, which are too few"
         if pool.hosts and len(names) != len(pool.hosts):
             yield f"hosts of {pool.name} are missing"
 
-    def _fits(self, pool: Pool, name: str) -> Iterator[str]:
-        node = self.cluster.nodes[self.cluster.index[name]]
+    def _fits(self, pool: Pool, name: str, named: set[int | None]) -> Iterator[str]:
+        at = self.cluster.index[name]
+        node = self.cluster.nodes[at]
         if pool.hosts:
-            if self.cluster.index[name] not in map(self.cluster.node_of, pool.hosts):
+            if at not in named:
                 yield f"{name} is not named by {pool.name}"
             return
-        if not set(pool.tags) <= node.tags:
+        if pool.tags and not set(pool.tags) <= node.tags:
             yield f"{name} lacks tags of {pool.name}"
         if node.unschedulable or not node.ready:
             yield f"{name} of {pool.name} takes no pods"
 
     def claims(self) -> Iterator[str]:
         """Nodes that two hold of which one does so exclusively."""
-        mine = {each.pool: {name for name in each.nodes if name} for each in self.placed.pools}
-        for pool in self.job.pools:
-            if not pool.is_exclusive:
-                continue
-            members = mine.get(pool.index, set())
-            for other in self.job.pools:
-                if other.index != pool.index and members & mine.get(other.index, set()):
+        users: dict[str, list[Pool]] = {}
+        for pool in self.job.chosen_pools:
+            for name in set(self.mine.get(pool.index, ())) - {""}:
+                users.setdefault(name, []).append(pool)
+        ours = Counter(pod.node for pod in self.cluster.pods.get(self.job.name, ()))
+        runs = {pool.index: self._runs(pool) for pool in self.job.chosen_pools}
+        for name in sorted(self.alone.keys() - {""}):
+            pool = self.alone[name][0]
+            for other in users.get(name, ()):
+                if other.index != pool.index:
                     yield f"{pool.name} and {other.name} share a node"
-            for claim in self.cluster.claims:
-                if claim.node in members and claim.job != self.job.name:
-                    yield f"{claim.node} of {pool.name} is held by {claim.job}"
-            yield from self._alone(pool, members)
-
-    def _alone(self, pool: Pool, members: set[str]) -> Iterator[str]:
-        """Nodes on which pods of other jobs run."""
-        own = self.cluster.pods.get(self.job.name, ())
-        for name in sorted(members):
-            ours = sum(pod.node == name for pod in own)
-            runs_here = any(
-                self.running.get(pe.id) == name for pe in self.job.pes if pe.pool == pool.index
-            )
-            foreign = int(self.cluster.streams_pods[self.cluster.index[name]]) - ours
-            if foreign and not runs_here:
+            for claim in self.held.get(name, ()):
+                yield f"{name} of {pool.name} is held by {claim.job}"
+            foreign = int(self.cluster.streams_pods[self.cluster.index[name]]) - ours[name]
+            if foreign and name not in runs[pool.index]:
                 yield f"{name} of {pool.name} runs PEs of other jobs"
 
     # ------------------------------------------------------------------ colocation, exlocation
 
     def neighbours(self) -> Iterator[str]:
         """PEs that are together and must not be, or the other way round."""
-        running = self.running
-        new = [pe for pe in self.job.pes if pe.id not in running]
+        firsts = [kind[0] for kind in self.job.kinds]
+        if not any(pe.colocations or pe.exlocations or pe.is_isolated for pe in firsts):
+            return
         domain = {pe.id: self._domain(pe) for pe in self.job.pes}
-        for token in sorted({token for pe in new for token in pe.colocations}):
-            with_it = [pe for pe in self.job.pes if token in pe.colocations]
-            moved = {domain[pe.id] for pe in with_it if pe.id not in running}
-            stays = {domain[pe.id] for pe in with_it if pe.id in running} - {None}
-            if len(moved) > 1 or None in moved or (stays and not moved <= stays):
+        for token, pes in _by_token((kind, kind[0].colocations) for kind in self.job.kinds):
+            moved = {domain[pe.id] for pe in pes if pe.id not in self.running}
+            stays = {domain[pe.id] for pe in pes if pe.id in self.running} - {None}
+            if len(moved) > 1 or None in moved or (moved and stays and not moved <= stays):
                 yield f"PEs with {token} are not together"
-        for token in sorted({token for pe in new for token in pe.exlocations}):
-            apart = [pe for pe in self.job.pes if token in pe.exlocations]
-            yield from _meeting(apart, domain, running, f"PEs with {token} are together")
-        for pe in self.job.pes:
-            if pe.is_isolated:
-                for other in self.job.pes:
-                    if other.id != pe.id and not {pe.id, other.id} <= running.keys():
-                        yield from _meeting(
-                            [pe, other], domain, running, f"PE {pe.id} is not alone"
-                        )
+        for token, pes in _by_token((kind, kind[0].exlocations) for kind in self.job.kinds):
+            yield from self._meeting(pes, domain, f"PEs with {token} are together")
+        yield from self._accompanied(domain)
 
     def _domain(self, pe: Pe) -> str | None:
-        node = self.node(pe)
-        if node is None or self.job.topology_key == HOSTNAME:
-            return None if node is None else node.name
-        return node.labels.get(self.job.topology_key)
+        name = self.placed.assignment[pe.id]
+        at = self.cluster.index.get(name)
+        if at is None or self.job.topology_key == HOSTNAME:
+            return None if at is None else name
+        return self.cluster.nodes[at].labels.get(self.job.topology_key)
 
+    def _meeting(self, pes: list[Pe], domain: Mapping[int, str | None], said: str) -> Iterator[str]:
+        new: Counter[str | None] = Counter(domain[pe.id] for pe in pes if pe.id not in self.running)
+        runs = {domain[pe.id] for pe in pes if pe.id in self.running}
+        if new[None]:
+            yield f"{said}: some are in no domain"
+        for place, count in new.items():
+            if place is not None and (count > 1 or place in runs):
+                yield said
 
-def _meeting(
-    pes: list[Pe], domain: Mapping[int, str | None], running: Mapping[int, str], said: str
-) -> Iterator[str]:
-    seen: dict[str, Pe] = {}
-    for pe in pes:
-        place = domain[pe.id]
-        if place is None:
-            if pe.id not in running and (pe.is_isolated or pe.exlocations):
+    def _accompanied(self, domain: Mapping[int, str | None]) -> Iterator[str]:
+        """Isolated PEs that are not alone; of those that run, what comes is looked at."""
+        isolated = [pe for kind in self.job.kinds if kind[0].is_isolated for pe in kind]
+        if not isolated:
+            return
+        all_, new = Counter(domain.values()), Counter[str | None]()
+        for number, place in domain.items():
+            new[place] += number not in self.running
+        for pe in isolated:
+            place = domain[pe.id]
+            is_new = pe.id not in self.running
+            if place is None and is_new:
                 yield f"PE {pe.id} is in no domain"
-            continue
-        other = seen.setdefault(place, pe)
-        if other is not pe and not {pe.id, other.id} <= running.keys():
-            yield said
+            others = all_[place] - 1 if is_new else new[place]
+            if place is not None and others:
+                yield f"PE {pe.id} is not alone"
+
+
+def _by_token(
+    kinds: Iterable[tuple[tuple[Pe, ...], frozenset[str]]],
+) -> list[tuple[str, list[Pe]]]:
+    found: dict[str, list[Pe]] = {}
+    for pes, tokens in kinds:
+        for token in tokens:
+            found.setdefault(token, []).extend(pes)
+    return sorted(found.items())
 
 
 def _with_itself(requests: Amounts) -> list[tuple[str, int]]:

@@ -7,11 +7,16 @@ makes arrays of them once, and every decision of a pass over all waiting jobs re
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from contracts.labels import HOSTNAME, ORIGINAL_TAG, TAG_PREFIX
+from contracts.pod_requests import AMOUNT_MAX
+from services.hostpool_manager.core.selecting import Selector
 
 Amounts = Mapping[str, int]
 """By resource: "cpu" in milli-CPU, "memory" in bytes, "pods" and others as they are counted."""
@@ -19,11 +24,19 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-HOSTNAME = "kubernetes.io/hostname"
-TAG_PREFIX = "tag.streams.ibm.com/"
-ORIGINAL_TAG = "streams.ibm.com/hostpool"
-PODS = "pods"
-KEEPS_OUT = frozenset({"NoSchedule", "NoExecute"})
+PODS: Final = "pods"
+KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
+PASSING: Final = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+    }
+)
+"""Taints by which Kubernetes itself says that a node is not up yet, or not reached."""
+TOTAL_MAX: Final = 1 << 60
+"""Of what many pods request together: no sum of it and an amount leaves 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,59 +121,111 @@ class Cluster:
 
     nodes: tuple[Node, ...]
     index: Mapping[str, int]
-    addresses: Mapping[str, int]
+    addresses: Mapping[str, tuple[int, ...]]
     tagged: Mapping[str, Bools]
-    closed: Bools
+    unready: Bools
+    cordoned: Bools
     tainted: tuple[tuple[tuple[Taint, ...], Ints], ...]
     allocatable: Mapping[str, Ints]
     used: Mapping[str, Ints]
     streams_pods: Ints
     pods: Mapping[str, tuple[Pod, ...]]
     claims: tuple[Claim, ...]
+    claims_of: Mapping[str, tuple[Claim, ...]]
+    held: Ints
+    held_exclusively: Ints
+    remembered: dict[Hashable, Any] = field(default_factory=dict)
+    """What was asked once and is asked again by other jobs: nothing but what follows from it."""
 
     @classmethod
     def of(
         cls, nodes: Iterable[Node], pods: Iterable[Pod] = (), claims: Iterable[Claim] = ()
     ) -> Cluster:
-        """Arrays of values. What speaks of a node that does not exist counts nowhere."""
-        ordered = tuple(sorted(nodes, key=lambda node: node.name))
+        """Arrays of values. What speaks of a node that does not exist counts nowhere.
+
+        Of nodes with one name the last counts: a name is one node's, and that is its newest fact.
+        """
+        by_name = {node.name: node for node in nodes}
+        ordered = tuple(by_name[name] for name in sorted(by_name))
         index = {node.name: at for at, node in enumerate(ordered)}
         used, streams_pods, of_jobs = _taken(pods, index)
+        claimed = tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool)))
         return cls(
             nodes=ordered,
             index=index,
             addresses=_addresses(ordered),
             tagged=_tagged(ordered),
-            closed=np.array([node.unschedulable or not node.ready for node in ordered], bool),
+            unready=np.array([not node.ready for node in ordered], bool),
+            cordoned=np.array([node.unschedulable for node in ordered], bool),
             tainted=_tainted(ordered),
             allocatable=_columns([node.allocatable for node in ordered]),
             used=used,
             streams_pods=streams_pods,
             pods={job: tuple(each) for job, each in of_jobs.items()},
-            claims=tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool))),
+            claims=claimed,
+            claims_of=_by_job(claimed),
+            held=_held(claimed, index),
+            held_exclusively=_held((each for each in claimed if each.is_exclusive), index),
         )
 
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def remember(self, what: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made of the cluster under this name; nobody writes into it."""
+        if what not in self.remembered:
+            self.remembered[what] = make()
+        return self.remembered[what]
+
     def free(self, resource: str) -> Ints:
         """What is left of a resource on each node; below 0 where more is promised than there is."""
-        nothing = np.zeros(len(self), np.int64)
-        return self.allocatable.get(resource, nothing) - self.used.get(resource, nothing)
+
+        def made() -> Ints:
+            nothing = np.zeros(len(self), np.int64)
+            return self.allocatable.get(resource, nothing) - self.used.get(resource, nothing)
+
+        found: Ints = self.remember(("free", resource), made)
+        return found
 
     def node_of(self, host: str) -> int | None:
-        """The node of this name or, where it reads as one, with this address."""
-        address = normalised(host)
-        return self.index.get(host) if address is None else self.addresses.get(address)
+        """The node of this name or, where it reads as one, with this address.
 
-    def open_to(self, tolerations: Iterable[Toleration]) -> Bools:
-        """Nodes that are ready, not cordoned, and whose taints all are tolerated."""
-        tolerated = tuple(tolerations)
-        found = ~self.closed
-        for taints, where in self.tainted:
-            if not all(any(each.tolerates(taint) for each in tolerated) for taint in taints):
-                found[where] = False
-        return found
+        Of several with one address it is the one that is ready, and none where that is not one.
+        """
+        address = normalised(host)
+        if address is None:
+            return self.index.get(host)
+        return self._only(self.addresses.get(address, ()))
+
+    def nodes_at(self, host: str) -> tuple[str, ...]:
+        """The names of all nodes with this address."""
+        found = self.addresses.get(normalised(host) or "", ())
+        return tuple(self.nodes[at].name for at in found)
+
+    def _only(self, nodes: tuple[int, ...]) -> int | None:
+        ready = [at for at in nodes if not self.unready[at]]
+        only = nodes if len(nodes) == 1 else ready
+        return only[0] if len(only) == 1 else None
+
+    def open_to(
+        self, tolerations: tuple[Toleration, ...], *, cordons: bool = True, readiness: bool = True
+    ) -> Bools:
+        """Nodes that are ready and not cordoned, and whose taints all are tolerated.
+
+        Without `cordons` cordons and taints count for nothing, without `readiness` it does not
+        matter whether a node is up yet.
+        """
+
+        def made() -> Bools:
+            found = ~(self.unready & readiness | self.cordoned & cordons)
+            for taints, where in self.tainted:
+                minded = [each for each in taints if (readiness if _passes(each) else cordons)]
+                if not all(any(each.tolerates(taint) for each in tolerations) for taint in minded):
+                    found[where] = False
+            return found
+
+        open_: Bools = self.remember(("open", tolerations, cordons, readiness), made)
+        return open_
 
     def with_tags(self, tags: Iterable[str]) -> Bools:
         """Nodes that carry all of these tags."""
@@ -169,13 +234,43 @@ class Cluster:
             found &= self.tagged.get(tag, np.zeros(len(self), bool))
         return found
 
+    def selected(self, selector: Selector) -> Bools:
+        """Nodes that the template of a pod selects by their labels."""
+
+        def made() -> Bools:
+            each = (selector.selects(node.name, node.labels) for node in self.nodes)
+            return np.fromiter(each, bool, len(self))
+
+        found: Bools = self.remember(("selected", selector), made)
+        return found
+
+    def held_by_others(self, job: str, *, exclusive_only: bool) -> Bools:
+        """Nodes that pools of other jobs hold."""
+        own = [
+            claim
+            for claim in self.claims_of.get(job, ())
+            if claim.is_exclusive or not exclusive_only
+        ]
+        total = self.held_exclusively if exclusive_only else self.held
+        found: Bools = total > _held(own, self.index)
+        return found
+
     def domains(self, topology_key: str) -> Ints:
         """The number of each node's topology domain; -1 where a node is in none."""
-        if topology_key == HOSTNAME:
-            return np.arange(len(self))
-        values = [node.labels.get(topology_key) for node in self.nodes]
-        numbers = {value: at for at, value in enumerate(sorted({v for v in values if v}))}
-        return np.array([numbers[v] if v else -1 for v in values], np.int64)
+
+        def made() -> Ints:
+            if topology_key == HOSTNAME:
+                return np.arange(len(self))
+            values = [node.labels.get(topology_key) for node in self.nodes]
+            numbers = {value: at for at, value in enumerate(sorted({v for v in values if v}))}
+            return np.array([numbers[v] if v else -1 for v in values], np.int64)
+
+        found: Ints = self.remember(("domains", topology_key), made)
+        return found
+
+
+def _passes(taint: Taint) -> bool:
+    return taint.key in PASSING
 
 
 def normalised(host: str) -> str | None:
@@ -186,12 +281,12 @@ def normalised(host: str) -> str | None:
         return None
 
 
-def _addresses(nodes: Sequence[Node]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _addresses(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
     for at, node in enumerate(nodes):
-        for address in node.addresses:
-            found.setdefault(normalised(address) or address, at)
-    return found
+        for address in {normalised(each) or each for each in node.addresses}:
+            found.setdefault(address, []).append(at)
+    return {address: tuple(where) for address, where in found.items()}
 
 
 def _tagged(nodes: Sequence[Node]) -> dict[str, Bools]:
@@ -218,14 +313,36 @@ def _tainted(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], ...
 def _columns(amounts: Sequence[Amounts]) -> dict[str, Ints]:
     names = {name for each in amounts for name in each}
     return {
-        name: np.array([each.get(name, 0) for each in amounts], np.int64) for name in sorted(names)
+        name: np.array([capped(each.get(name, 0)) for each in amounts], np.int64)
+        for name in sorted(names)
     }
+
+
+def capped(amount: int) -> int:
+    """An amount as a number that is searched: nothing below none, and no more than anybody has."""
+    return min(max(amount, 0), AMOUNT_MAX)
+
+
+def _by_job(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(claim.job, []).append(claim)
+    return {job: tuple(each) for job, each in found.items()}
+
+
+def _held(claims: Iterable[Claim], index: Mapping[str, int]) -> Ints:
+    """How many of these claims each node has."""
+    found = np.zeros(len(index), np.int64)
+    for claim in claims:
+        if claim.node in index:
+            found[index[claim.node]] += 1
+    return found
 
 
 def _taken(
     pods: Iterable[Pod], index: Mapping[str, int]
 ) -> tuple[dict[str, Ints], Ints, dict[str, list[Pod]]]:
-    used: dict[str, Ints] = {PODS: np.zeros(len(index), np.int64)}
+    used: dict[str, list[int]] = {PODS: [0] * len(index)}
     streams_pods = np.zeros(len(index), np.int64)
     of_jobs: dict[str, list[Pod]] = {}
     for pod in pods:
@@ -238,6 +355,10 @@ def _taken(
         streams_pods[at] += bool(pod.job)
         for name, amount in pod.requests.items():
             if name not in used:
-                used[name] = np.zeros(len(index), np.int64)
-            used[name][at] += amount
-    return used, streams_pods, of_jobs
+                used[name] = [0] * len(index)
+            used[name][at] += capped(amount)
+    return (
+        {name: np.array([min(each, TOTAL_MAX) for each in used[name]], np.int64) for name in used},
+        streams_pods,
+        of_jobs,
+    )

@@ -6,15 +6,17 @@ Each refusal names PEs, hosts and pools, and fails at once.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 
+from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Family, Nearest, Refused
-from services.hostpool_manager.core.cluster import HOSTNAME, Cluster, Node
+from services.hostpool_manager.core.answers import NEAREST_MAX, Family, Nearest, Refused, told
+from services.hostpool_manager.core.cluster import Cluster, Node, normalised
 from services.hostpool_manager.core.gathering import together
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.job import Job, Pe, Pool, running
 
-NEAREST_MAX = 3
+Kind = tuple[Pe, ...]
 
 
 def contradiction(cluster: Cluster, job: Job) -> Refused | None:
@@ -22,13 +24,19 @@ def contradiction(cluster: Cluster, job: Job) -> Refused | None:
     return next(_contradictions(cluster, job), None)
 
 
+# --------------------------------------------------------------------------- what does not exist
+
+
 def missing(cluster: Cluster, job: Job) -> Refused | None:
     """The first host or tag that no node has. What runs already has found its host."""
-    running = _running(cluster, job)
-    for pe in job.pes:
-        if pe.host and pe.id not in running and cluster.node_of(pe.host) is None:
-            return _no_host(cluster, pe.host, f"PE {pe.id} asks for")
-    for pool in _pools(job):
+    runs = running(cluster, job)
+    for kind in job.kinds:
+        host = kind[0].host
+        if host and cluster.node_of(host) is None:
+            new = [pe.id for pe in kind if pe.id not in runs]
+            if new:
+                return _no_host(cluster, host, f"PE {new[0]} asks for")
+    for pool in job.chosen_pools:
         for host in pool.hosts:
             if cluster.node_of(host) is None:
                 return _no_host(cluster, host, f"the pool {pool.name} names")
@@ -37,18 +45,25 @@ def missing(cluster: Cluster, job: Job) -> Refused | None:
     return None
 
 
-def _pools(job: Job) -> list[Pool]:
-    return [pool for pool in job.pools if not pool.is_default]
-
-
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
-    names = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.6)
-    return Refused(
-        Reason.HOST_MISSING,
-        f"{who} {host}, and no node has that name or address",
-        (Family.HOSTS,),
-        tuple(Nearest(name, (f"is not {host}",)) for name in names),
-    )
+    sharing = cluster.nodes_at(host)
+    if sharing:
+        listed = " and of ".join(sharing[:NEAREST_MAX])
+        return _unfit(f"{who} {host}, which is the address of {listed}: name the node instead")
+    if normalised(host) is None:
+        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.6)
+        said = f"{who} {host}, and no node has that name"
+    else:
+        closest = [host] if host in cluster.index else []
+        said = f"{who} {host}, and no node has that address"
+    if closest == [host]:
+        said += "; one has it as its name, but what reads as an address is looked up as one"
+    near = tuple(Nearest(name, (f"is not {host}",)) for name in closest if name != host)
+    return Refused(Reason.HOST_MISSING, said + told(near), (Family.HOSTS,), near)
+
+
+def _unfit(message: str) -> Refused:
+    return Refused(Reason.HOST_UNFIT, message, (Family.HOSTS,))
 
 
 def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
@@ -59,63 +74,105 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
 
     closest = sorted(cluster.nodes, key=lacks)[:NEAREST_MAX]
     near = [node for node in closest if lacks(node) < len(asked)]
+    nearest = tuple(
+        Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(asked - node.tags)))
+        for node in near
+    )
     listed = ", ".join(pool.tags)
+    has = "no node has it" if len(asked) == 1 else "no node has them all"
     return Refused(
         Reason.TAG_MISSING,
-        f"the pool {pool.name} asks for nodes with the tags {listed}, and no node has them all",
+        f"the pool {pool.name} asks for nodes with the "
+        f"{'tag' if len(asked) == 1 else 'tags'} {listed}, and {has}{told(nearest)}",
         (Family.TAGS,),
-        tuple(
-            Nearest(node.name, (f"lacks the tag {tag}",))
-            for node in near
-            for tag in sorted(asked - node.tags)[:1]
-        ),
+        nearest,
     )
 
 
-def _running(cluster: Cluster, job: Job) -> set[int]:
-    return {pod.pe for pod in cluster.pods.get(job.name, ()) if pod.is_bound}
+# --------------------------------------------------------------------------- what cannot be
 
 
 def _contradictions(cluster: Cluster, job: Job) -> Iterator[Refused]:
-    running = _running(cluster, job)
-    yield from _places(cluster, job, running)
+    runs = running(cluster, job)
+    yield from _twice(job)
+    for pool in job.chosen_pools:
+        yield from _of_pool(cluster, job, pool)
+    yield from _places(cluster, job, runs)
     if not job.is_required:
         return
-    chosen = {pool.index for pool in _pools(job)}
+    chosen = {pool.index for pool in job.chosen_pools}
 
-    def tokens(pe: Pe) -> list[Hashable]:
+    def tokens(kind: Kind) -> list[Hashable]:
+        pe = kind[0]
         has_place = pe.in_pool_index is not None and pe.pool in chosen
         return [*sorted(pe.colocations), *([(pe.pool, pe.in_pool_index)] if has_place else [])]
 
-    for group in together(job.pes, tokens):
+    for kinds in together([kind for kind in job.kinds if tokens(kind)], tokens):
+        group = [pe for kind in kinds for pe in kind]
         if len(group) > 1:
-            yield from _in_group(cluster, job, group, running)
+            yield from _in_group(cluster, job, group, runs)
 
 
-def _places(cluster: Cluster, job: Job, running: set[int]) -> Iterator[Refused]:
+def _twice(job: Job) -> Iterator[Refused]:
+    for pe, count in Counter(pe.id for pe in job.pes).items():
+        if count > 1:
+            yield _refused(f"PE {pe} is asked about {count} times")
+    names: dict[int, str] = {}
+    for pool in job.pools:
+        if pool.index in names:
+            both = f"{names[pool.index]} and {pool.name}"
+            yield _refused(f"the pools {both} both have the index {pool.index}")
+        names[pool.index] = pool.name
+
+
+def _of_pool(cluster: Cluster, job: Job, pool: Pool) -> Iterator[Refused]:
+    """What a pool asks for that none can be."""
+    if pool.hosts and pool.tags:
+        yield _refused(f"the pool {pool.name} names hosts and asks for tags: it can do one of both")
+    if pool.size is not None and pool.size < 0:
+        yield _refused(f"the pool {pool.name} asks for {pool.size} nodes")
+    inside = job.kinds_in(pool)
+    if pool.size == 0 and not pool.hosts and inside:
+        yield _refused(f"the pool {pool.name} asks for 0 nodes, and PE {inside[0][0].id} is in it")
+    named: dict[int, str] = {}
+    for host in pool.hosts if job.places_in(pool) else ():
+        at = cluster.node_of(host)
+        if at is not None and at in named:
+            what = f"{cluster.nodes[at].name} twice, as {named[at]} and as {host}"
+            yield _refused(f"the pool {pool.name} names {what}, so that its places are not clear")
+        if at is not None:
+            named[at] = host
+
+
+def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refused]:
     pools = {pool.index: pool for pool in job.pools}
-    for pe in job.pes:
+    for kind in job.kinds:
+        pe = kind[0]
         if pe.pool is not None and pe.pool not in pools:
             yield _refused(f"PE {pe.id} asks for pool {pe.pool}, which the job does not have")
             continue
         pool = pools[pe.pool] if pe.pool is not None else None
-        if pool is None or pool.is_default or pe.id in running:
+        new = next((each.id for each in kind if each.id not in runs), None)
+        if pe.in_pool_index is not None and pe.in_pool_index < 0:
+            of = "" if pool is None else f" of the pool {pool.name}"
+            yield _refused(f"PE {pe.id} asks for place {pe.in_pool_index}{of}")
+        if pool is None or pool.is_default or new is None:
             continue
         most = len(pool.hosts) if pool.hosts else pool.size
         if pe.in_pool_index is not None and most is not None and pe.in_pool_index >= most:
             which = f"place {pe.in_pool_index} of the pool {pool.name}"
-            yield _refused(f"PE {pe.id} asks for {which}, which has {most}")
+            yield _refused(f"PE {new} asks for {which}, which has {most}")
         if pe.host and pool.hosts:
             named = {cluster.node_of(host) for host in pool.hosts} - {None}
             if named and cluster.node_of(pe.host) not in named | {None}:
-                yield _refused(f"PE {pe.id} asks for {pe.host} and for {pool.name} without it")
+                yield _refused(f"PE {new} asks for {pe.host} and for {pool.name} without it")
 
 
 def _in_group(
-    cluster: Cluster, job: Job, group: tuple[Pe, ...], running: set[int]
+    cluster: Cluster, job: Job, group: list[Pe], runs: dict[int, str]
 ) -> Iterator[Refused]:
     """PEs that must be together; those that run are, whatever they ask for."""
-    if {pe.id for pe in group} <= running:
+    if {pe.id for pe in group} <= runs.keys():
         return
     tokens: dict[str, Pe] = {}
     for pe in group:
@@ -138,7 +195,7 @@ def _in_group(
 
 
 def _differing(
-    group: tuple[Pe, ...], trait: Callable[[Pe], Hashable | None], what: str
+    group: list[Pe], trait: Callable[[Pe], Hashable | None], what: str
 ) -> Iterator[Refused]:
     first: Pe | None = None
     for pe in group:

@@ -12,15 +12,23 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Family, Nearest, Refused
-from services.hostpool_manager.core.cluster import HOSTNAME, KEEPS_OUT, PODS, Ints, Node
-from services.hostpool_manager.core.contradicting import NEAREST_MAX
+from services.hostpool_manager.core.answers import (
+    NEAREST_MAX,
+    Family,
+    Nearest,
+    Refused,
+    Unknown,
+    told,
+)
+from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Ints, Node
 from services.hostpool_manager.core.greedy import Draw, attempt
-from services.hostpool_manager.core.job import Pe, Pool
+from services.hostpool_manager.core.job import Job, Pe, Pool
 from services.hostpool_manager.core.problem import PoolChoice, Problem, Solution, UnitClass
 
-HasPlacement = Callable[[frozenset[Family]], bool]
+HasPlacement = Callable[[frozenset[Family]], bool | None]
+"""Whether there is a placement without some families; None where that is not known in time."""
 
 _WHY = {
     Family.CAPACITY: Reason.INSUFFICIENT_CAPACITY,
@@ -31,32 +39,46 @@ _WHY = {
     Family.EXCLUSIVITY: Reason.NODES_CLAIMED,
     Family.EXLOCATION: Reason.EXLOCATION_IMPOSSIBLE,
     Family.COLOCATION: Reason.COLOCATION_IMPOSSIBLE,
+    Family.SELECTORS: Reason.LABELS_MISSING,
 }
 _BEYOND_CURE = 100
 _SAID = {
-    Family.CAPACITY: "nodes that qualify have too little free",
-    Family.CLOSED: "nodes that qualify are cordoned, not ready or tainted",
+    Family.CAPACITY: "nodes that qualify have too little free, or are not ready yet",
+    Family.CLOSED: "nodes that qualify are cordoned or tainted",
     Family.HOSTS: "the hosts that are named cannot take it",
     Family.TAGS: "too few nodes carry the tags",
     Family.SIZE: "fewer nodes qualify than the pools need",
     Family.EXCLUSIVITY: "nodes that qualify are held by others, or used by them",
     Family.EXLOCATION: "there are not enough places for what must be apart",
     Family.COLOCATION: "what must be together fits on no place together",
+    Family.SELECTORS: "nodes that qualify lack labels that the template of the pods asks for",
 }
 
 
-def explain(problem: Problem, has_placement: HasPlacement) -> Refused:
-    """The refusal of a problem that has no solution; `has_placement` without some families."""
-    relevant = [family for family in Family if _is_relevant(problem, family)]
-    blocking = [family for family in relevant if has_placement(frozenset({family}))]
-    families = tuple(blocking[:1]) or _together(relevant, has_placement)
+def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
+    """The refusal of a problem that has no solution.
+
+    Whether waiting could help has to be known for one: else the same is asked again.
+    """
     culprit, who = _culprit(problem)
+    near = _nearest(problem, culprit)
+    if not len(problem.cluster):
+        said = "the cluster has no node yet"
+        return Refused(Reason.INSUFFICIENT_CAPACITY, said, (Family.CAPACITY,))
+    relevant = [family for family in Family if _is_relevant(problem, family)]
+    without = {family: has_placement(frozenset({family})) for family in relevant}
+    blocking = [family for family in relevant if without[family]]
+    families = tuple(blocking[:1]) or _together(relevant, has_placement)
+    is_known = families or None not in without.values()
+    if not is_known or without.get(Family.CAPACITY, False) is None:
+        said = f"{who} finds no place, and it was not found in time which constraint is in the way"
+        return Unknown(said + told(near))
     why = _WHY[families[0]] if len(families) == 1 else Reason.NO_PLACEMENT
     reasons = ", and ".join(_SAID[family] for family in families)
     others = [family.value for family in blocking[1:]]
     also = f" (without {', or '.join(others)} there would be one)" if others else ""
     message = f"{who} finds no place: {reasons or 'no node can take it'}{also}"
-    return Refused(why, message, families, _nearest(problem, culprit))
+    return Refused(why, message + told(near), families, near)
 
 
 def _is_relevant(problem: Problem, family: Family) -> bool:
@@ -68,7 +90,7 @@ def _is_relevant(problem: Problem, family: Family) -> bool:
         case Family.CAPACITY:
             return True
         case Family.CLOSED:
-            return bool(cluster.closed.any() or cluster.tainted)
+            return bool(cluster.cordoned.any() or cluster.tainted)
         case Family.HOSTS:
             return any(pe.host for pe in job.pes) or any(pool.hosts for pool in job.pools)
         case Family.TAGS:
@@ -81,6 +103,8 @@ def _is_relevant(problem: Problem, family: Family) -> bool:
             return any(pe.exlocations or pe.is_isolated for pe in job.pes)
         case Family.COLOCATION:
             return any(pe.colocations for pe in job.pes)
+        case Family.SELECTORS:
+            return any(pe.selects for pe in job.pes)
 
 
 def _together(relevant: list[Family], has_placement: HasPlacement) -> tuple[Family, ...]:
@@ -107,7 +131,25 @@ def _culprit(problem: Problem) -> tuple[UnitClass | PoolChoice | None, str]:
     amounts = zip(problem.resources, found.requests.tolist(), strict=True)
     asked = ", ".join(said(name, amount) for name, amount in amounts if name != PODS and amount)
     asks = f", which asks for {asked}," if asked else ""
-    return found, f"{' with '.join(names[:4])}{like}{asks}"
+    more = _asked(problem.job, [problem.job.by_id[pe] for pe in found.units[0]])
+    return found, f"{' with '.join(names[:4])}{like}{asks}{more}"
+
+
+def _asked(job: Job, pes: list[Pe]) -> str:
+    """What PEs ask of their place, but for amounts."""
+    names = {pool.index: pool.name for pool in job.chosen_pools}
+    found: dict[str, None] = {}
+    for pe in pes:
+        if pe.host:
+            found[f"on {pe.host}"] = None
+        if pe.pool in names:
+            place = "" if pe.in_pool_index is None else f"place {pe.in_pool_index} of "
+            found[f"in {place}the pool {names[pe.pool]}"] = None
+        for token in sorted(pe.exlocations):
+            found[f"apart from others of exlocation {token}"] = None
+        if pe.is_isolated:
+            found["alone"] = None
+    return f" to be {' and '.join(found)}," if found else ""
 
 
 def _called(pool: Pool, choice: PoolChoice) -> str:
@@ -119,7 +161,7 @@ def _called(pool: Pool, choice: PoolChoice) -> str:
 
 
 def _pool(problem: Problem, choice: PoolChoice) -> Pool:
-    return [pool for pool in problem.job.pools if not pool.is_default][choice.position]
+    return problem.job.chosen_pools[choice.position]
 
 
 def said(resource: str, amount: int) -> str:
@@ -161,6 +203,8 @@ def _distance(problem: Problem, pes: list[Pe], unit_class: UnitClass) -> Ints:
             found[cluster.index[claim.node]] += 1
     for pe in pes:
         found += ~cluster.open_to(pe.tolerations)
+        if pe.selects:
+            found += ~cluster.selected(pe.selector)
         if pe.host:
             found += np.where(np.arange(len(cluster)) == cluster.node_of(pe.host), 0, _BEYOND_CURE)
         for pool in problem.job.pools:
@@ -196,11 +240,14 @@ def _lacks(
     cluster, count = problem.cluster, 0
     pools = [pool for pool in problem.job.pools if pool.index in {pe.pool for pe in pes}]
     is_exclusive = any(pool.is_exclusive for pool in pools)
-    for phrase in (
-        *_closed(node, pes),
-        *_held(problem, node, exclusive_only=not is_exclusive),
-        *(f"is not {pe.host}" for pe in pes if pe.host and cluster.node_of(pe.host) != at),
-        *(phrase for pe in pes for phrase in _outside(problem, pe, at, node)),
+    for phrase in dict.fromkeys(
+        (
+            *_closed(node, pes),
+            *_held(problem, node, exclusive_only=not is_exclusive),
+            *(f"is not {pe.host}" for pe in pes if pe.host and cluster.node_of(pe.host) != at),
+            *(phrase for pe in pes for phrase in _outside(problem, pe, at, node)),
+            *(phrase for pe in pes for phrase in pe.selector.lacks(node.name, node.labels)),
+        )
     ):
         count += 1
         yield phrase
@@ -251,10 +298,11 @@ def _near_pool(problem: Problem, choice: PoolChoice) -> Iterator[Nearest]:
     """Nodes that are no candidates, those that lack fewest things first."""
     pool, job = _pool(problem, choice), problem.job
     outside = np.flatnonzero(~choice.candidates)
-    missing = np.zeros(len(problem.cluster), np.int64) + problem.cluster.closed
+    inside = [kind[0] for kind in job.kinds_in(pool)]
+    tolerations = tuple(dict.fromkeys(each for pe in inside for each in pe.tolerations))
+    missing = np.zeros(len(problem.cluster), np.int64) + ~problem.cluster.open_to(tolerations)
     for tag in pool.tags:
         missing += ~problem.cluster.with_tags([tag])
-    inside = [pe for pe in job.pes if pe.pool == pool.index]
     nodes: Ints = outside[np.argsort(missing[outside], kind="stable")][:NEAREST_MAX]
     for at in nodes.tolist():
         node = problem.cluster.nodes[at]

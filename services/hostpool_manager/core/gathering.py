@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
-from services.hostpool_manager.core.job import Pe
+T = TypeVar("T")
 
 
-def together(pes: Sequence[Pe], tokens: Callable[[Pe], Iterable[Hashable]]) -> list[tuple[Pe, ...]]:
-    """PEs that share a token, directly or through others, each group by its first member."""
-    parent = list(range(len(pes)))
+def together(items: Sequence[T], tokens: Callable[[T], Iterable[Hashable]]) -> list[tuple[T, ...]]:
+    """What shares a token, directly or through others, each group by its first member."""
+    parent = list(range(len(items)))
     first: dict[Hashable, int] = {}
 
     def root(at: int) -> int:
@@ -18,11 +19,11 @@ def together(pes: Sequence[Pe], tokens: Callable[[Pe], Iterable[Hashable]]) -> l
             at = parent[at]
         return at
 
-    for at, pe in enumerate(pes):
-        for token in tokens(pe):
+    for at, item in enumerate(items):
+        for token in tokens(item):
             left, right = root(at), root(first.setdefault(token, at))
             parent[max(left, right)] = min(left, right)
-    found: dict[int, list[Pe]] = {}
-    for at, pe in enumerate(pes):
-        found.setdefault(root(at), []).append(pe)
+    found: dict[int, list[T]] = {}
+    for at, item in enumerate(items):
+        found.setdefault(root(at), []).append(item)
     return [tuple(members) for members in found.values()]

@@ -11,6 +11,7 @@ A failure proves nothing; a solution holds every constraint of the problem.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,14 +32,16 @@ class Draw:
         return None if self.seed is None else np.random.default_rng(self.seed)
 
 
-def attempt(problem: Problem, draw: Draw) -> Solution | UnitClass | PoolChoice:
-    """A solution, or the class or the pool that found no place."""
+def attempt(
+    problem: Problem, draw: Draw, is_over: Callable[[], bool] = lambda: False
+) -> Solution | UnitClass | PoolChoice:
+    """A solution, or the class or the pool that found no place, or was the next as it was over."""
     state = State(problem, draw)
     for pool, classes in _turns(problem, state):
         if pool is not None and not state.choose_members(pool, classes):
             return pool
         for at in classes:
-            if not state.place(at):
+            if is_over() or not state.place(at):
                 return problem.classes[at]
     short = state.complete_members()
     return short if short is not None else state.solution()
@@ -55,7 +58,7 @@ def _turns(problem: Problem, state: State) -> list[tuple[PoolChoice | None, list
     for at in order:
         unit_class = problem.classes[at]
         key = ("class", at) if unit_class.group == NONE else ("group", unit_class.group)
-        if ("pool", unit_class.pool) in turns:
+        if len(unit_class.pools) == 1 and ("pool", unit_class.pool) in turns:
             key = ("pool", unit_class.pool)
         turns.setdefault(key, []).append(at)
     weight: dict[tuple[str, int], float] = {}
@@ -64,7 +67,8 @@ def _turns(problem: Problem, state: State) -> list[tuple[PoolChoice | None, list
         if key[0] == "pool":
             pool = problem.pools[key[1]]
             inside = max(inside, pool.least / max(1, int(pool.candidates.sum())))
-        weight[key] = inside * state.shake()
+        is_of_several = any(len(problem.classes[at].pools) > 1 for at in classes)
+        weight[key] = -1.0 if is_of_several else inside * state.shake()
     return [
         (problem.pools[key[1]] if key[0] == "pool" else None, turns[key])
         for key in sorted(turns, key=lambda key: (-weight[key], key))
@@ -209,11 +213,11 @@ class State:
         open_ &= (owner == NONE) | (owner == unit_class.pool)
         if unit_class.is_isolated:
             open_ &= ~self.occupied[nodes]
-        if unit_class.pool != NONE and self.problem.pools[unit_class.pool].chooses:
-            pool = self.problem.pools[unit_class.pool]
-            if _is_sized(pool):
+        for position in unit_class.pools:
+            pool = self.problem.pools[position]
+            if pool.chooses and _is_sized(pool):
                 open_ &= self.members[pool.position][nodes]
-            elif pool.is_exclusive:
+            elif pool.chooses and pool.is_exclusive:
                 user = self.user[nodes]
                 open_ &= (user == _NOBODY) | (user == unit_class.pool)
                 open_ &= ~self._in_other_pools(pool)[nodes] | (owner == unit_class.pool)

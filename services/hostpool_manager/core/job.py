@@ -6,12 +6,16 @@ does not name are leaving, and what they take counts as free.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
 
-from services.hostpool_manager.core.cluster import HOSTNAME, Amounts, Toleration
+from contracts.labels import HOSTNAME
+from services.hostpool_manager.core.cluster import Amounts, Cluster, Toleration
+from services.hostpool_manager.core.selecting import Selector, Term
 
-DEFAULT_POOL = "$default"
+DEFAULT_POOL: Final = "$default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,35 @@ class Pe:
     is_isolated: bool = False
     tolerations: tuple[Toleration, ...] = ()
     assigned: str = ""
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    node_selector_terms: tuple[Term, ...] = ()
+
+    @property
+    def selector(self) -> Selector:
+        """What its template asks of the labels of a node."""
+        return Selector(tuple(sorted(self.node_selector.items())), self.node_selector_terms)
+
+    @property
+    def selects(self) -> bool:
+        """Whether its template asks for anything."""
+        return bool(self.node_selector or self.node_selector_terms)
+
+    @property
+    def kind(self) -> Hashable:
+        """What it asks for, all of it."""
+        return (
+            self.host,
+            self.pool,
+            self.in_pool_index,
+            self.colocations,
+            self.exlocations,
+            self.is_isolated,
+            self.tolerations,
+            self.assigned,
+            tuple(self.requests.items()),
+            tuple(self.node_selector.items()) if self.node_selector else None,
+            self.node_selector_terms,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +90,7 @@ class Pool:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """A job that asks for places; its name is that with the namespace.
 
@@ -71,7 +104,48 @@ class Job:
     topology_key: str = HOSTNAME
     is_required: bool = True
 
-    @property
+    @cached_property
     def by_id(self) -> Mapping[int, Pe]:
         """Its PEs."""
         return {pe.id: pe for pe in self.pes}
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[Pe, ...], ...]:
+        """Its PEs by what they ask for, in the order of the first of each kind."""
+        found: dict[Hashable, list[Pe]] = {}
+        for pe in self.pes:
+            found.setdefault(pe.kind, []).append(pe)
+        return tuple(tuple(each) for each in found.values())
+
+    @cached_property
+    def kinds_of_pools(self) -> Mapping[int, tuple[tuple[Pe, ...], ...]]:
+        """The kinds of PEs of each pool that some PE asks for, by its index."""
+        found: dict[int, list[tuple[Pe, ...]]] = {}
+        for kind in self.kinds:
+            if kind[0].pool is not None:
+                found.setdefault(kind[0].pool, []).append(kind)
+        return {index: tuple(each) for index, each in found.items()}
+
+    def kinds_in(self, pool: Pool) -> tuple[tuple[Pe, ...], ...]:
+        """The kinds of PEs of a pool."""
+        return self.kinds_of_pools.get(pool.index, ())
+
+    def ids_in(self, pool: Pool) -> set[int]:
+        """The PEs of a pool."""
+        return {pe.id for kind in self.kinds_in(pool) for pe in kind}
+
+    def places_in(self, pool: Pool) -> set[int]:
+        """The places of a pool that PEs ask for."""
+        places = (kind[0].in_pool_index for kind in self.kinds_in(pool))
+        return {place for place in places if place is not None}
+
+    @property
+    def chosen_pools(self) -> tuple[Pool, ...]:
+        """Its pools but for that of everything that asks for none."""
+        return tuple(pool for pool in self.pools if not pool.is_default)
+
+
+def running(cluster: Cluster, job: Job) -> dict[int, str]:
+    """The node of each PE of the job that has a pod, whether that node exists or not."""
+    pods = cluster.pods.get(job.name, ())
+    return {pod.pe: pod.node for pod in pods if pod.is_bound and pod.pe in job.by_id}

@@ -7,13 +7,13 @@ hosts has them in their order; of others, places go to new nodes as the search c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import Bools, Cluster, Toleration
+from services.hostpool_manager.core.cluster import Bools, Cluster, Ints, Toleration
 from services.hostpool_manager.core.job import Job, Pe, Pool
 from services.hostpool_manager.core.problem import NONE, PoolChoice
 
@@ -26,10 +26,16 @@ class Pooling:
     positions: Mapping[int, int]
     claimed: Bools
     places: tuple[Mapping[int, int], ...]
+    named: frozenset[int]
 
     def at(self, pe: Pe) -> int:
         """The position of the PE's pool among the choices, or NONE."""
         return NONE if pe.pool is None else self.positions.get(pe.pool, NONE)
+
+    def place(self, pe: Pe) -> int | None:
+        """The place that a PE asks for, where it is not one of named hosts."""
+        at = self.at(pe)
+        return None if at == NONE or at in self.named else pe.in_pool_index
 
     def slot(self, at: int, place: int) -> Bools:
         """Nodes that may be pool[place]: the one that is, or all that are no other place's."""
@@ -39,7 +45,7 @@ class Pooling:
             found[known[place]] = True
             return found
         found[list(known.values())] = True
-        return ~found
+        return found if at in self.named else ~found
 
 
 def chosen_pools(
@@ -52,42 +58,71 @@ def chosen_pools(
 ) -> Pooling:
     """The pools of a job as choices."""
     view = _View(cluster, job, fixed, lifted, keeps)
-    pools = [pool for pool in job.pools if not pool.is_default]
     choices, places = [], []
-    for at, pool in enumerate(pools):
-        known = view.places(pool)
+    for at, pool in enumerate(job.chosen_pools):
+        candidates = view.candidates(pool)
+        known = view.places(pool, candidates)
         places.append(known)
-        choices.append(view.choice(at, pool, known))
+        choices.append(view.choice(at, pool, candidates, known))
     return Pooling(
         choices=tuple(choices),
-        positions={pool.index: at for at, pool in enumerate(pools)},
-        claimed=view.claims(exclusive_only=True),
+        positions={pool.index: at for at, pool in enumerate(job.chosen_pools)},
+        claimed=view.held[True],
         places=tuple(places),
+        named=frozenset(at for at, pool in enumerate(job.chosen_pools) if view.is_named(pool)),
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _View:
+    """What is asked of each pool again: `held` by others, exclusively or at all; how many PEs
+    of this job run on each node, of each pool and of all; how many pools name each node."""
+
     cluster: Cluster
     job: Job
     fixed: Mapping[int, int]
     lifted: frozenset[Family]
     keeps: bool
+    held: dict[bool, Bools] = field(init=False)
+    foreign: Bools = field(init=False)
+    running: Ints = field(init=False)
+    naming: Ints = field(init=False)
 
-    def choice(self, at: int, pool: Pool, known: Mapping[int, int]) -> PoolChoice:
-        candidates = self._candidates(pool)
+    def __post_init__(self) -> None:
+        none = np.zeros(len(self.cluster), bool)
+        lifts = Family.EXCLUSIVITY in self.lifted
+        self.held = {
+            only: none if lifts else self.cluster.held_by_others(self.job.name, exclusive_only=only)
+            for only in (False, True)
+        }
+        own = self.cluster.pods.get(self.job.name, ())
+        at = [self.cluster.index[pod.node] for pod in own if pod.node in self.cluster.index]
+        self.foreign = self.cluster.streams_pods > self._counted(at)
+        self.running = self._counted(self.fixed.values())
+        self.naming = np.zeros(len(self.cluster), np.int64)
+        for pool in self.job.chosen_pools:
+            if self.is_named(pool):
+                self.naming += self._named(pool)
+
+    def _counted(self, nodes: Iterable[int]) -> Ints:
+        where = np.array([node for node in nodes if node != NONE], np.int64)
+        return np.bincount(where, minlength=len(self.cluster))
+
+    def choice(
+        self, at: int, pool: Pool, candidates: Bools, known: Mapping[int, int]
+    ) -> PoolChoice:
         forced = self._runs(pool)
         is_exclusive = self._is_exclusive(pool)
         least, most = self._size(pool)
-        if self._is_named(pool) and is_exclusive:
+        if self.is_named(pool) and is_exclusive:
             forced = self._named(pool)
-        chooses = is_exclusive or (most < len(self.cluster) and not self._is_named(pool))
+        chooses = is_exclusive or (most < len(self.cluster) and not self.is_named(pool))
         if chooses:
             for node in list(known.values())[: max(0, most - int(forced.sum()))]:
                 forced[node] = True
         return PoolChoice(
             position=at,
-            candidates=candidates | forced if not self._is_named(pool) else candidates,
+            candidates=candidates | forced if not self.is_named(pool) else candidates,
             forced=forced,
             least=least,
             most=max(most, int(forced.sum())),
@@ -98,87 +133,75 @@ class _View:
     def _is_exclusive(self, pool: Pool) -> bool:
         return pool.is_exclusive and Family.EXCLUSIVITY not in self.lifted
 
-    def _is_named(self, pool: Pool) -> bool:
+    def is_named(self, pool: Pool) -> bool:
         return bool(pool.hosts) and Family.HOSTS not in self.lifted
 
     def _size(self, pool: Pool) -> tuple[int, int]:
         """The least and the most members."""
-        places = [pe.in_pool_index for pe in self.job.pes if pe.pool == pool.index]
-        places_least = max((place + 1 for place in places if place is not None), default=0)
-        if self._is_named(pool):
+        if self.is_named(pool):
             named = int(self._named(pool).sum())
             return named, named
         if pool.size is not None and Family.SIZE not in self.lifted:
             return pool.size, pool.size
-        return max(places_least, int(bool(pool.tags))), len(self.cluster)
+        least = max((place + 1 for place in self.job.places_in(pool)), default=0)
+        return max(least, int(bool(pool.tags))), len(self.cluster)
 
     def _named(self, pool: Pool) -> Bools:
         found = np.zeros(len(self.cluster), bool)
         found[[at for host in pool.hosts if (at := self.cluster.node_of(host)) is not None]] = True
         return found
 
-    def _candidates(self, pool: Pool) -> Bools:
+    def candidates(self, pool: Pool) -> Bools:
         """Nodes that may be members. Those that are named need not be open to pods."""
-        if self._is_named(pool):
+        if self.is_named(pool):
             found = self._named(pool)
         else:
             lifts_tags = Family.TAGS in self.lifted
             found = self.cluster.with_tags(() if lifts_tags else pool.tags)
-            if Family.CLOSED not in self.lifted:
-                found &= self.cluster.open_to(self._tolerations(pool))
-        found &= ~self.claims(exclusive_only=not self._is_exclusive(pool))
+            found &= self.cluster.open_to(
+                self._tolerations(pool),
+                cordons=Family.CLOSED not in self.lifted,
+                readiness=Family.CAPACITY not in self.lifted,
+            )
+        found &= ~self.held[not self._is_exclusive(pool)]
         if self._is_exclusive(pool):
             found &= ~self._used_by_others(pool)
         return found
 
-    def _tolerations(self, pool: Pool) -> list[Toleration]:
+    def _tolerations(self, pool: Pool) -> tuple[Toleration, ...]:
         """All that a PE of the pool tolerates."""
-        inside = [pe.tolerations for pe in self.job.pes if pe.pool == pool.index]
-        return list(dict.fromkeys(each for tolerations in inside for each in tolerations))
-
-    def claims(self, *, exclusive_only: bool) -> Bools:
-        """Nodes that pools of other jobs hold."""
-        found = np.zeros(len(self.cluster), bool)
-        if Family.EXCLUSIVITY not in self.lifted:
-            for claim in self.cluster.claims:
-                counts = claim.job != self.job.name and (claim.is_exclusive or not exclusive_only)
-                if counts and claim.node in self.cluster.index:
-                    found[self.cluster.index[claim.node]] = True
-        return found
+        inside = (kind[0].tolerations for kind in self.job.kinds_in(pool))
+        return tuple(dict.fromkeys(each for tolerations in inside for each in tolerations))
 
     def _used_by_others(self, pool: Pool) -> Bools:
-        """Nodes with pods of other jobs, or with PEs of this one that are not in the pool."""
-        foreign = self.cluster.streams_pods.copy()
-        for pod in self.cluster.pods.get(self.job.name, ()):
-            if pod.node in self.cluster.index:
-                foreign[self.cluster.index[pod.node]] -= 1
-        used = foreign > 0
-        inside = {pe.id for pe in self.job.pes if pe.pool == pool.index}
-        used[[node for pe, node in self.fixed.items() if pe not in inside and node != NONE]] = True
-        for other in self.job.pools:
-            if other is not pool and self._is_named(other):
-                used |= self._named(other)
-        return used
+        """Nodes with pods of other jobs, with PEs of this one that are not in the pool, and those
+        that another pool names."""
+        used = self.foreign | (self.running > self._counted(self._inside(pool).values()))
+        return used | (self.naming > (self._named(pool) if self.is_named(pool) else 0))
+
+    def _inside(self, pool: Pool) -> dict[int, int]:
+        """The node of each PE of the pool that runs."""
+        if not self.fixed:
+            return {}
+        ids = self.job.ids_in(pool)
+        return {pe: node for pe, node in self.fixed.items() if pe in ids and node != NONE}
 
     def _runs(self, pool: Pool) -> Bools:
         """Nodes where PEs of the pool run, but for those that somebody else has by now."""
-        inside = {pe.id for pe in self.job.pes if pe.pool == pool.index}
         found = np.zeros(len(self.cluster), bool)
-        found[[node for pe, node in self.fixed.items() if pe in inside and node != NONE]] = True
-        return found & ~self.claims(exclusive_only=not self._is_exclusive(pool))
+        found[list(self._inside(pool).values())] = True
+        return found & ~self.held[not self._is_exclusive(pool)]
 
-    def places(self, pool: Pool) -> dict[int, int]:
+    def places(self, pool: Pool, candidates: Bools) -> dict[int, int]:
         """The node of pool[i], where it is known."""
-        if self._is_named(pool):
+        if self.is_named(pool):
             named = ((at, self.cluster.node_of(host)) for at, host in enumerate(pool.hosts))
             return {at: node for at, node in named if node is not None}
-        candidates, runs = self._candidates(pool), self._runs(pool)
-        found = {
-            pe.in_pool_index: node
-            for pe in self.job.pes
-            if pe.pool == pool.index and pe.in_pool_index is not None
-            if (node := self.fixed.get(pe.id, NONE)) != NONE and runs[node]
-        }
+        runs, found = self._runs(pool), {}
+        for pe, node in self._inside(pool).items():
+            place = self.job.by_id[pe].in_pool_index
+            if place is not None and runs[node]:
+                found[place] = node
         for at, name in enumerate(pool.members):
             node = self.cluster.index.get(name, NONE)
             if node != NONE and self.keeps and (runs[node] or candidates[node]):

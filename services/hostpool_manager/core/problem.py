@@ -6,7 +6,7 @@ one class, of which only counts are decided. A `Problem` is stated by `stating.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,22 +21,32 @@ NONE = -1
 class UnitClass:
     """Units that ask for the same. `units`: PE ids; `nodes`: where each may go, ascending.
 
-    `requests` by resource of the problem. `pool`: position among its pools, or NONE; `apart`:
-    exclusions that every unit is in; `group`: units of one group must be in one domain.
+    `requests` by resource of the problem. `pools`: positions of those that all of a unit is in,
+    one but where PEs of several are together; `apart`: exclusions that every unit is in; `group`:
+    units of one group must be in one domain.
     """
 
     units: tuple[tuple[int, ...], ...]
     requests: Ints
     nodes: Ints
-    pool: int
+    pools: tuple[int, ...]
     apart: tuple[int, ...]
     is_isolated: bool
     group: int
+
+    def of(self, units: tuple[tuple[int, ...], ...]) -> UnitClass:
+        """The class with these units."""
+        return replace(self, units=units)
 
     @property
     def is_single(self) -> bool:
         """Whether no place takes two of its units."""
         return bool(self.apart) or self.is_isolated
+
+    @property
+    def pool(self) -> int:
+        """The one pool that it may have to itself, or NONE; units of several are of shared ones."""
+        return self.pools[0] if self.pools else NONE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,13 @@ could touch at most.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from contracts.pod_requests import AMOUNT_MAX
 from services.hostpool_manager.core.cluster import Ints
-from services.hostpool_manager.core.problem import NONE, Problem
+from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
 
 
 def hard_classes(problem: Problem) -> list[int]:
@@ -24,7 +27,7 @@ def hard_classes(problem: Problem) -> list[int]:
             or each.group != NONE
             or any(not problem.exclusions[token].is_of_nodes for token in each.apart)
         )
-        in_choice = each.pool != NONE and problem.pools[each.pool].chooses
+        in_choice = any(problem.pools[at].chooses for at in each.pools)
         open_ = problem.room(each) > 0
         for token in each.apart:
             open_ &= ~problem.exclusions[token].closed[each.nodes]
@@ -33,28 +36,44 @@ def hard_classes(problem: Problem) -> list[int]:
     return found
 
 
-def nodes_kept(problem: Problem, hard: list[int]) -> Ints:
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Nodes, ascending, and the kind of each: nodes of one kind look alike to hard classes."""
+
+    nodes: Ints
+    kinds: Ints
+
+
+def alike(problem: Problem, hard: list[int]) -> Kept:
     """Nodes of which no more look alike than could be used; where hosts are zones, all."""
     nodes = np.arange(len(problem.cluster))
     if not problem.is_of_hosts or not len(nodes):
-        return nodes
+        return Kept(nodes, nodes)
     classes = [problem.classes[at] for at in hard]
-    demand = sum((len(each.units) * each.requests for each in classes), np.zeros(1, np.int64))
-    columns = list(np.minimum(problem.free, demand).T)
-    for each in classes:
-        column = np.zeros(len(nodes), np.int64)
-        column[each.nodes] = problem.room(each)
-        for token in each.apart:
-            column[problem.exclusions[token].closed] = 0
-        columns.append(column)
-    columns.extend(pool.candidates + 2 * pool.forced for pool in problem.pools)
-    useful = np.any(np.array(columns[problem.free.shape[1] :] or [nodes * 0]) > 0, axis=0)
+    asked = [
+        min(sum(len(each.units) * int(each.requests[at]) for each in classes), AMOUNT_MAX)
+        for at in range(len(problem.resources))
+    ]
+    traits = [_trait(problem, each) for each in classes]
+    traits += [pool.candidates + 2 * pool.forced for pool in problem.pools]
+    useful = np.any(np.array(traits or [nodes * 0]) > 0, axis=0)
     nodes = nodes[useful]
     if not len(nodes):
-        return nodes
+        return Kept(nodes, nodes)
+    columns = [*np.minimum(problem.free, np.array(asked, np.int64)).T, *traits]
     _, kind = np.unique(np.array(columns).T[nodes], axis=0, return_inverse=True)
     kind = kind.ravel()
     most = sum(len(each.units) for each in classes) + sum(pool.least for pool in problem.pools)
     order = np.argsort(kind, kind="stable")
     starts = np.searchsorted(kind[order], kind[order])
-    return np.sort(nodes[order[np.arange(len(order)) - starts < most]])
+    some = np.sort(order[np.arange(len(order)) - starts < most])
+    return Kept(nodes[some], kind[some])
+
+
+def _trait(problem: Problem, unit_class: UnitClass) -> Ints:
+    """How many units of a class each node takes."""
+    found = np.zeros(len(problem.cluster), np.int64)
+    found[unit_class.nodes] = problem.room(unit_class)
+    for token in unit_class.apart:
+        found[problem.exclusions[token].closed] = 0
+    return found

@@ -7,34 +7,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from services.hostpool_manager.core.answers import Members, Placed
-from services.hostpool_manager.core.job import Pool
+from services.hostpool_manager.core.job import Pool, running
 from services.hostpool_manager.core.problem import NONE, Problem, Solution
 
 
 def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True) -> Placed:
     """The placement that a solution means: units in order of PEs, nodes in order of names."""
-    assignment = _running(problem)
+    assignment = running(problem.cluster, problem.job)
     nodes = problem.cluster.nodes
     for unit_class, (where, taken) in zip(problem.classes, solution.counts, strict=True):
         order = np.argsort(where, kind="stable")
         places = np.repeat(where[order], taken[order]).tolist()
         for unit, place in zip(unit_class.units, places, strict=True):
             assignment.update(dict.fromkeys(unit, nodes[place].name))
-    pools = [pool for pool in problem.job.pools if not pool.is_default]
     return Placed(
         assignment=dict(sorted(assignment.items())),
         pools=tuple(
             Members(pool.index, _in_order(problem, solution, at, pool, assignment))
-            for at, pool in enumerate(pools)
+            for at, pool in enumerate(problem.job.chosen_pools)
         ),
         is_as_preferred=is_as_preferred,
     )
-
-
-def _running(problem: Problem) -> dict[int, str]:
-    """What has a pod stays, also where its node is gone."""
-    pods = problem.cluster.pods.get(problem.job.name, ())
-    return {pod.pe: pod.node for pod in pods if pod.is_bound and pod.pe in problem.fixed}
 
 
 def _in_order(
@@ -48,8 +41,12 @@ def _in_order(
     members = _members(problem, solution, at)
     left = {cluster.nodes[node].name for node in np.flatnonzero(members).tolist()}
     order: dict[int, str] = {}
-    asked = [pe for pe in problem.job.pes if pe.pool == pool.index]
-    slots = [(pe.in_pool_index, assignment[pe.id]) for pe in asked if pe.in_pool_index is not None]
+    slots = [
+        (kind[0].in_pool_index, assignment[pe.id])
+        for kind in problem.job.kinds_in(pool)
+        for pe in kind
+        if kind[0].in_pool_index is not None
+    ]
     for place, name in (*slots, *enumerate(pool.members)):
         if name in left and place not in order:
             order[place] = name

@@ -5,7 +5,8 @@
 3. PEs that must share a node become units; each unit gets the nodes where all of it may run.
 4. Units that ask for the same become classes.
 
-With `keeps`, what an earlier decision chose and can be had is fixed, too.
+All of it goes by kinds of PEs, not by PEs. With `keeps`, what an earlier decision chose and can be
+had is fixed, too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from contracts.labels import HOSTNAME
+from contracts.pod_requests import AMOUNT_MAX
 from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import HOSTNAME, PODS, Bools, Cluster, Ints
+from services.hostpool_manager.core.cluster import PODS, Bools, Cluster, Ints
 from services.hostpool_manager.core.gathering import together
-from services.hostpool_manager.core.job import Job, Pe
+from services.hostpool_manager.core.job import Job, Pe, running
+from services.hostpool_manager.core.masking import Masks
 from services.hostpool_manager.core.pooling import Pooling, chosen_pools
 from services.hostpool_manager.core.problem import (
     NONE,
@@ -27,6 +31,7 @@ from services.hostpool_manager.core.problem import (
     UnitClass,
     with_their_domains,
 )
+from services.hostpool_manager.core.room import amounts_of, free_beside
 
 Token = tuple[str, Hashable]
 
@@ -35,12 +40,13 @@ def state(
     cluster: Cluster, job: Job, lifted: frozenset[Family] = frozenset(), *, keeps: bool = False
 ) -> Problem:
     """The problem of a job."""
-    fixed = running(cluster, job)
+    fixed = {pe: cluster.index.get(node, NONE) for pe, node in running(cluster, job).items()}
     domains = cluster.domains(job.topology_key)
     pooling = chosen_pools(cluster, job, fixed, lifted, keeps=keeps)
     resources = () if Family.CAPACITY in lifted else _resources(job)
-    free, overfull = _free(cluster, job, fixed, resources)
-    statement = _Statement(cluster, job, lifted, keeps, fixed, domains, pooling, resources)
+    free, overfull = free_beside(cluster, job, fixed, resources)
+    masks = Masks(cluster, job, lifted, domains, pooling)
+    statement = _Statement(cluster, job, lifted, keeps, fixed, domains, pooling, resources, masks)
     statement.gather()
     occupied = np.zeros(len(cluster), bool)
     problem = Problem(
@@ -62,52 +68,25 @@ def state(
     return problem
 
 
-def running(cluster: Cluster, job: Job) -> dict[int, int]:
-    """The node of each PE of the job that has a pod; NONE where that node is gone."""
-    wanted = {pe.id for pe in job.pes}
-    return {
-        pod.pe: cluster.index.get(pod.node, NONE)
-        for pod in cluster.pods.get(job.name, ())
-        if pod.is_bound and pod.pe in wanted
-    }
-
-
 def _known(nodes: Iterable[int]) -> Ints:
     return np.array(sorted({node for node in nodes if node != NONE}), np.int64)
 
 
 def _resources(job: Job) -> tuple[str, ...]:
-    asked = {name for pe in job.pes for name, amount in pe.requests.items() if amount}
+    asked = {name for kind in job.kinds for name, amount in kind[0].requests.items() if amount}
     return (PODS, *sorted(asked - {PODS}))
 
 
-def _amounts(pe: Pe, resources: tuple[str, ...]) -> list[int]:
-    return [pe.requests.get(name, int(name == PODS)) for name in resources]
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """PEs that share a node: how many of each kind; and all units that are made like it."""
 
+    kinds: tuple[tuple[Pe, int], ...]
+    ids: tuple[tuple[int, ...], ...]
 
-def _free(
-    cluster: Cluster, job: Job, fixed: Mapping[int, int], resources: tuple[str, ...]
-) -> tuple[Ints, bool]:
-    """What is left beside what stays; and whether that asks for more than it did and there is."""
-    free = np.zeros((len(cluster), len(resources)), np.int64)
-    for at, name in enumerate(resources):
-        free[:, at] = cluster.free(name)
-    before, now = np.zeros_like(free), np.zeros_like(free)
-    for pod in cluster.pods.get(job.name, ()):
-        node = cluster.index.get(pod.node, NONE)
-        if node == NONE:
-            continue
-        amounts = [pod.requests.get(name, int(name == PODS)) for name in resources]
-        free[node] += np.array(amounts, np.int64)
-        if fixed.get(pod.pe) == node and pod.is_bound:
-            before[node] += np.array(amounts, np.int64)
-    by_id = job.by_id
-    for pe, node in fixed.items():
-        if node != NONE:
-            now[node] += np.array(_amounts(by_id[pe], resources), np.int64)
-    free -= now
-    overfull = bool(((free < 0) & (now > before)).any())
-    return np.maximum(free, 0), overfull
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.kinds)
 
 
 @dataclass(slots=True)
@@ -122,13 +101,14 @@ class _Statement:
     domains: Ints
     pooling: Pooling
     resources: tuple[str, ...]
+    masks: Masks
     exclusions: list[Exclusion] = field(default_factory=list)
     exclusion_of: dict[Token, int] = field(default_factory=dict)
-    closed: Bools = field(default_factory=lambda: np.zeros(0, bool))
-    units: list[tuple[Pe, ...]] = field(default_factory=list)
+    closed: Bools | None = None
+    taken: Bools | None = None
+    units: list[_Unit] = field(default_factory=list)
     fixed_tokens: dict[Token, list[int]] = field(default_factory=dict)
     groups: dict[int, int] = field(default_factory=dict)
-    masks: dict[Hashable, Bools] = field(default_factory=dict)
 
     @property
     def is_of_hosts(self) -> bool:
@@ -138,24 +118,51 @@ class _Statement:
 
     def gather(self) -> None:
         """Units, what keeps them apart, and where what runs keeps them out."""
-        moving = [pe for pe in self.job.pes if pe.id not in self.fixed]
-        runs = [pe for pe in self.job.pes if self.fixed.get(pe.id, NONE) != NONE]
-        for pe in runs:
-            for token in (*self._same_place(pe), *self._apart(pe)):
-                self.fixed_tokens.setdefault(token, []).append(self.fixed[pe.id])
-        self.units = together(moving, self._same_node)
-        places = together(moving, self._same_place)
-        grouped = [members for members in places if len(members) > 1]
-        self.groups = {pe.id: at for at, members in enumerate(grouped) for pe in members}
+        moving = self._moving()
+        self.units = self._units(moving)
+        if not self.is_of_hosts:
+            places = together(moving, lambda pes: self._same_place(pes[0]))
+            grouped = [kinds for kinds in places if sum(map(len, kinds)) > 1]
+            for at, kinds in enumerate(grouped):
+                if self._same_place(kinds[0][0]):
+                    self.groups.update((pe.id, at) for pes in kinds for pe in pes)
         counts: dict[Token, int] = {}
-        for pe in moving:
-            for token in self._apart(pe):
-                counts[token] = counts.get(token, 0) + 1
+        for pes in moving:
+            for token in self._apart(pes[0]):
+                counts[token] = counts.get(token, 0) + len(pes)
         for token, count in sorted(counts.items(), key=str):
             if count > 1 or token in self.fixed_tokens:
                 self._exclude(token)
-        isolated = [self.fixed[pe.id] for pe in runs if self._is_isolated(pe)]
-        self.closed = self._around(isolated)
+
+    def _moving(self) -> list[tuple[Pe, ...]]:
+        """The kinds without what runs, of which tokens and isolation are kept."""
+        if not self.fixed:
+            return list(self.job.kinds)
+        moving, isolated = [], []
+        for kind in self.job.kinds:
+            runs = [at for pe in kind if (at := self.fixed.get(pe.id, NONE)) != NONE]
+            for token in (*self._same_place(kind[0]), *self._apart(kind[0])):
+                self.fixed_tokens.setdefault(token, []).extend(runs)
+            if self._is_isolated(kind[0]):
+                isolated += runs
+            if left := tuple(pe for pe in kind if pe.id not in self.fixed):
+                moving.append(left)
+        self.fixed_tokens = {token: at for token, at in self.fixed_tokens.items() if at}
+        self.closed = self._around(isolated) if isolated else None
+        self.taken = self._around(self.fixed.values())
+        return moving
+
+    def _units(self, moving: list[tuple[Pe, ...]]) -> list[_Unit]:
+        """In the order of their first kind."""
+        found: list[_Unit] = []
+        for kinds in together(moving, lambda pes: self._same_node(pes[0])):
+            (first, *_) = kinds
+            if not self._same_node(first[0]):
+                found.append(_Unit(((first[0], 1),), tuple((pe.id,) for pe in first)))
+                continue
+            ids = tuple(sorted(pe.id for pes in kinds for pe in pes))
+            found.append(_Unit(tuple((pes[0], len(pes)) for pes in kinds), (ids,)))
+        return found
 
     def _exclude(self, token: Token) -> None:
         """Places of a pool that run already are known to pooling.py."""
@@ -166,9 +173,8 @@ class _Statement:
         self.exclusions.append(Exclusion(is_of_nodes=is_of_nodes, closed=closed))
 
     def _same_node(self, pe: Pe) -> list[Token]:
-        slot: list[Token] = []
-        if pe.in_pool_index is not None and self.pooling.at(pe) != NONE:
-            slot = [("slot of", (pe.pool, pe.in_pool_index))]
+        place = self.pooling.place(pe)
+        slot: list[Token] = [] if place is None else [("slot of", (pe.pool, place))]
         return slot + (self._same_place(pe) if self.is_of_hosts else [])
 
     def _same_place(self, pe: Pe) -> list[Token]:
@@ -180,9 +186,9 @@ class _Statement:
         found: list[Token] = []
         if pe.exlocations and Family.EXLOCATION not in self.lifted:
             found += [("apart", token) for token in sorted(pe.exlocations)]
-        if pe.in_pool_index is not None and self.pooling.at(pe) != NONE:
-            found.append(("slot", (pe.pool, pe.in_pool_index)))
-        return [("slot", pe.pool) if kind == "slot" else (kind, token) for kind, token in found]
+        if self.pooling.place(pe) is not None:
+            found.append(("slot", pe.pool))
+        return found
 
     def _is_isolated(self, pe: Pe) -> bool:
         return pe.is_isolated and Family.EXLOCATION not in self.lifted
@@ -200,111 +206,105 @@ class _Statement:
 
     def classes(self) -> tuple[UnitClass, ...]:
         """The units by what they ask for, in the order of their first PE."""
-        found: dict[Hashable, list[tuple[int, ...]]] = {}
-        made: dict[Hashable, tuple[tuple[Pe, ...], Bools, tuple[int, ...]]] = {}
+        ids: dict[Hashable, list[tuple[int, ...]]] = {}
+        made: dict[Hashable, UnitClass] = {}
         for unit in self.units:
-            kinds = frozenset(self._kind(pe) for pe in unit)
-            each = [_amounts(pe, self.resources) for pe in unit]
-            amounts = tuple(map(sum, zip(*each, strict=True)))
-            held = self._held_by(unit)
-            asked = kinds, amounts, held
-            key = (*asked, self._unit_apart(unit), self._group(unit))
-            found.setdefault(key, []).append(tuple(pe.id for pe in unit))
+            apart, group, held = self._unit_apart(unit), self._group(unit), self._held_by(unit)
+            amounts = self._amounts(unit)
+            kept = tuple(sorted({pe.assigned for pe, _ in unit.kinds})) if self.keeps else ()
+            asked = frozenset(self._asked(pe) for pe, _ in unit.kinds), self._clashes(unit)
+            key = (asked, amounts, held, apart, group, kept)
+            ids.setdefault(key, []).extend(unit.ids)
             if key not in made:
-                made[key] = unit, self._mask(unit), amounts
-        return tuple(
-            UnitClass(
-                units=tuple(found[key]),
-                requests=np.array(amounts, np.int64),
-                nodes=np.flatnonzero(mask).astype(np.int64),
-                pool=next((at for pe in unit if (at := self.pooling.at(pe)) != NONE), NONE),
-                apart=self._unit_apart(unit),
-                is_isolated=any(self._is_isolated(pe) for pe in unit),
-                group=self._group(unit),
-            )
-            for key, (unit, mask, amounts) in made.items()
-        )
+                made[key] = UnitClass(
+                    units=(),
+                    requests=np.array(amounts, np.int64),
+                    nodes=self._where(unit, held),
+                    pools=tuple(sorted({self.pooling.at(pe) for pe, _ in unit.kinds} - {NONE})),
+                    apart=apart,
+                    is_isolated=any(self._is_isolated(pe) for pe, _ in unit.kinds),
+                    group=group,
+                )
+        return tuple(each.of(tuple(ids[key])) for key, each in made.items())
 
-    def _kind(self, pe: Pe) -> Hashable:
-        assigned = pe.assigned if self.keeps else ""
-        asked = pe.host, pe.pool, pe.in_pool_index, pe.tolerations, assigned
-        return *asked, self._needs_domain(pe), self._is_isolated(pe)
+    def _asked(self, pe: Pe) -> Hashable:
+        needs_domain = self._needs_domain(pe)
+        return self.masks.key(pe, needs_domain=needs_domain), self._is_isolated(pe)
+
+    def _amounts(self, unit: _Unit) -> tuple[int, ...]:
+        """More than anybody has is as good as any more."""
+        each = [
+            [count * amount for amount in amounts_of(pe, self.resources)]
+            for pe, count in unit.kinds
+        ]
+        return tuple(min(sum(amounts), AMOUNT_MAX + 1) for amounts in zip(*each, strict=True))
 
     def _needs_domain(self, pe: Pe) -> bool:
+        """Whether its node must be in a domain, where hosts are zones."""
+        if self.is_of_hosts:
+            return False
         is_apart = any(kind == "apart" for kind, _ in self._apart(pe))
         return is_apart or bool(self._same_place(pe)) or self._is_isolated(pe)
 
-    def _clashes(self, unit: tuple[Pe, ...]) -> bool:
+    def _clashes(self, unit: _Unit) -> bool:
         """Whether PEs of one node must not be on one."""
-        tokens = [token for pe in unit for token in self._apart(pe) if token[0] == "apart"]
-        is_isolated = any(self._is_isolated(pe) for pe in unit)
-        pools = {self.pooling.at(pe) for pe in unit}
+        if unit.count == 1:
+            return False
+        tokens = [
+            token
+            for pe, count in unit.kinds
+            for token in self._apart(pe) * min(count, 2)
+            if token[0] == "apart"
+        ]
+        pools = {self.pooling.at(pe) for pe, _ in unit.kinds}
         is_exclusive = any(self.pooling.choices[at].is_exclusive for at in pools - {NONE})
         return (
             len(set(tokens)) < len(tokens)
-            or (is_isolated and len(unit) > 1)
+            or any(self._is_isolated(pe) for pe, _ in unit.kinds)
             or (is_exclusive and len(pools) > 1)
         )
 
-    def _unit_apart(self, unit: tuple[Pe, ...]) -> tuple[int, ...]:
-        tokens = {token for pe in unit for token in self._apart(pe)}
+    def _unit_apart(self, unit: _Unit) -> tuple[int, ...]:
+        tokens = {token for pe, _ in unit.kinds for token in self._apart(pe)}
         return tuple(sorted(self.exclusion_of[each] for each in tokens & self.exclusion_of.keys()))
 
-    def _group(self, unit: tuple[Pe, ...]) -> int:
+    def _group(self, unit: _Unit) -> int:
         """The group of units that share a domain; hosts are shared by a unit alone."""
-        if self.is_of_hosts:
-            return NONE
-        return next((self.groups[pe.id] for pe in unit if pe.id in self.groups), NONE)
+        ids = (pe.id for pe, _ in unit.kinds)
+        return next((self.groups[pe] for pe in ids if pe in self.groups), NONE)
 
-    def _held_by(self, unit: tuple[Pe, ...]) -> tuple[tuple[bool, tuple[int, ...]], ...]:
-        """Where PEs run that these must be with: (is it their node?, the nodes)."""
-        found = []
-        for token in sorted({token for pe in unit for token in self._same_place(pe)}, key=str):
-            nodes = self.fixed_tokens.get(token)
-            if nodes:
-                found.append((self.is_of_hosts, tuple(sorted(set(nodes)))))
-        return tuple(found)
+    def _held_by(self, unit: _Unit) -> tuple[tuple[int, ...], ...]:
+        """The nodes of what runs already and these must be with, by each token."""
+        if not self.fixed_tokens:
+            return ()
+        tokens = {token for pe, _ in unit.kinds for token in self._same_place(pe)}
+        held = (self.fixed_tokens.get(token) for token in sorted(tokens, key=str))
+        return tuple(tuple(sorted(set(nodes))) for nodes in held if nodes)
 
-    def _mask(self, unit: tuple[Pe, ...]) -> Bools:
+    def _where(self, unit: _Unit, held: tuple[tuple[int, ...], ...]) -> Ints:
+        """The nodes where all of a unit may run."""
+        (first, _), *others = unit.kinds
+        needs = self._needs_domain(first)
+        is_beside = bool(held) or self.closed is not None or first.is_isolated
+        if unit.count == 1 and not is_beside and not self.keeps:
+            return self.masks.nodes(first, needs_domain=needs)
         if self._clashes(unit):
-            return np.zeros(len(self.cluster), bool)
-        mask = ~self.closed
-        for pe in unit:
-            mask &= self._mask_of(pe)
-            if self._is_isolated(pe):
-                mask &= ~self._around(self.fixed.values())
-        for is_node, nodes in self._held_by(unit):
-            mask &= self._nodes(nodes) if is_node else self._around(nodes)
+            return np.zeros(0, np.int64)
+        mask = self.masks.of(first, needs_domain=needs).copy()
+        for pe, _ in others:
+            mask &= self.masks.of(pe, needs_domain=self._needs_domain(pe))
+        if self.closed is not None:
+            mask &= ~self.closed
+        if self.taken is not None and any(self._is_isolated(pe) for pe, _ in unit.kinds):
+            mask &= ~self.taken
+        for nodes in held:
+            mask &= self._around(nodes)
         if self.keeps:
             mask = self._kept(unit, mask)
-        return mask
+        return np.flatnonzero(mask)
 
-    def _kept(self, unit: tuple[Pe, ...], mask: Bools) -> Bools:
+    def _kept(self, unit: _Unit, mask: Bools) -> Bools:
         """Where it was assigned to before, if it may still be there."""
-        before = {self.cluster.index.get(pe.assigned, NONE) for pe in unit if pe.assigned}
+        before = {self.cluster.index.get(pe.assigned, NONE) for pe, _ in unit.kinds if pe.assigned}
         kept = mask & self._nodes(before)
         return kept if kept.any() else mask
-
-    def _mask_of(self, pe: Pe) -> Bools:
-        kind = self._kind(pe)
-        if kind not in self.masks:
-            self.masks[kind] = self._made_mask(pe)
-        return self.masks[kind]
-
-    def _made_mask(self, pe: Pe) -> Bools:
-        if Family.CLOSED in self.lifted:
-            mask = np.ones(len(self.cluster), bool)
-        else:
-            mask = self.cluster.open_to(pe.tolerations)
-        mask &= ~self.pooling.claimed
-        if pe.host and Family.HOSTS not in self.lifted:
-            node = self.cluster.node_of(pe.host)
-            mask &= self._nodes([] if node is None else [node])
-        at = self.pooling.at(pe)
-        if at != NONE:
-            mask &= self.pooling.choices[at].candidates
-            if pe.in_pool_index is not None:
-                mask &= self.pooling.slot(at, pe.in_pool_index)
-        if self._needs_domain(pe) and not self.is_of_hosts:
-            mask &= self.domains != NONE
-        return mask

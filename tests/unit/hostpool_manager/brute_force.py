@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
-from services.hostpool_manager.core.cluster import HOSTNAME, Claim, Node, Pod
+from contracts.labels import HOSTNAME
+from services.hostpool_manager.core.cluster import Claim, Node, Pod
 from services.hostpool_manager.core.job import Job, Pe, Pool
 
 Members = Mapping[int, frozenset[str]]

@@ -11,9 +11,10 @@ from services.hostpool_manager.core.answers import Answer, Family, Placed, Refus
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint, Toleration
 from services.hostpool_manager.core.deciding import Limits, decide
-from services.hostpool_manager.core.exact import Exhausted, solve
+from services.hostpool_manager.core.exact import solve
 from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
 from services.hostpool_manager.core.problem import Solution
+from services.hostpool_manager.core.rows import Exhausted
 from services.hostpool_manager.core.stating import state
 
 GIB = 1 << 30

@@ -9,9 +9,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.labels import HOSTNAME
 from services.hostpool_manager.core.answers import Placed, Refused
 from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import HOSTNAME, Claim, Cluster, Node, Pod, Taint
+from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
 from tests.unit.hostpool_manager.brute_force import Case, has_placement
