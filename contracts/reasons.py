@@ -173,4 +173,8 @@ class Reason(StrEnum):
     )
     NO_LONGER_PLANNED = "NoLongerPlanned", "No plan of the job names the object any more."
     OWNER_DELETED = "OwnerDeleted", "The owner of the object is being deleted."
+    NODE_CLAIMED = "NodeClaimed", "The node gets the marks of the host pools that it belongs to."
+    NODE_RELEASED = "NodeReleased", "The node belongs to no host pool any more."
+    POOL_SECURED = "PoolSecured", "The host pool is kept until its nodes have been released."
+    POOL_RELEASED = "PoolReleased", "No node carries the marks of the host pool any more."
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."

@@ -14,6 +14,7 @@ from enum import Enum, StrEnum
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.fusion_backend.core import transitions as job
+from services.node_tainter.core import transitions as marks
 from services.pod_state_machine.core import transitions as pe
 
 HEADER = """\
@@ -21,11 +22,11 @@ HEADER = """\
 
 # Life cycles
 
-What follows what, for a job and for a processing element (PE). A row of a transition table is a
-pair of the phase that the status records and an observation, which is computed from everything
-that is known. The diagrams show the transitions that change the phase. Below them every pair is
-listed: what is done (and the new phase, if it is another), what is ignored, and what is forbidden
-because it cannot come about.
+What follows what, for a job, for a processing element (PE), and for the nodes and host pools that
+are marked. A row of a transition table is a pair of the phase that the object records and an
+observation, which is computed from everything that is known. The diagrams show the transitions
+that change the phase. Below them every pair is listed: what is done (and the new phase, if it is
+another), what is ignored, and what is forbidden because it cannot come about.
 """
 NO_PHASE = "none"
 
@@ -52,7 +53,9 @@ class LifeCycle:
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((HEADER, *(_section(each) for each in (_of_jobs(), _of_pes()))))
+    return "\n".join(
+        (HEADER, *(_section(each) for each in (_of_jobs(), _of_pes(), _of_nodes(), _of_pools())))
+    )
 
 
 def _of_jobs() -> LifeCycle:
@@ -100,6 +103,53 @@ def _of_pes() -> LifeCycle:
         ),
         phases=tuple(map(_phase, PePhase)),
         observations=tuple(map(_words, pe.Observation)),
+        outcomes=outcomes,
+    )
+
+
+def _of_nodes() -> LifeCycle:
+    return _of_marks(
+        "A node",
+        "Whether it carries labels or\ntaints of ours.",
+        tuple(marks.NodePhase),
+        tuple(marks.NodeObservation),
+        {(phase, seen): row for (phase, seen), row in marks.NODES.items()},
+    )
+
+
+def _of_pools() -> LifeCycle:
+    return _of_marks(
+        "A host pool",
+        "Whether it has our finalizer.",
+        tuple(marks.PoolPhase),
+        tuple(marks.PoolObservation),
+        {(phase, seen): row for (phase, seen), row in marks.POOLS.items()},
+    )
+
+
+def _of_marks(
+    title: str,
+    about: str,
+    phases: tuple[StrEnum, ...],
+    observations: tuple[Enum, ...],
+    rows: Mapping[tuple[StrEnum, Enum], marks.Row],
+) -> LifeCycle:
+    outcomes = {}
+    for (phase, observation), row in rows.items():
+        match row:
+            case marks.Transition():
+                did = f"{_words(row.action)} ({row.reason.value})"
+                outcome = _transition(phase, row.phase, did)
+            case marks.Ignored(reason=reason):
+                outcome = Outcome(f"*ignored*: {reason.value}")
+            case marks.Forbidden(why=why):
+                outcome = Outcome(forbidden=why)
+        outcomes[_phase(phase), _words(observation)] = outcome
+    return LifeCycle(
+        title=title,
+        about=f"node-tainter, `services/node_tainter/core/transitions.py`. {about}",
+        phases=tuple(map(_phase, phases)),
+        observations=tuple(map(_words, observations)),
         outcomes=outcomes,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from services.chassis.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
+from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
 from services.watch_ingest.adapters.ingesting import ingest_main
@@ -31,4 +32,5 @@ MAINS: Mapping[str, Callable[[Path], Main]] = {
     "pod-state-machine": lambda folder: stage_main(
         pod_state_machine_stage(PodStateMachineSettings())
     ),
+    "node-tainter": lambda folder: stage_main(node_tainter_stage()),
 }

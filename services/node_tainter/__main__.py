@@ -1,0 +1,20 @@
+"""Runs node-tainter: settings → adapters → chassis."""
+
+from __future__ import annotations
+
+import sys
+
+from services.chassis.hosting import run_service, stage_main
+from services.chassis.settings import read_settings
+from services.node_tainter.adapters.stage import SERVICE, stage_maker
+from services.node_tainter.settings import NodeTainterSettings
+
+
+def main() -> int:
+    """Run until a signal; returns the exit code."""
+    settings = read_settings(NodeTainterSettings)
+    return run_service(SERVICE, stage_main(stage_maker()), settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The stage that the chassis runs: intake, core and carry_out put together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from services.chassis.stage import Decision
+from services.chassis.table import Entry, Index, TableReading
+from services.chassis.wiring import MakeStage, Wiring
+from services.node_tainter.adapters import intake
+from services.node_tainter.adapters.carry_out import CarryOut
+from services.node_tainter.core.deciding import decide
+from services.node_tainter.core.effects import Effect
+from services.node_tainter.core.snapshot import Key, PoolKey, Snapshot
+
+SERVICE = "node-tainter"
+
+
+class NodeTainter:
+    """Members of host pools → labels and taints of nodes, and their release."""
+
+    name = SERVICE
+    kinds = intake.KINDS
+    indexes: Mapping[str, Index] = intake.INDEXES
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._carry_out = CarryOut(wiring.table, wiring.writer, wiring.runtime.kube)
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
+        """The keys that a change of this entry makes dirty."""
+        return intake.keys_of(entry, table)
+
+    def all_keys(self, table: TableReading) -> Iterable[Key]:
+        """Every key, for the reconciliation after a full resync."""
+        return intake.all_keys(table)
+
+    def snapshot(self, table: TableReading, key: Key) -> Snapshot:
+        """Everything that `decide` may look at."""
+        return intake.snapshot_of(table, key)
+
+    def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
+        """The core, which does not ask for the time."""
+        return decide(snapshot)
+
+    def fence(self, table: TableReading, key: Key) -> Hashable:
+        """The pools; a decision on older ones is not carried on."""
+        return intake.fence_of(table, key)
+
+    async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
+        """Execute one effect."""
+        return await self._carry_out.run(key, snapshot, effect)
+
+    def subject(self, key: Key) -> tuple[str, str]:
+        """(namespace, name) of the pool or node of a key."""
+        return (key.namespace, key.name) if isinstance(key, PoolKey) else ("", key.name)
+
+
+def stage_maker() -> MakeStage:
+    """The service's factory."""
+    return NodeTainter

@@ -1,0 +1,1 @@
+"""Which nodes carry which marks of host pools, pure: start reading at `deciding.py`."""

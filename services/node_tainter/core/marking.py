@@ -1,0 +1,75 @@
+"""What a node carries of ours, read from its labels and taints, and the patch that changes it.
+
+Everything under our keys is ours: the taint `streams.ibm.com/exclusive` whatever its value and
+effect, and every label `member.streams.ibm.com/…`. Taints are an atomic list, which is patched
+whole: foreign ones are taken over as they stand and in their order, a taint of ours that stands
+keeps its place, and a new one comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from contracts import labels as keys
+from services.node_tainter.core.snapshot import Marks, Taint
+
+Json = Mapping[str, Any]
+
+
+def marks_of(labels: Mapping[str, str], taints: Iterable[Json]) -> Marks:
+    """What a node carries of ours."""
+    places = (
+        (key.removeprefix(keys.MEMBER_PREFIX), str(value))
+        for key, value in labels.items()
+        if key.startswith(keys.MEMBER_PREFIX)
+    )
+    return Marks(
+        taints=tuple(_taint(each) for each in taints if _is_ours(each)),
+        places=tuple(sorted(places)),
+    )
+
+
+def marking_patch(labels: Mapping[str, str], taints: Sequence[Json], wanted: Marks) -> Json:
+    """The merge patch after which a node carries what is wanted; it says what differs only."""
+    patch: dict[str, Any] = {}
+    changed = _changed_labels(marks_of(labels, ()), wanted)
+    if changed:
+        patch["metadata"] = {"labels": changed}
+    marked = _marked(taints, wanted)
+    if marked != list(taints):
+        patch["spec"] = {"taints": marked or None}
+    return patch
+
+
+def _changed_labels(carried: Marks, wanted: Marks) -> dict[str, str | None]:
+    before, after = dict(carried.places), dict(wanted.places)
+    return {
+        keys.member_label(owner): after.get(owner)
+        for owner in sorted(before.keys() | after.keys())
+        if before.get(owner) != after.get(owner)
+    }
+
+
+def _marked(taints: Sequence[Json], wanted: Marks) -> list[Json]:
+    missing = list(wanted.taints)
+    kept: list[Json] = []
+    for each in taints:
+        if not _is_ours(each):
+            kept.append(each)
+        elif _taint(each) in missing:
+            missing.remove(_taint(each))
+            kept.append(each)
+    return kept + [_as_json(each) for each in missing]
+
+
+def _is_ours(taint: Json) -> bool:
+    return taint.get("key") == keys.EXCLUSIVE_TAINT
+
+
+def _taint(taint: Json) -> Taint:
+    return Taint(str(taint.get("value") or ""), str(taint.get("effect") or ""))
+
+
+def _as_json(taint: Taint) -> Json:
+    return {"key": keys.EXCLUSIVE_TAINT, "value": taint.owner, "effect": taint.effect}

@@ -1,0 +1,9 @@
+"""Settings of node-tainter; each field is MILLRACE_<FIELD> in the environment."""
+
+from __future__ import annotations
+
+from services.chassis.settings import ServiceSettings
+
+
+class NodeTainterSettings(ServiceSettings):
+    """Only what every service has: what it does is said by host pools."""
