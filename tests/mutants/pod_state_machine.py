@@ -11,6 +11,8 @@ _SHARED = "tests/simulation/test_provisions.py"
 _LAUNCHING = f"{_UNIT}/test_launching.py"
 _RESTARTING = f"{_UNIT}/test_restarting.py"
 _STRANGERS = "tests/simulation/test_strangers.py"
+_PLACING = f"{_UNIT}/test_placing.py"
+_PLACED = f"{_UNIT}/test_pod_placement.py"
 
 MUTANTS = (
     Mutant(
@@ -188,5 +190,75 @@ MUTANTS = (
         "        asked_redis(pe.spec) is not None and not job.redis_config\n",
         "        False\n",
         (_SHARED, "-k", "told_of_a_redis"),
+    ),
+    Mutant(
+        "a constrained PE is launched before it is known where it goes",
+        f"{_CORE}/awaiting.py",
+        "    if pe is None or _is_free(snapshot, pe):\n",
+        "    if pe is None or snapshot.placement is None:\n",
+        (_PLACING,),
+    ),
+    Mutant(
+        "the answer of an older plan is taken",
+        f"{_CORE}/awaiting.py",
+        "    return placed is None or placed < (wanted or 0)\n",
+        "    return placed is None\n",
+        (_PLACING,),
+    ),
+    Mutant(
+        "a pod goes to a node of an exclusive pool before it is claimed",
+        f"{_CORE}/awaiting.py",
+        "    if pool.marks_members and not pool.has_claimed:\n",
+        "    if not pool.marks_members and not pool.has_claimed:\n",
+        (_PLACING,),
+    ),
+    Mutant(
+        "a pod goes to a node that does not exist",
+        f"{_CORE}/awaiting.py",
+        "    if not snapshot.node(placement.node).exists:\n",
+        "    if False:\n",
+        (_PLACING,),
+    ),
+    Mutant(
+        "a pod that is bound is taken off its node",
+        f"{_CORE}/observing.py",
+        "pod is None or pod.node or pod.is_deleting",
+        "pod is None or pod.is_deleting",
+        (_PLACING,),
+    ),
+    Mutant(
+        "nobody tells a PE that its node is there",
+        "services/pod_state_machine/adapters/intake.py",
+        "            yield from _to_place_on(entry.name, table)\n",
+        "",
+        (_PLACING,),
+    ),
+    Mutant(
+        "the placement of an earlier job of that name counts",
+        "services/pod_state_machine/adapters/intake.py",
+        "    return controller(entry, JOB) == (pe.job, pe.job_uid)\n",
+        "    return controller(entry, JOB) is not None\n",
+        (_PLACING,),
+    ),
+    Mutant(
+        "pods of other jobs attract and repel",
+        f"{_CORE}/pod_placement.py",
+        '                _expression(labels.JOB, "In", job),\n',
+        "",
+        (_PLACED,),
+    ),
+    Mutant(
+        "a node with one of several tags will do",
+        f"{_CORE}/pod_placement.py",
+        "    return [*originals, list(ours.values())]\n",
+        "    return [*originals, *([each] for each in ours.values())]\n",
+        (_PLACED,),
+    ),
+    Mutant(
+        "the node terms of a template undo the pin",
+        f"{_CORE}/pod_merging.py",
+        "            return _both_hold(ours, more)\n",
+        "            return [*ours, *more]\n",
+        (_PLACED,),
     ),
 )

@@ -6,7 +6,8 @@ A Placement names its PEs in runs; the snapshots of a job of thousands of PEs as
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from contracts.id_runs import ids_of
 from services.chassis.table import Entry
@@ -35,25 +36,26 @@ class Assignments:
 
 
 def ids_on(placement: Entry, node: str) -> Iterator[int]:
-    """The PEs that a Placement assigns to a node."""
-    return (pe_id for pe_id, each in _assigned(placement) if each == node)
+    """The PEs that a Placement assigns to a node; the runs of others are not even read."""
+    return (pe_id for each in _said(placement) if each["node"] == node for pe_id in _ids(each))
 
 
 def nodes_of(placement: Entry) -> Iterator[str]:
     """The nodes that a Placement assigns PEs to."""
-    for each in placement.data["status"].get("assignments") or ():
-        yield str(each["node"])
+    return (str(each["node"]) for each in _said(placement))
 
 
 def _assigned(placement: Entry) -> Iterator[tuple[int, str]]:
-    for each in placement.data["status"].get("assignments") or ():
-        for pe_id in _ids(each["pes"]):
-            yield pe_id, str(each["node"])
+    return ((pe_id, str(each["node"])) for each in _said(placement) for pe_id in _ids(each))
 
 
-def _ids(runs: str) -> tuple[int, ...]:
+def _said(placement: Entry) -> Iterable[Mapping[str, Any]]:
+    return placement.data["status"].get("assignments") or ()
+
+
+def _ids(assignment: Mapping[str, Any]) -> tuple[int, ...]:
     """The ids of an assignment; what hostpool-manager never writes assigns nobody."""
     try:
-        return ids_of(runs)
+        return ids_of(assignment["pes"])
     except ValueError:
         return ()
