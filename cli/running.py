@@ -33,7 +33,13 @@ from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.real.state import write_private
 
-SERVICES = ("watch_ingest", "fusion_backend", "node_tainter", "pod_state_machine")
+SERVICES = (
+    "watch_ingest",
+    "fusion_backend",
+    "hostpool_manager",
+    "node_tainter",
+    "pod_state_machine",
+)
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"

@@ -49,13 +49,13 @@ CLUSTER = Topic(
     key="kind/namespace/name",
     partitions=1,
     writers=("watch-ingest",),
-    readers=("fusion-backend", "node-tainter", "pod-state-machine"),
+    readers=("fusion-backend", "hostpool-manager", "node-tainter", "pod-state-machine"),
 )
 DECISIONS = Topic(
     suffix="decisions",
     key="namespace/job",
     partitions=PARTITIONS,
-    writers=("fusion-backend", "node-tainter", "pod-state-machine"),
+    writers=("fusion-backend", "hostpool-manager", "node-tainter", "pod-state-machine"),
     readers=(),  # people: no service may rest on what another one decided
 )
 CATALOGUE = (RESOURCES, CLUSTER, DECISIONS)

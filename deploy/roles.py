@@ -13,6 +13,7 @@ from typing import Any
 
 from services.chassis.permissions import Permission, Permissions
 from services.fusion_backend.adapters import permissions as fusion_backend
+from services.hostpool_manager.adapters import permissions as hostpool_manager
 from services.node_tainter.adapters import permissions as node_tainter
 from services.pod_state_machine.adapters import permissions as pod_state_machine
 from services.watch_ingest.adapters import permissions as watch_ingest
@@ -21,6 +22,7 @@ NAMESPACE = "millrace"
 """Where the services and their Leases live."""
 PERMISSIONS: Mapping[str, Permissions] = {
     "fusion-backend": fusion_backend.PERMISSIONS,
+    "hostpool-manager": hostpool_manager.PERMISSIONS,
     "node-tainter": node_tainter.PERMISSIONS,
     "pod-state-machine": pod_state_machine.PERMISSIONS,
     "watch-ingest": watch_ingest.PERMISSIONS,

@@ -26,6 +26,7 @@ from services.chassis.kafka_log import KafkaLog
 from services.chassis.kafka_security import KafkaSecurity
 from services.chassis.kube import KubeClient
 from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.leading import Leadership
 from services.chassis.log_lines import configure, log_of
 from services.chassis.memory_log import MemoryLog
 from services.chassis.metrics import Metrics
@@ -51,11 +52,21 @@ def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
         return runner.run(_host(service, main, settings))
 
 
-def stage_main(make_stage: MakeStage, *, effects_in_flight_max: int = 32) -> Main:
-    """The coroutine of a service that is one stage."""
+def stage_main(
+    make_stage: MakeStage,
+    *,
+    effects_in_flight_max: int = 32,
+    leadership: Leadership | None = None,
+) -> Main:
+    """The coroutine of a service that is one stage; one that leads has a Lease."""
 
     async def main(runtime: Runtime) -> None:
-        runner = StageRunner(make_stage, runtime, effects_in_flight_max=effects_in_flight_max)
+        runner = StageRunner(
+            make_stage,
+            runtime,
+            effects_in_flight_max=effects_in_flight_max,
+            leadership=leadership,
+        )
         runtime.probes.is_ready = lambda: runner.is_live
         await runner.run()
 

@@ -65,7 +65,14 @@ class LeaderLease:
         self._renew_s = renew_s
         self._version = 0
         self._acquired_at = ""
+        self._renewed_s = 0.0
         self._log = log_of("leases")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nobody else can have it yet, by our own clock."""
+        left_s = self._renewed_s + self._duration_s * RENEW_WITHIN - self._clock.monotonic()
+        return bool(self._version) and left_s > 0
 
     async def acquire(self) -> int:
         """Wait until the lease is ours; its resourceVersion is the incarnation."""
@@ -97,6 +104,7 @@ class LeaderLease:
                 pause_s = min(RETRY_S, self._renew_s)
                 continue
             renewed_s, pause_s = began_s, self._renew_s
+            self._renewed_s = renewed_s
 
     async def release(self) -> None:
         """Give the lease back, so that the next holder need not wait; a lost one is left alone."""
@@ -131,6 +139,7 @@ class LeaderLease:
 
     async def _take(self, lease: Json) -> int:
         self._version = int(lease["metadata"]["resourceVersion"])
+        self._renewed_s = self._clock.monotonic()
         self._acquired_at = self._now_text()
         transitions = int((lease.get("spec") or {}).get("leaseTransitions") or 0)
         await self._patch(

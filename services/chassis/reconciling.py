@@ -31,6 +31,7 @@ from services.chassis.crashes import Crashes
 from services.chassis.decision_log import DecisionLog
 from services.chassis.errors import Superseded
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
+from services.chassis.leading import BeginsToLead, Leadership, Leading, read_anew
 from services.chassis.log_lines import log_of
 from services.chassis.reading import FactReader, Said
 from services.chassis.restoring import Restore
@@ -63,6 +64,7 @@ class StageRunner:
         *,
         effects_in_flight_max: int = EFFECTS_IN_FLIGHT_MAX,
         keys_in_flight_max: int = KEYS_IN_FLIGHT_MAX,
+        leadership: Leadership | None = None,
     ) -> None:
         self._runtime = runtime
         self.table = Table()
@@ -99,6 +101,14 @@ class StageRunner:
         self._crashes = Crashes(self.stage, self.stage.name)
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
+        self._went_live = asyncio.Event()
+        self._leading = leadership and Leading(
+            runtime,
+            leadership,
+            prepare=self._prepare_to_lead,
+            begin=self._begin_to_lead,
+            end=lambda: self._work.abandon(lambda _: True),
+        )
         self._log = log_of(self.stage.name)
 
     @property
@@ -132,9 +142,13 @@ class StageRunner:
                 group.create_task(self._wakefulness.run()),
                 group.create_task(self._catch_up_after_sleep(reader)),
             ]
+            if self._leading is not None:
+                behind.append(group.create_task(self._leading.run()))
             await self._work.run(self._runtime.stopping)
             for task in behind:
                 task.cancel()
+        if self._leading is not None:
+            await self._leading.release()
         await self._decisions.flush()
 
     # ------------------------------------------------------------------ facts
@@ -188,6 +202,7 @@ class StageRunner:
             return
         if self._restore.is_live and not was_live:
             self._log.info("live", entries=len(self.table))
+            self._went_live.set()
         self._runtime.metrics.count("millrace_resyncs_completed_total")
         keys = self.stage.all_keys(self.table)
         self._mark_all((key for key in keys if self._part_of(key) in completed), cause)
@@ -245,6 +260,20 @@ class StageRunner:
         self._wakefulness.look()
         if self._restore.is_doubted:
             raise Superseded("this process slept, and reads first what was done meanwhile")
+        if self._leading is not None and not self._leading.is_leading:
+            raise Superseded("another instance decides now")
+
+    # ------------------------------------------------------------------ one instance at a time
+
+    async def _prepare_to_lead(self, kinds: Iterable[str]) -> None:
+        await self._went_live.wait()
+        for kind in kinds:
+            await read_anew(self._runtime, self.table, self._writer, kind)
+
+    def _begin_to_lead(self) -> None:
+        if isinstance(self.stage, BeginsToLead):
+            self.stage.begin_to_lead()
+        self._mark_all(self.stage.all_keys(self.table), None)
 
     # ------------------------------------------------------------------ this instance's part
 
@@ -266,7 +295,8 @@ class StageRunner:
         return self._sharing.part_of(*self.stage.subject(key))
 
     def _is_decided_here(self, key: Hashable) -> bool:
-        return self._restore.is_decided(self._part_of(key))
+        is_led = self._leading is None or self._leading.is_leading
+        return is_led and self._restore.is_decided(self._part_of(key))
 
     def _is_left(self, entry: Entry, parts: set[int]) -> bool:
         keys = list(self.stage.keys(entry, self.table))

@@ -8,6 +8,8 @@ from pathlib import Path
 from services.chassis.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
+from services.hostpool_manager.adapters.stage import manager_main
+from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
 from services.pod_state_machine.settings import PodStateMachineSettings
@@ -32,5 +34,6 @@ MAINS: Mapping[str, Callable[[Path], Main]] = {
     "pod-state-machine": lambda folder: stage_main(
         pod_state_machine_stage(PodStateMachineSettings())
     ),
+    "hostpool-manager": lambda folder: manager_main(HostpoolManagerSettings(), in_threads=False),
     "node-tainter": lambda folder: stage_main(node_tainter_stage()),
 }

@@ -1,0 +1,30 @@
+"""What this service may ask of the API server: for each effect, what carrying it out can send.
+
+Read beside the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it, and every
+simulated request is held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from services.chassis.permissions import Permissions, to_lead, to_list, to_patch
+from services.chassis.resources import resource_of
+from services.hostpool_manager.adapters.intake import HOST_POOL, LISTED_FIRST, PLACEMENT
+from services.hostpool_manager.core.effects import (
+    Effect,
+    Search,
+    WriteHostPoolStatus,
+    WritePlacementStatus,
+)
+
+LEASE = "millrace-hostpool-manager"
+
+NEEDED: Mapping[type[Effect], Permissions] = {
+    Search: frozenset(),
+    WritePlacementStatus: to_patch(resource_of(PLACEMENT), subresource="status"),
+    WriteHostPoolStatus: to_patch(resource_of(HOST_POOL), subresource="status"),
+}
+PERMISSIONS: Permissions = frozenset().union(
+    *NEEDED.values(), *(to_list(resource_of(kind)) for kind in LISTED_FIRST), to_lead(LEASE)
+)

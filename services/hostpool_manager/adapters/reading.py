@@ -1,0 +1,144 @@
+"""Reads the projections of facts as the frozen values that decisions look at.
+
+One function for each kind. What people wrote into a status by hand and cannot be read counts as
+not said: it is decided anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from contracts import labels
+from contracts.id_runs import ids_of
+from contracts.pod_requests import amounts_of
+from contracts.resources.host_pool import MembershipMode
+from contracts.resources.placement import PlacementPhase
+from services.chassis.table import Entry, is_deleting
+from services.hostpool_manager.core.cluster import Node, Taint
+from services.hostpool_manager.core.picture import BoundPod
+from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
+from services.hostpool_manager.core.specs import SpecInvalid, job_of
+
+Data = Mapping[str, Any]
+_PHASES = {phase.value: phase for phase in PlacementPhase}
+
+
+def node_of(entry: Entry) -> tuple[Node, Marks]:
+    """A node without our marks, and the marks."""
+    data = entry.data
+    taints = [(t["key"], t.get("value", ""), t.get("effect", "")) for t in data["taints"]]
+    carried = data["metadata"]["labels"]
+    node = Node(
+        name=entry.name,
+        labels={k: v for k, v in carried.items() if not k.startswith(labels.MEMBER_PREFIX)},
+        addresses=tuple(str(each.get("address", "")) for each in data["addresses"]),
+        allocatable=amounts_of(data["allocatable"]),
+        taints=tuple(Taint(*each) for each in taints if each[0] != labels.EXCLUSIVE_TAINT),
+        unschedulable=data["unschedulable"],
+        ready=data["ready"],
+    )
+    places = {
+        key.removeprefix(labels.MEMBER_PREFIX): str(value)
+        for key, value in carried.items()
+        if key.startswith(labels.MEMBER_PREFIX)
+    }
+    owners = frozenset(value for key, value, _ in taints if key == labels.EXCLUSIVE_TAINT)
+    return node, Marks(owners, places)
+
+
+def pod_of(entry: Entry) -> BoundPod:
+    """A pod that is bound to a node."""
+    data = entry.data
+    return BoundPod(
+        node=data["node"],
+        requests=data["requests"],
+        job=Ref(entry.namespace, data["job"]) if data["job"] else None,
+        job_uid=data["jobUid"],
+        pe=data["pe"],
+    )
+
+
+def placement_of(entry: Entry) -> Placement:
+    """A Placement; one whose spec cannot be read says why."""
+    ref = Ref(entry.namespace, entry.name)
+    status = entry.data["status"]
+    asked, problem, generation = None, "", 0
+    try:
+        generation, asked = job_of(ref, entry.data["spec"])
+    except SpecInvalid as invalid:
+        problem = str(invalid)
+    in_force = _in_force(status)
+    if not problem and (in_force.generation or 0) > generation:
+        problem = (
+            f"spec.generation is {generation}: generation {in_force.generation} is in force already"
+        )
+        asked = None
+    return Placement(
+        ref=ref,
+        uid=entry.uid,
+        generation=int(entry.data["metadata"]["generation"]),
+        version=entry.resource_version,
+        job_uid=_job_uid(entry),
+        is_deleting=is_deleting(entry),
+        asked_generation=generation,
+        asked=asked,
+        problem=problem,
+        phase=_PHASES.get(status.get("phase") or ""),
+        observed=status.get("observedGeneration"),
+        waits=bool(status.get("waits")),
+        message=status.get("message") or "",
+        in_force=in_force,
+    )
+
+
+def host_pool_of(entry: Entry) -> HostPool:
+    """A HostPool; its index is in its declaration."""
+    spec = entry.data["spec"]
+    declared = spec.get("hostpool") or {}
+    job = spec.get("job") or entry.data["metadata"]["labels"].get(labels.JOB, "")
+    return HostPool(
+        namespace=entry.namespace,
+        name=entry.name,
+        uid=entry.uid,
+        generation=int(entry.data["metadata"]["generation"]),
+        job=Ref(entry.namespace, job),
+        job_uid=_job_uid(entry),
+        index=int(declared.get("index") or 0),
+        is_exclusive=declared.get("membershipMode") == MembershipMode.EXCLUSIVE,
+        is_labelled=bool(spec.get("labelsMembers")),
+        is_deleting=is_deleting(entry),
+        members=tuple(entry.data["status"].get("members") or ()),
+    )
+
+
+def _job_uid(entry: Entry) -> str:
+    """The uid of the Job that owns an object, else the one that its label says."""
+    for owner in entry.data["metadata"]["owners"]:
+        if owner["controller"] and owner["kind"] == "Job":
+            return str(owner["uid"])
+    return str(entry.data["metadata"]["labels"].get(labels.JOB_UID, ""))
+
+
+def _in_force(status: Data) -> InForce:
+    generation = status.get("generation")
+    if generation is None:
+        return InForce()
+    return InForce(
+        generation=int(generation),
+        pools={
+            int(pool["index"]): tuple(pool.get("members") or ())
+            for pool in status.get("pools") or ()
+        },
+        assignments=dict(_assignments(status.get("assignments") or ())),
+        is_as_preferred=status.get("asPreferred") is not False,
+    )
+
+
+def _assignments(written: Iterable[Data]) -> Iterable[tuple[int, str]]:
+    for each in written:
+        try:
+            ids = ids_of(each["pes"])
+        except ValueError:
+            continue
+        yield from ((pe, each["node"]) for pe in ids)

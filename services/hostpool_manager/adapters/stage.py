@@ -1,0 +1,108 @@
+"""The stage that the chassis runs: intake, core and carry_out put together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources import stalled_patch
+from services.chassis.hosting import Main, stage_main
+from services.chassis.leading import Leadership
+from services.chassis.stage import Decision
+from services.chassis.table import Entry, Index, TableReading
+from services.chassis.wiring import MakeStage, Wiring
+from services.hostpool_manager.adapters import intake
+from services.hostpool_manager.adapters.carry_out import CarryOut
+from services.hostpool_manager.adapters.intake import JobKey, Key, Knowledge
+from services.hostpool_manager.adapters.permissions import LEASE
+from services.hostpool_manager.adapters.searching import Searches
+from services.hostpool_manager.core.effects import Effect
+from services.hostpool_manager.core.reconciling import decide
+from services.hostpool_manager.core.snapshot import ClusterSnapshot, Snapshot
+from services.hostpool_manager.settings import HostpoolManagerSettings
+
+SERVICE = "hostpool-manager"
+
+
+class HostpoolManager:
+    """Where every job runs that asks for hosts, decided by one instance for all of them."""
+
+    name = SERVICE
+    kinds = intake.KINDS
+    indexes: Mapping[str, Index] = intake.INDEXES
+
+    def __init__(
+        self, wiring: Wiring, settings: HostpoolManagerSettings, *, in_threads: bool
+    ) -> None:
+        self._table = wiring.table
+        self._writer = wiring.writer
+        self._metrics = wiring.runtime.metrics
+        self._now = wiring.runtime.clock.now
+        self._knowledge = Knowledge(wiring.table)
+        self._searches = Searches(wiring, self._knowledge, settings.limits, in_threads=in_threads)
+        self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
+
+    def begin_to_lead(self) -> None:
+        """Whatever was believed before, somebody else may have decided since."""
+        self._searches.forget()
+        self._knowledge.forget()
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
+        """The keys that a change of this entry makes dirty."""
+        self._knowledge.note(entry)
+        return self._knowledge.keys_of(entry)
+
+    def all_keys(self, table: TableReading) -> Iterable[Key]:
+        """Every key, for the reconciliation after a full resync."""
+        return self._knowledge.all_keys()
+
+    def snapshot(self, table: TableReading, key: Key) -> Snapshot:
+        """Everything that `decide` may look at."""
+        if isinstance(key, JobKey):
+            return self._knowledge.job_snapshot(key)
+        return self._knowledge.cluster_snapshot(self._searches.running)
+
+    def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
+        """The core."""
+        decision = decide(snapshot, now)
+        if isinstance(snapshot, ClusterSnapshot):
+            waiting = (decision.detail or {}).get("waiting", 0)
+            self._metrics.set_gauge("hostpool_manager_jobs_waiting", waiting)
+        return decision
+
+    def fence(self, table: TableReading, key: Key) -> Hashable:
+        """Nothing: each write stands under the version of its own object."""
+        return None
+
+    async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
+        """Execute one effect."""
+        return await self._carry_out.run(effect)
+
+    async def say_stalled(self, key: Key, why: str) -> None:
+        """In the Placement's condition Stalled, which is there only while something crashes."""
+        entry = self._table.get(intake.PLACEMENT, *key)
+        if entry is None:
+            return
+        now = moment_of(self._now())
+        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        if patch is not None:
+            await self._writer.patch(entry, patch, subresource="status")
+
+    def subject(self, key: Key) -> tuple[str, str]:
+        """(namespace, job) of a key."""
+        return key.namespace, key.name
+
+
+def stage_maker(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> MakeStage:
+    """The service's factory under its settings; `in_threads` is off for simulation."""
+    return lambda wiring: HostpoolManager(wiring, settings, in_threads=in_threads)
+
+
+def manager_main(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> Main:
+    """The service as the host runs it: one instance decides, others stand by."""
+    return stage_main(
+        stage_maker(settings, in_threads=in_threads),
+        effects_in_flight_max=settings.effects_in_flight_max,
+        leadership=Leadership(settings.lease_namespace, LEASE, intake.LISTED_FIRST),
+    )

@@ -1,0 +1,90 @@
+"""Whether the members of pools are all that they may be, and which of them are lost.
+
+A shared pool that nobody counts or names has every node that qualifies; a node that comes, or gets
+its tags, becomes a member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from services.hostpool_manager.core.cluster import Bools, Cluster
+from services.hostpool_manager.core.job import Job, Pool
+from services.hostpool_manager.core.snapshot import InForce
+
+
+def follows(pool: Pool) -> bool:
+    """Whether every node that qualifies is a member."""
+    is_open = not pool.is_exclusive and pool.size is None
+    return is_open and not pool.hosts and not pool.is_default
+
+
+def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
+    """What is wrong with pools that follow the nodes, in sentences; `members` are those known."""
+    taken = {name for pool in job.pools if pool.is_exclusive for name in pool.members}
+    found = []
+    for pool in job.pools:
+        if not follows(pool):
+            continue
+        fits = may_be_members(cluster, job, pool)
+        names = {cluster.nodes[at].name for at in fits.nonzero()[0].tolist()} - taken
+        missing = names - set(pool.members)
+        if missing:
+            found.append(f"{len(missing)} nodes more qualify for {pool.name}")
+    return tuple(found)
+
+
+def may_be_members(cluster: Cluster, job: Job, pool: Pool) -> Bools:
+    """Nodes that have the tags of a pool, take its pods, and are held by no other job."""
+    tolerated = (each for pe in job.pes if pe.pool == pool.index for each in pe.tolerations)
+    found = cluster.with_tags(pool.tags) & cluster.open_to(tuple(dict.fromkeys(tolerated)))
+    for claim in cluster.claims:
+        is_others = claim.job != job.name and claim.node in cluster.index
+        if is_others and (claim.is_exclusive or pool.is_exclusive):
+            found[cluster.index[claim.node]] = False
+    return found
+
+
+def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
+    """What of the placement in force is left where no other was found.
+
+    A place is lost where its node is gone or does not qualify, and no PE of the pool runs there;
+    an assignment of a PE without a pod is, where its node is gone or its pool lost it.
+    """
+    bound = {pod.pe: pod.node for pod in cluster.pods.get(job.name, ()) if pod.is_bound}
+    pools = dict(in_force.pools)
+    for pool in job.pools:
+        if pool.index in pools and not pool.is_default:
+            runs = {bound.get(pe.id, "") for pe in job.pes if pe.pool == pool.index}
+            pools[pool.index] = _kept(cluster, job, pool, in_force, runs)
+    of_pool = {pe.id: pe.pool for pe in job.pes}
+    return InForce(
+        in_force.generation,
+        pools,
+        {
+            pe: node
+            for pe, node in in_force.assignments.items()
+            if pe in bound or _holds(cluster, pools, of_pool.get(pe), node)
+        },
+        in_force.is_as_preferred,
+    )
+
+
+def _kept(
+    cluster: Cluster, job: Job, pool: Pool, in_force: InForce, runs: set[str]
+) -> tuple[str, ...]:
+    fits = may_be_members(cluster, job, pool)
+
+    def is_kept(name: str) -> bool:
+        at = cluster.index.get(name)
+        return at is not None and (name in runs or bool(pool.hosts) or bool(fits[at]))
+
+    return tuple(name if is_kept(name) else "" for name in in_force.pools[pool.index])
+
+
+def _holds(
+    cluster: Cluster, pools: Mapping[int, tuple[str, ...]], pool: int | None, node: str
+) -> bool:
+    if node not in cluster.index:
+        return False
+    return pool is None or pool not in pools or node in pools[pool]

@@ -1,0 +1,260 @@
+"""The cluster as it is known, kept up to date one object at a time, and what was decided on it.
+
+An answer that was found counts from then on, before it stands in the API: what the next job is
+given is never given twice. Node marks of ours are not taints to the decision but claims: the Node
+is the lock, so a live owner's taint takes the node from whoever's status names it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from services.hostpool_manager.core.checking import violations
+from services.hostpool_manager.core.cluster import Amounts, Claim, Cluster, Node, Pod
+from services.hostpool_manager.core.following import follows, not_followed
+from services.hostpool_manager.core.snapshot import (
+    HostPool,
+    Marks,
+    Placement,
+    Ref,
+    holds_on,
+)
+
+NO_MARKS = Marks()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPod:
+    """A pod on a node; `job` is empty where it is none of Streams."""
+
+    node: str
+    requests: Amounts
+    job: Ref | None = None
+    job_uid: str = ""
+    pe: int = -1
+
+
+class Picture:
+    """What is known; `changes` counts what may have made room for somebody."""
+
+    def __init__(self, changes: int = 0) -> None:
+        self.changes = changes
+        self.placements: dict[Ref, Placement] = {}
+        self._nodes: dict[str, Node] = {}
+        self._marks: dict[str, Marks] = {}
+        self._pods: dict[tuple[str, str], BoundPod] = {}
+        self._pods_of: dict[Ref, set[tuple[str, str]]] = defaultdict(set)
+        self._pods_on: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._pools: dict[tuple[str, str], HostPool] = {}
+        self._pools_of: dict[Ref, set[tuple[str, str]]] = defaultdict(set)
+        self._jobs_at: dict[str, set[Ref]] = defaultdict(set)
+        self._problems: dict[Ref, tuple[str, ...]] = {}
+        self._following: set[Ref] = set()
+        self._cluster: Cluster | None = None
+
+    # ------------------------------------------------------------------ what is seen
+
+    def see_node(self, name: str, node: Node | None, marks: Marks = NO_MARKS) -> None:
+        """A node as it is now; None: there is none of this name."""
+        is_other = self._nodes.get(name) != node
+        if is_other or self._marks.get(name, NO_MARKS).taints != marks.taints:
+            self._put(self._nodes, name, node)
+            self._touch_jobs({*self._jobs_at[name], *self._watching()})
+            self._note_change()
+        self._put(self._marks, name, marks if marks != NO_MARKS else None)
+
+    def see_pod(self, name: tuple[str, str], pod: BoundPod | None) -> None:
+        """A pod as it is bound now; None: it is bound nowhere any more."""
+        old = self._pods.get(name)
+        for each in (old, pod):
+            if each is not None:
+                self._touch_jobs({*self._jobs_at[each.node], *([each.job] if each.job else [])})
+        if old is not None:
+            self._pods_on[old.node].discard(name)
+            if old.job is not None:
+                self._pods_of[old.job].discard(name)
+        if pod is not None:
+            self._pods_on[pod.node].add(name)
+            if pod.job is not None:
+                self._pods_of[pod.job].add(name)
+        self._put(self._pods, name, pod)
+        if old is not None:
+            self._note_change()
+        self._cluster = None
+
+    def see_pool(self, name: tuple[str, str], pool: HostPool | None) -> None:
+        """A HostPool as it is now; None: there is none."""
+        old = self._pools.get(name)
+        if old is not None:
+            self._pools_of[old.job].discard(name)
+        if pool is not None:
+            self._pools_of[pool.job].add(name)
+        self._put(self._pools, name, pool)
+        if _claims(old) != _claims(pool):
+            self._problems.clear()
+            self._note_change()
+
+    def see_placement(self, ref: Ref, placement: Placement | None) -> None:
+        """A Placement as it is now, with the answer that counts; None: there is none."""
+        old = self.placements.get(ref)
+        self._put(self.placements, ref, placement)
+        asked = placement.asked if placement else None
+        self._following.discard(ref)
+        if asked is not None and any(follows(pool) for pool in asked.pools):
+            self._following.add(ref)
+        touched = {ref}
+        for each in (old, placement):
+            for node in each.in_force.nodes if each else ():
+                touched |= self._jobs_at[node]
+        for node in old.in_force.nodes if old else ():
+            self._jobs_at[node].discard(ref)
+        for node in placement.in_force.nodes if placement else ():
+            self._jobs_at[node].add(ref)
+        self._touch_jobs(touched)
+        if old is not None and (placement is None or placement.in_force != old.in_force):
+            self._note_change()
+        self._cluster = None
+
+    @staticmethod
+    def _put(where: dict, name: object, value: object | None) -> None:  # type: ignore[type-arg]
+        if value is None:
+            where.pop(name, None)
+        else:
+            where[name] = value
+
+    def _watching(self) -> list[Ref]:
+        """Jobs that any node may concern: of what is wrong, or of pools that follow the nodes."""
+        return [ref for ref, found in self._problems.items() if found or ref in self._following]
+
+    def _touch_jobs(self, refs: Iterable[Ref]) -> None:
+        for ref in refs:
+            self._problems.pop(ref, None)
+
+    def _note_change(self) -> None:
+        self.changes += 1
+        self._cluster = None
+
+    # ------------------------------------------------------------------ what follows
+
+    @property
+    def cluster(self) -> Cluster:
+        """The arrays of all that is known; made where something changed since."""
+        if self._cluster is None:
+            self._cluster = Cluster.of(self._nodes.values(), self._each_pod(), self._each_claim())
+        return self._cluster
+
+    def problems(self, ref: Ref) -> tuple[str, ...]:
+        """Why what is in force does not hold any more: nothing, where it does."""
+        found = self._problems.get(ref)
+        if found is None:
+            placement = self.placements[ref]
+            found = _problems(self.cluster, placement)
+            self._problems[ref] = found
+        return found
+
+    def jobs_at(self, node: str) -> Iterable[Ref]:
+        """The jobs whose placement speaks of a node."""
+        return tuple(self._jobs_at.get(node, ()))
+
+    def pools_of(self, ref: Ref) -> list[HostPool]:
+        """The HostPools of a job, by name."""
+        return [self._pools[name] for name in sorted(self._pools_of.get(ref, ()))]
+
+    def has_node(self, name: str) -> bool:
+        """Whether there is a node of this name."""
+        return name in self._nodes
+
+    def marks_of(self, node: str) -> Marks:
+        """Our marks on a node."""
+        return self._marks.get(node, NO_MARKS)
+
+    def runs_others(self, node: str, job: Ref, job_uid: str) -> bool:
+        """Whether Streams pods of other jobs are on a node; a namesake's job is another one."""
+        pods = (self._pods[name] for name in self._pods_on.get(node, ()))
+        return any(
+            pod.job is not None and (pod.job != job or _differ(pod.job_uid, job_uid))
+            for pod in pods
+        )
+
+    # ------------------------------------------------------------------ pods and claims
+
+    def _each_pod(self) -> Iterator[Pod]:
+        for pod in self._pods.values():
+            yield Pod(pod.node, pod.requests, self._name(pod.job, pod.job_uid), pod.pe)
+        for placement in self._live():
+            yield from self._promised(placement)
+
+    def _promised(self, placement: Placement) -> Iterator[Pod]:
+        """PEs that have a node and no pod on any yet."""
+        if placement.asked is None:
+            return
+        bound = {
+            pod.pe
+            for name in self._pods_of.get(placement.ref, ())
+            if not _differ((pod := self._pods[name]).job_uid, placement.job_uid)
+        }
+        pes = placement.asked.by_id
+        for pe, node in placement.in_force.assignments.items():
+            if pe in pes and pe not in bound:
+                yield Pod(node, pes[pe].requests, placement.asked.name, pe, is_bound=False)
+
+    def _each_claim(self) -> Iterator[Claim]:
+        locked: dict[str, list[str]] = {}
+        for node, marks in self._marks.items():
+            for owner in self._owners(marks):
+                job = self._name(owner.job, owner.job_uid)
+                locked.setdefault(node, []).append(job)
+                yield Claim(node, job, owner.name, is_exclusive=True)
+        for placement in self._live():
+            if placement.asked is None:
+                continue
+            job = placement.asked.name
+            for pool in placement.asked.pools:
+                if pool.is_default or not holds_on(pool):
+                    continue
+                for node in placement.in_force.pools.get(pool.index, ()):
+                    if node and job in locked.get(node, (job,)):
+                        yield Claim(node, job, pool.name, pool.is_exclusive)
+
+    def _owners(self, marks: Marks) -> Iterator[HostPool]:
+        """The live HostPools whose taints a node carries."""
+        if marks.taints:
+            for pool in self._pools.values():
+                if pool.uid in marks.taints and pool.is_exclusive and not pool.is_deleting:
+                    yield pool
+
+    def _live(self) -> Iterator[Placement]:
+        return (each for each in self.placements.values() if not each.is_deleting)
+
+    def _name(self, job: Ref | None, uid: str) -> str:
+        """The name by which the decision knows a job: a namesake's with another uid is another."""
+        if job is None:
+            return ""
+        placement = self.placements.get(job)
+        if placement is not None and _differ(placement.job_uid, uid):
+            return f"{'/'.join(job)} ({uid})"
+        return "/".join(job)
+
+
+def _differ(one: str, other: str) -> bool:
+    return bool(one and other and one != other)
+
+
+def _claims(pool: HostPool | None) -> tuple[object, ...]:
+    """What of a HostPool decides whether its taints claim nodes, and for whom."""
+    if pool is None or pool.is_deleting or not pool.is_exclusive:
+        return ()
+    return (pool.uid, pool.job, pool.job_uid)
+
+
+def _problems(cluster: Cluster, placement: Placement) -> tuple[str, ...]:
+    question = placement.question
+    if question is None or placement.in_force.generation is None:
+        return ()
+    wanted = {pool.index for pool in question.pools if not pool.is_default}
+    if wanted - placement.in_force.pools.keys():
+        return ("its pools are not those that it asks for",)
+    wrong = violations(cluster, question, placement.placed)
+    return tuple(wrong) or not_followed(cluster, question)

@@ -1,0 +1,119 @@
+"""What the statuses of Placements and HostPools are to say, and the JSON of it.
+
+A merge patch of a status names every field of ours, with None where it is to be absent; one that
+changes nothing is not sent. Conditions keep the time of their last transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.id_runs import runs_of
+from contracts.reasons import Reason
+from contracts.resources.conditions import ConditionStatus, with_condition
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.resources.placement import NEAREST_MAX, PlacementPhase
+from services.hostpool_manager.core.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
+
+PLACED = "Placed"
+READY = "Ready"
+Json = dict[str, Any]
+
+
+def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementSaid:
+    """What an answer to metadata.generation `generation` is said as, with what is then in force."""
+    pools, assignments = in_force.pools, in_force.assignments
+    by_node: dict[str, list[int]] = {}
+    for pe, node in assignments.items():
+        by_node.setdefault(node, []).append(pe)
+    reason = Reason.PLACED if isinstance(answer, Placed) else answer.why
+    refused = answer if isinstance(answer, Refused) else None
+    return PlacementSaid(
+        phase=_phase(answer),
+        reason=reason,
+        message=_message(answer)[:MESSAGE_CHARS_MAX],
+        observed_generation=generation,
+        waits=None if refused is None else refused.waits,
+        families=refused.families if refused else (),
+        nearest=refused.nearest[:NEAREST_MAX] if refused else (),
+        generation=in_force.generation,
+        as_preferred=None if in_force.generation is None else in_force.is_as_preferred,
+        pools=tuple(sorted(pools.items())),
+        assignments=tuple((node, runs_of(pes)) for node, pes in sorted(by_node.items())),
+    )
+
+
+def _phase(answer: Answer) -> PlacementPhase:
+    if isinstance(answer, Placed):
+        return PlacementPhase.PLACED
+    return PlacementPhase.REFUSED if isinstance(answer, Refused) else PlacementPhase.UNKNOWN
+
+
+def _message(answer: Answer) -> str:
+    if isinstance(answer, Placed):
+        if answer.is_as_preferred:
+            return Reason.PLACED.sentence
+        return f"{Reason.PLACED.sentence} What was only preferred does not hold for all of them."
+    return answer.message
+
+
+def placement_status(status: Mapping[str, Any], said: PlacementSaid, now: str) -> Json:
+    """The fields of a Placement's status as they are to be, made of the status as it is."""
+    state = {
+        PlacementPhase.PLACED: ConditionStatus.TRUE,
+        PlacementPhase.REFUSED: ConditionStatus.FALSE,
+        PlacementPhase.UNKNOWN: ConditionStatus.UNKNOWN,
+    }[said.phase]
+    is_there = said.generation is not None
+    return {
+        "phase": said.phase.value,
+        "reason": said.reason.value,
+        "message": said.message,
+        "observedGeneration": said.observed_generation,
+        "waits": said.waits,
+        "families": [each.value for each in said.families] or None,
+        "nearest": [{"node": n.node, "lacks": list(n.lacks)} for n in said.nearest] or None,
+        **({"generation": said.generation} if is_there else {}),
+        "asPreferred": said.as_preferred,
+        "pools": [{"index": i, "members": list(m)} for i, m in said.pools] if is_there else None,
+        "assignments": (
+            [{"node": node, "pes": pes} for node, pes in said.assignments] if is_there else None
+        ),
+        "conditions": with_condition(
+            status.get("conditions") or (),
+            type_=PLACED,
+            status=state,
+            reason=said.reason,
+            message=said.message,
+            observed_generation=said.observed_generation,
+            now=now,
+        ),
+    }
+
+
+def host_pool_status(status: Mapping[str, Any], said: PoolSaid, now: str) -> Json:
+    """The fields of a HostPool's status as they are to be, made of the status as it is."""
+    return {
+        "members": list(said.members),
+        "claimed": list(said.claimed),
+        **({"generation": said.generation} if said.generation is not None else {}),
+        "observedGeneration": said.observed_generation,
+        "reason": said.reason.value,
+        "message": said.message,
+        "conditions": with_condition(
+            status.get("conditions") or (),
+            type_=READY,
+            status=ConditionStatus.TRUE if said.is_ready else ConditionStatus.FALSE,
+            reason=said.reason,
+            message=said.message,
+            observed_generation=said.observed_generation,
+            now=now,
+        ),
+    }
+
+
+def changes(status: Mapping[str, Any], wanted: Json) -> Json:
+    """The fields that are not as wanted; None stands for a field that is to be absent."""
+    return {name: value for name, value in wanted.items() if status.get(name) != value}

@@ -1,0 +1,112 @@
+"""Reads the spec of a Placement as the job that is decided on, or says which field is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from contracts.id_runs import ids_of
+from contracts.pod_requests import amounts_of
+from contracts.resources.host_pool import HostPoolDeclaration, MembershipMode
+from contracts.resources.placement import PeClass, PlacementSpec
+from services.hostpool_manager.core.cluster import Toleration
+from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.snapshot import Ref
+
+PES_MAX: Final = 20_000
+"""Of one Placement: what is decided as a whole must end."""
+VALUE_CHARS_MAX: Final = 80
+
+
+class SpecInvalid(ValueError):
+    """A field has a value that cannot be used; the message names both."""
+
+
+def job_of(ref: Ref, spec: Mapping[str, Any]) -> tuple[int, Job]:
+    """The plan generation and the job that a spec asks about; raises SpecInvalid."""
+    try:
+        read = PlacementSpec.model_validate(spec)
+    except ValidationError as problem:
+        raise SpecInvalid(_explained(problem)) from problem
+    pools = tuple(_pools(read.pools))
+    indices = {pool.index for pool in pools}
+    pes = tuple(_pes(read.classes, indices))
+    return read.generation, Job(
+        name="/".join(ref),
+        pes=pes,
+        pools=pools,
+        topology_key=read.topology_key,
+        is_required=read.required,
+    )
+
+
+def _explained(problem: ValidationError) -> str:
+    first = problem.errors()[0]
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    return f"spec{where} is {_shown(first.get('input'))}: {first['msg']}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"
+
+
+def _pools(declared: list[HostPoolDeclaration]) -> Iterator[Pool]:
+    seen: set[int] = set()
+    for at, each in enumerate(declared):
+        index = at if each.index is None else each.index
+        if index in seen:
+            raise SpecInvalid(f"spec.pools[{at}].index is {index}, as that of another pool")
+        seen.add(index)
+        yield Pool(
+            index=index,
+            name=each.name,
+            is_exclusive=each.membership_mode is MembershipMode.EXCLUSIVE,
+            size=each.size,
+            tags=tuple(dict.fromkeys(each.tags)),
+            hosts=tuple(each.hosts),
+        )
+
+
+def _pes(classes: list[PeClass], pools: set[int]) -> Iterator[Pe]:
+    seen: set[int] = set()
+    for at, each in enumerate(classes):
+        where = f"spec.classes[{at}]"
+        try:
+            ids = ids_of(each.pes)
+        except ValueError as problem:
+            raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: {problem}") from problem
+        twice = next((pe for pe in ids if pe in seen), None)
+        if twice is not None or len(set(ids)) < len(ids):
+            raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: a PE stands twice in the spec")
+        seen.update(ids)
+        if len(seen) > PES_MAX:
+            raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: more than {PES_MAX} PEs")
+        like_it = _pe(each, where, pools)
+        yield from (replace(like_it, id=pe) for pe in ids)
+
+
+def _pe(each: PeClass, where: str, pools: set[int]) -> Pe:
+    """A PE of a class, for any of its ids."""
+    location = each.host_pool_location
+    if location is not None and location.pool_index not in pools:
+        raise SpecInvalid(
+            f"{where}.hostPoolLocation.poolIndex is {location.pool_index}: there is no such pool"
+        )
+    return Pe(
+        id=0,
+        requests=amounts_of(each.requests),
+        host=each.host or "",
+        pool=None if location is None else location.pool_index,
+        in_pool_index=None if location is None else location.inpool_index,
+        colocations=frozenset(each.co_locations),
+        exlocations=frozenset(each.ex_locations),
+        is_isolated=each.isolation,
+        tolerations=tuple(
+            Toleration(t.key or "", t.operator or "Equal", t.value or "", t.effect or "")
+            for t in each.tolerations
+        ),
+    )

@@ -1,0 +1,25 @@
+"""Settings of hostpool-manager; each field is MILLRACE_<FIELD> in the environment."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from services.chassis.settings import ServiceSettings
+from services.hostpool_manager.core.deciding import Limits
+
+
+class HostpoolManagerSettings(ServiceSettings):
+    """Where its Lease is, and how long it searches."""
+
+    lease_namespace: str = Field(default="default", description="namespace of its Lease")
+    search_s: float = Field(
+        default=5.0, gt=0, description="seconds of one exact search, of which a job may need some"
+    )
+    search_attempts: int = Field(
+        default=20, ge=0, description="quick attempts before a search is exact"
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """What a search may take."""
+        return Limits(search_s=self.search_s, attempts=self.search_attempts)
