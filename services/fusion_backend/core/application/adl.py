@@ -20,7 +20,13 @@ from contracts.bundle_format import Bundle, BundleInvalid, parse_untrusted_xml
 from contracts.reasons import Reason
 from contracts.untrusted_xml import is_plain
 from services.fusion_backend.core.application import model
-from services.fusion_backend.core.application.adl_nodes import NAMESPACE, Element, Kept, Node
+from services.fusion_backend.core.application.adl_nodes import (
+    NAMESPACE,
+    Element,
+    Kept,
+    Node,
+    Value,
+)
 from services.fusion_backend.core.application.adl_operators import MembersRead, read_composite
 from services.fusion_backend.core.application.adl_streaming import read_while_parsing
 from services.fusion_backend.core.application.adl_v4000 import OLD_NAMESPACE, foreign, upgraded
@@ -153,20 +159,35 @@ def _check_names(composite: model.Composite, path: str = "") -> None:
 
 
 def _pools(application: Node) -> tuple[model.HostPool, ...]:
-    return tuple(
-        model.HostPool(
-            index=node.number("index"),
-            name=node.required("name"),
-            size=node.optional_number("size"),
-            mode=cast(
-                Literal["shared", "exclusive"],
-                node.choice("membershipMode", ("shared", "exclusive")),
-            ),
-            hosts=tuple(host.required("hostname") for host in node.children("host")),
-            tags=tuple(tag.required("name") for tag in node.children("tag")),
-        )
-        for node in application.within("hostpools", "hostpool")
+    found = tuple(map(_pool, application.within("hostpools", "hostpool")))
+    if (twice := _first_twice(pool.index for pool in found)) is not None:
+        _refuse("hostpool@index", f"two host pools of the ADL have the index {twice}", twice)
+    return found
+
+
+def _pool(node: Node) -> model.HostPool:
+    size = node.optional_number("size")
+    if size == 0:
+        node.refuse("size", size, "has size=0; a host pool has at least one host")
+    return model.HostPool(
+        index=node.number("index"),
+        name=node.word("name"),
+        size=size,
+        mode=cast(
+            Literal["shared", "exclusive"], node.choice("membershipMode", ("shared", "exclusive"))
+        ),
+        hosts=tuple(host.word("hostname") for host in node.children("host")),
+        tags=tuple(tag.word("name") for tag in node.children("tag")),
     )
+
+
+def _first_twice(values: Iterable[Value]) -> Value | None:
+    seen: set[Value] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def _tuple_types(application: Node) -> dict[int, str]:
@@ -321,9 +342,8 @@ def _check_catalogues(read: model.Application) -> None:
         ("host pool", [pool.name for pool in read.pools]),
         ("parallel region", [region.name for region in read.regions]),
     ):
-        for name in names:
-            if names.count(name) > 1:
-                _refuse("name", f"two {what}s of the ADL have the name {shown(name)!r}", name)
+        if (name := _first_twice(names)) is not None:
+            _refuse("name", f"two {what}s of the ADL have the name {shown(name)!r}", name)
 
 
 def _check_regions(read: model.Application) -> None:

@@ -109,6 +109,13 @@ class Node:
             self.refuse(attribute, "", f"has no attribute {attribute}")
         return self.kept.once(value)
 
+    def word(self, attribute: str) -> str:
+        """The attribute, which says something."""
+        value = self.required(attribute)
+        if not value.strip():
+            self.refuse(attribute, value, f"has an empty {attribute}")
+        return value
+
     def number(self, attribute: str) -> int:
         """The attribute as an index or a count."""
         value = self.element.get(attribute)
@@ -161,11 +168,19 @@ class Node:
 
     def refuse(self, attribute: str, value: object, what: str) -> NoReturn:
         """The ADL is invalid here."""
-        named = self.element.get("name")
-        who = f"{self.name} {shown(named)!r}" if named else self.name
+        who = self._told()
         raise PlanRefused(
             Reason.ADL_INVALID,
             field=f"ADL {self.name}@{attribute}",
             value=value,
             message=f"{who} in line {self.element.sourceline} of the ADL {what}",
         )
+
+    def _told(self) -> str:
+        """The element, and by whose name people find it."""
+        if named := self.element.get("name"):
+            return f"{self.name} {shown(named)!r}"
+        for around in self.element.iterancestors():
+            if named := around.get("name"):
+                return f"{self.name} of {etree.QName(around).localname} {shown(named)!r}"
+        return self.name

@@ -182,7 +182,7 @@ def _constraints(node: Node) -> model.Constraints:
     pool = resources.child("poolLocation")
     jvm = node.child("jvmArguments")
     return model.Constraints(
-        host=None if host is None else host.required("hostname"),
+        host=None if host is None else host.word("hostname"),
         pool=None if pool is None else pool.number("poolIndex"),
         pool_slot=None if pool is None else pool.optional_number("inpoolIndex"),
         # The original takes the attribute's presence for true, whatever it says.

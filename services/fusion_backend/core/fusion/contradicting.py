@@ -37,7 +37,7 @@ from services.fusion_backend.core.fusion.placing import DEFAULT_POOL, HostRules,
 from services.fusion_backend.core.fusion.tying import Tied, ties_in_pe, ties_on_host, told
 from services.fusion_backend.core.graph.topology import Operator, Topology
 from services.fusion_backend.core.numbering.records import FusionType
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from services.fusion_backend.core.refusals import PlanRefused, counted, shown
 
 Trait = Callable[[Operator], Hashable | None]
 """What must not differ within a group; None says nothing."""
@@ -65,9 +65,33 @@ def refuse_contradictions(
 
     Those that run already (indices) were accepted, maybe by a release that did not look: they stay.
     """
+    for operator in topology.operators.values():
+        if operator.index not in running:
+            _check_place(topology, operator)
     for clash, what, tied in _Search(topology, units, rule, in_force).clashes():
         if not {clash.one.index, clash.other.index} <= running:
             raise _refusal(clash, f"{what} ({told(tied(), clash.one, clash.other)})")
+
+
+def _check_place(topology: Topology, operator: Operator) -> None:
+    """Refuses a place that the operator's host pool does not have."""
+    pool, place = operator.constraints.pool, operator.constraints.pool_slot
+    if pool is None or place is None:
+        return
+    asked = topology.pools[pool]
+    sizes = [len(asked.hosts)] if asked.hosts else []
+    sizes += [asked.size] if asked.size is not None else []
+    if not sizes or place < min(sizes):
+        return
+    raise PlanRefused(
+        Reason.CONSTRAINTS_CONTRADICT,
+        field="ADL poolLocation@inpoolIndex",
+        value=place,
+        message=(
+            f"the operator {_name(operator)} asks for place {place} of the host pool"
+            f" {shown(asked.name)!r}, which has {counted(min(sizes), 'host')}, from place 0 on"
+        ),
+    )
 
 
 _Found = tuple[_Clash, str, Callable[[], list[Tied]]]

@@ -95,6 +95,8 @@ class _TooLarge(Exception):
 def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
     sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told, _divisible(drafted))
+    if not request.compat:
+        _check_places(drafted)
     _check_sizes(sizes, request)
     record = _record(drafted, _contents(drafted, sizes, keep))
     labels = port_labels(identities, request.job_id)
@@ -106,6 +108,29 @@ def _divisible(drafted: Draft) -> frozenset[int]:
     """The PEs of several units: their operators need not share a PE."""
     units = Counter(drafted.pe_of[unit.operators[0]] for unit in drafted.units)
     return frozenset(pe for pe, count in units.items() if count > 1)
+
+
+def _check_places(drafted: Draft) -> None:
+    """Refuses more of what is written for a cluster than its objects can hold."""
+    limits, pes = drafted.request.limits, len(drafted.placed)
+    pools = len(drafted.topology.pools)
+    if pools > limits.pools_max:
+        message = f"the job has {pools} host pools, at most {limits.pools_max} are placed"
+        raise PlanRefused(Reason.PLAN_TOO_LARGE, field="ADL hostpool", value=pools, message=message)
+    operators = drafted.topology.operators.values()
+    isolated = sum(each.constraints.host_isolation for each in operators)
+    marks = isolated * (pes - 1)
+    if (isolated > limits.isolated_max and marks) or marks > limits.isolation_labels_max:
+        raise PlanRefused(
+            Reason.PLAN_TOO_LARGE,
+            field="ADL resources@isolation",
+            value=isolated,
+            message=(
+                f"{isolated} operators ask for a host of their own, which is a label for each of"
+                f" them on the pods of all other PEs ({marks} labels): at most"
+                f" {limits.isolated_max} such operators and {limits.isolation_labels_max} labels"
+            ),
+        )
 
 
 def _check_sizes(sizes: Sizes, request: PlanRequest) -> None:

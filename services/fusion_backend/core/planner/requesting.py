@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from contracts.resources.placement import POOLS_MAX
 from services.fusion_backend.core.application import model
 from services.fusion_backend.core.fusion.placing import USUAL, HostRules
 from services.fusion_backend.core.graph.threading_models import Threading
@@ -13,9 +14,16 @@ from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What one plan may cost."""
+    """What one plan may cost.
+
+    Isolated operators are written into labels of the pods of all other PEs: each pod has so many
+    at most (its object may have 1.5 MB), all pods of the job together so many (some 40 MB).
+    """
 
     aadl_bytes_max: int = 900 * 1024
+    isolated_max: int = 1_024
+    isolation_labels_max: int = 262_144
+    pools_max: int = POOLS_MAX
     operators_max: int = 200_000
     connections_max: int = 2_000_000
 

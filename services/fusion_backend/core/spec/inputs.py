@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import orjson
 
+from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
 from services.fusion_backend.core.application.model import Application
+from services.fusion_backend.core.fusion.placing import HostRules
 from services.fusion_backend.core.graph.threading_models import Threading
 from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 from services.fusion_backend.core.planner.requesting import PlanRequest
@@ -31,7 +33,9 @@ TEMPLATE_FIELDS: Final = (
     "processingElement",
     "resources",
 )
-"""Fields of a Job's spec that no plan depends on and ProcessingElements are made from."""
+"""Fields of a Job's spec that ProcessingElements are made from.
+
+Of them only `placement` matters to the plan: what need not hold contradicts nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +318,17 @@ def request(
         submission_time_values=dict(inputs.submission_time_values),
         threading=inputs.threading,
         previous=previous,
+        hosts=host_rules(inputs),
+    )
+
+
+def host_rules(inputs: PlanInputs) -> HostRules:
+    """How the template of a plan puts host constraints into force."""
+    template = orjson.loads(inputs.template) if inputs.template else {}
+    asked = template.get("placement") or {}
+    return HostRules(
+        topology_key=asked.get("topologyKey") or HOSTNAME,
+        required=asked.get("required") is not False,
     )
 
 

@@ -121,11 +121,15 @@ class Adl:
         )
         return self
 
-    def pool(self, name: str, mode: str = "shared", inside: str = "") -> Adl:
+    def pool(
+        self, name: str, mode: str = "shared", inside: str = "", size: int | None = None
+    ) -> Adl:
         """A host pool."""
         index = len(self.pools)
+        sized = "" if size is None else f' size="{size}"'
         self.pools.append(
-            f'<hostpool index="{index}" name="{name}" membershipMode="{mode}">{inside}</hostpool>'
+            f'<hostpool index="{index}" name="{name}"{sized} membershipMode="{mode}">{inside}'
+            "</hostpool>"
         )
         return self
 

@@ -183,6 +183,46 @@ def test_a_shared_pool_with_tags_is_planned() -> None:
     assert record.pools[1].tags == ("gpu",)
 
 
+POOL_AND_PLACE = '<poolLocation poolIndex="1" inpoolIndex="0"/>'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "says"),
+    [
+        ('size="2"', 'size="0"', "hostpool@size", "hostpool 'gpu'"),
+        ('size="2"', 'size="-1"', "hostpool@size", "size='-1', not a number"),
+        ('size="2"', 'size="two"', "hostpool@size", "size='two', not a number"),
+        ('Mode="shared"><host', 'Mode="own"><host', "hostpool@membershipMode", "'own', not one of"),
+        ('name="gpu"', 'name=""', "hostpool@name", "empty name"),
+        (
+            'index="1" n',
+            'index="0" n',
+            "hostpool@index",
+            "two host pools of the ADL have the index 0",
+        ),
+        ('name="$default"', 'name="gpu"', "name", "two host pools of the ADL have the name 'gpu'"),
+        ('hostname="h1"', 'hostname=" "', "host@hostname", "host of hostpool 'gpu'"),
+        ('<tag name="t"/>', '<tag name=""/>', "tag@name", "tag of hostpool 'gpu'"),
+        ('poolIndex="1"', 'poolIndex="7"', "poolIndex", "'a' of the ADL asks for the unknown host"),
+        ('poolIndex="1"', 'poolIndex="x"', "poolLocation@poolIndex", "OperInstance 'a'"),
+        ('inpoolIndex="0"', 'inpoolIndex="-1"', "poolLocation@inpoolIndex", "OperInstance 'a'"),
+        (POOL_AND_PLACE, "<hostLocation/>", "hostLocation@hostname", "OperInstance 'a'"),
+        (POOL_AND_PLACE, '<hostLocation hostname=""/>', "hostLocation@hostname", "empty hostname"),
+        (POOL_AND_PLACE, "<coLocation/>", "coLocation@colocId", "OperInstance 'a'"),
+    ],
+)
+def test_a_place_that_cannot_be_read_is_refused_by_operator_or_pool_and_field(
+    old: str, new: str, field: str, says: str
+) -> None:
+    inside = '<host hostname="h1"/><host hostname="h2"/><tag name="t"/>'
+    adl = Adl().pool("gpu", inside=inside, size=2).operator("a", 0, 0, resources=POOL_AND_PLACE)
+    assert adl.text().count(old) == 1
+    found = read(adl.text().replace(old, new))
+    assert found.reason is Reason.ADL_INVALID
+    assert found.field == f"ADL {field}"
+    assert says in found.message
+
+
 def test_different_jvm_arguments_of_co_located_operators_are_refused() -> None:
     adl = Adl()
     for name, argument in (("a", "-Xmx1g"), ("b", "-Xmx2g")):
