@@ -1,8 +1,8 @@
 """The kubelets of all nodes: run the pods that are bound to them, as told.
 
-Reacts to pods, to the objects they mount and to nodes that come back. What happens to a pod is
-decided in kubelet_states.py; tests steer pods through `fail`, `complete`, `evict`, `hang` and
-`release`. Whether a node is alive is known to nodes.py.
+Reacts to pods, to the objects they mount and to nodes that come back. Whether a pod is let in is
+decided in admission.py, what happens to it then in kubelet_states.py; tests steer pods through
+`fail`, `complete`, `evict`, `hang` and `release`. Whether a node is alive is known to nodes.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ipaddress
 from collections.abc import Callable
 from dataclasses import replace
 
+from sandbox.controllers import pod_statuses
+from sandbox.controllers.admission import Admission, Rejection
 from sandbox.controllers.behaviors import RUN, Behavior, Directive
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
@@ -18,12 +20,14 @@ from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.kubelet_states import Memory, Sight, Step, next_step
 from sandbox.controllers.node_statuses import address_of
 from sandbox.controllers.nodes import Nodes
-from sandbox.controllers.pod_statuses import Place
+from sandbox.controllers.ownership import is_deleting
+from sandbox.controllers.pod_statuses import TERMINAL, Place
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.volumes import mounted_by
 from sandbox.controllers.writes import Writes
 from sandbox.store.errors import not_found
 from sandbox.store.resources import CONFIG_MAP, NODE, POD, SECRET, ResourceType
+from sandbox.store.timestamps import rfc3339
 
 POD_NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
 _MOUNTABLE = {"configmap": CONFIG_MAP, "secret": SECRET}
@@ -73,6 +77,7 @@ class Kubelet:
         self._settings = settings
         self._events = Recorder(writes, "kubelet", now, settings)
         self._addresses = PodAddresses()
+        self._admission = Admission()
         self._memories: dict[str, Memory] = {}  # by uid
         self._waiting: dict[tuple[str, Location], set[Location]] = {}  # object → pods
         self._by_node: dict[str, dict[Location, None]] = {}
@@ -118,6 +123,8 @@ class Kubelet:
     def _notice_pod(self, old: Obj | None, new: Obj | None) -> None:
         if old is not None and (new is None or old["metadata"]["uid"] != new["metadata"]["uid"]):
             self._forget(old)
+        if new is not None and _has_ended(new):
+            self._admission.leave(new["metadata"]["uid"])
         node = None if new is None else new["spec"].get("nodeName")
         if new is not None and node:
             self._by_node.setdefault(node, {})[location_of(new)] = None
@@ -127,6 +134,7 @@ class Kubelet:
         location, uid = location_of(pod), pod["metadata"]["uid"]
         self._memories.pop(uid, None)
         self._addresses.release(uid)
+        self._admission.leave(uid)
         node = pod["spec"].get("nodeName")
         on_node = self._by_node.get(node, {})
         on_node.pop(location, None)
@@ -164,6 +172,11 @@ class Kubelet:
         node = self._writes.get(NODE, ("", pod["spec"]["nodeName"]))
         if node is None or not self._nodes.is_alive(pod["spec"]["nodeName"]):
             return
+        if not is_deleting(pod) and not _has_ended(pod):
+            rejected = self._admission.judge(pod, node)
+            if rejected is not None:
+                self._reject(pod, rejected)
+                return
         uid = pod["metadata"]["uid"]
         memory = self._memories.get(uid)
         if memory is None:
@@ -171,6 +184,11 @@ class Kubelet:
         step = next_step(pod, memory, self._sight(pod, node), self._settings)
         self._carry_out(pod, step)
         self._memories[uid] = step.memory
+
+    def _reject(self, pod: Obj, rejected: Rejection) -> None:
+        status = pod_statuses.rejected(pod, rfc3339(self._now()), rejected.reason, rejected.message)
+        self._writes.set_status(POD, pod, status)
+        self._events.warning(pod, rejected.reason, rejected.message)
 
     def _sight(self, pod: Obj, node: Obj) -> Sight:
         host_ip = address_of(node)
@@ -202,3 +220,7 @@ class Kubelet:
             self._events.warning(pod, warned.reason, warned.message)
         if step.wake_at_s is not None:
             self.work.add_after(location, step.wake_at_s - self._now())
+
+
+def _has_ended(pod: Obj) -> bool:
+    return (pod.get("status") or {}).get("phase") in TERMINAL

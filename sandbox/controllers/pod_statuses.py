@@ -92,6 +92,12 @@ def evicted(pod: Obj, time: str, message: str) -> Status:
     return disrupted(status, time, "TerminationByKubelet", message)
 
 
+def rejected(pod: Obj, time: str, reason: str, message: str) -> Status:
+    """Failed, because the kubelet did not let it in."""
+    says = {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+    return {"startTime": time, **_status(pod), **says}
+
+
 def disrupted(status: Status, time: str, reason: str, message: str) -> Status:
     """The status with the condition that says: this end was not the pod's own."""
     condition = {
