@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from contracts.id_runs import ids_of
 from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import HostPoolDeclaration, MembershipMode
-from contracts.resources.placement import PeClass, PlacementSpec
+from contracts.resources.placement import NodeSelectorRequirement, PeClass, PlacementSpec
 from services.hostpool_manager.core.cluster import Toleration
 from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.selecting import Expression, Term
 from services.hostpool_manager.core.snapshot import Ref
 
 PES_MAX: Final = 20_000
@@ -109,4 +110,13 @@ def _pe(each: PeClass, where: str, pools: set[int]) -> Pe:
             Toleration(t.key or "", t.operator or "Equal", t.value or "", t.effect or "")
             for t in each.tolerations
         ),
+        node_selector=each.node_selector,
+        node_selector_terms=tuple(
+            Term(_expressions(t.match_expressions), _expressions(t.match_fields))
+            for t in each.node_selector_terms
+        ),
     )
+
+
+def _expressions(asked: Iterable[NodeSelectorRequirement]) -> tuple[Expression, ...]:
+    return tuple(Expression(e.key, e.operator, tuple(e.values or ())) for e in asked)

@@ -48,3 +48,18 @@ async def test_what_is_missing_by_name_is_refused_at_once_and_missing_room_waits
         scene.node("n2", cpu="2")
         await asyncio.sleep(5)
         assert scene.status("large")["phase"] == "Placed"
+
+
+@virtually
+async def test_only_nodes_that_the_template_of_the_pods_selects_are_assigned() -> None:
+    """By node selector, and by the terms of node affinity."""
+    scene = Scene()
+    for name in ("n1", "n2", "n3"):
+        scene.node(name, disk="fast" if name == "n2" else "slow")
+    slow = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["slow"]}]}
+    not_first = {"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}
+    by_label = a_class("0-1", nodeSelector={"disk": "fast"})
+    by_term = a_class("2", nodeSelectorTerms=[{**slow, "matchFields": [not_first]}])
+    scene.placement("shop", by_label, by_term)
+    async with scene.running():
+        assert scene.nodes_of() == {"0-1": "n2", "2": "n3"}
