@@ -5,11 +5,16 @@ Each is a proof; that all hold proves nothing.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from services.hostpool_manager.core.cluster import Bools
 from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
 from services.hostpool_manager.core.room import total
+
+_SIZES_MAX: Final = 32
+"""Of one resource that are looked at; each takes a pass over the nodes."""
 
 
 def is_impossible(problem: Problem) -> bool:
@@ -20,6 +25,8 @@ def is_impossible(problem: Problem) -> bool:
         or _some_class_is_short(problem)
         or _some_exclusion_is_short(problem)
         or _isolation_is_short(problem)
+        or _exclusive_pools_are_short(problem)
+        or _large_units_are_too_many(problem)
         or _all_is_too_much(problem)
     )
 
@@ -37,8 +44,7 @@ def _some_class_is_short(problem: Problem) -> bool:
     """Its units alone find no place: a unit larger than any node, or too few nodes."""
     for each in problem.classes:
         room = problem.room(each)
-        available = int((room > 0).sum()) if each.is_single else int(room.sum())
-        if available < len(each.units):
+        if int(room.sum()) < len(each.units):
             return True
     return False
 
@@ -57,6 +63,35 @@ def _isolation_is_short(problem: Problem) -> bool:
     inside = [each for each in problem.classes if each.is_isolated]
     closed = np.zeros(len(problem.cluster), bool)
     return _are_too_many(problem, inside, closed, is_of_nodes=problem.is_of_hosts)
+
+
+def _exclusive_pools_are_short(problem: Problem) -> bool:
+    """Fewer nodes than members of pools that share none: exclusive ones, and the largest other."""
+    exclusive = [pool for pool in problem.pools if pool.is_exclusive]
+    if not exclusive:
+        return False
+    others = [pool for pool in problem.pools if not pool.is_exclusive]
+    least = sum(pool.least for pool in exclusive)
+    taken = np.logical_or.reduce([pool.candidates for pool in exclusive])
+    return int(taken.sum()) < least or any(
+        int((taken | pool.candidates).sum()) < least + pool.least for pool in others
+    )
+
+
+def _large_units_are_too_many(problem: Problem) -> bool:
+    """More units of some size or larger than all nodes take of that size, by one resource."""
+    if not problem.classes:
+        return False
+    nodes = np.unique(np.concatenate([each.nodes for each in problem.classes]))
+    counts = np.array([len(each.units) for each in problem.classes])
+    for at in range(len(problem.resources)):
+        sizes = np.array([int(each.requests[at]) for each in problem.classes])
+        free = problem.free[nodes, at]
+        some = np.unique(sizes[sizes > 0])
+        for size in some[:: max(1, len(some) // _SIZES_MAX)].tolist():
+            if int((free // size).sum()) < int(counts[sizes >= size].sum()):
+                return True
+    return False
 
 
 def _are_too_many(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import add
 
 from contracts.labels import HOSTNAME
 from services.hostpool_manager.core.answers import Placed
@@ -30,20 +31,22 @@ def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
 class _View:
     """A placement, and what is asked of it again and again.
 
-    `mine`: members by pool; `alone`: the exclusive pools that have each node; `held`: claims of
-    other jobs by node.
+    `mine`: members by pool, `inside`: as sets; `alone`: the exclusive pools that have each node;
+    `held`: claims of other jobs by node.
     """
 
     cluster: Cluster
     job: Job
     placed: Placed
     running: Mapping[int, str]
-    mine: Mapping[int, tuple[str, ...]] = field(init=False)
+    mine: Mapping[int | None, tuple[str, ...]] = field(init=False)
+    inside: Mapping[int | None, frozenset[str]] = field(init=False)
     alone: dict[str, list[Pool]] = field(init=False)
     held: dict[str, list[Claim]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.mine = {each.pool: each.nodes for each in self.placed.pools}
+        self.inside = {pool: frozenset(nodes) for pool, nodes in self.mine.items()}
         self.alone, self.held = {}, {}
         for pool in self.job.pools:
             if pool.is_exclusive:
@@ -63,16 +66,21 @@ class _View:
 
     def places(self, alike: list[Pe]) -> Iterator[str]:
         """What is wrong with where PEs of one kind are: each of their nodes is looked at once."""
-        seen: set[str] = set()
+        seen: dict[str, Pe] = {}
         for pe in alike:
-            name = self.placed.assignment[pe.id]
-            if name not in seen:
-                seen.add(name)
-                at = self.cluster.index.get(name)
-                if at is None:
-                    yield f"PE {pe.id} is on a node that does not exist"
-                    continue
+            seen.setdefault(self.placed.assignment[pe.id], pe)
+        for name, pe in seen.items():
+            at = self.cluster.index.get(name)
+            if at is None:
+                yield f"PE {pe.id} is on a node that does not exist"
+            elif not self._is_plain(pe, self.cluster.nodes[at]):
                 yield from self._on(pe, self.cluster.nodes[at])
+
+    def _is_plain(self, pe: Pe, node: Node) -> bool:
+        """Whether neither asks for anything: so is most of what there is to look at."""
+        is_open = node.ready and not node.unschedulable and not node.taints
+        is_free = node.name not in self.alone and node.name not in self.held
+        return is_open and is_free and not (pe.host or pe.pool in self.mine or pe.selects)
 
     def _on(self, pe: Pe, node: Node) -> Iterator[str]:
         if node.unschedulable or not node.ready:
@@ -87,9 +95,9 @@ class _View:
         yield from self._in_pool(pe, node)
 
     def _in_pool(self, pe: Pe, node: Node) -> Iterator[str]:
-        own = self.mine.get(pe.pool) if pe.pool is not None else None
-        if own is not None:
-            if node.name not in own:
+        own = self.mine.get(pe.pool, ()) if pe.pool is not None else ()
+        if pe.pool in self.inside:
+            if node.name not in self.inside[pe.pool]:
                 yield f"PE {pe.id} is on {node.name}, which is no member of its pool"
             at = pe.in_pool_index
             if at is not None and (at >= len(own) or own[at] != node.name):
@@ -104,18 +112,21 @@ class _View:
 
     def capacity(self) -> Iterator[str]:
         """Nodes that would be asked for more than they have, on which something is new."""
-        asked: dict[tuple[str, str], int] = {}
+        resources = sorted({PODS}.union(*(kind[0].requests for kind in self.job.kinds)))
+        asked: dict[str, list[int]] = {}
         for kind in self.job.kinds:
-            amounts = _with_itself(kind[0].requests)
+            own = dict(_with_itself(kind[0].requests))
+            amounts = [own.get(name, 0) for name in resources]
             for pe in kind:
                 node = self.placed.assignment[pe.id]
-                for resource, amount in amounts:
-                    asked[node, resource] = asked.get((node, resource), 0) + amount
-        free = {name: self.cluster.free(name).tolist() for name in {name for _, name in asked}}
-        for (node, resource), amount in asked.items():
+                row = asked.get(node)
+                asked[node] = amounts if row is None else list(map(add, row, amounts))
+        free = [self.cluster.free(name).tolist() for name in resources]
+        for node, amounts in asked.items():
             at = self.cluster.index.get(node)
-            if at is not None and amount > free[resource][at]:
-                yield from self._too_much(node, resource, amount, free[resource][at])
+            for resource, amount, left in zip(resources, amounts, free, strict=True):
+                if at is not None and amount > left[at] and amount > 0:
+                    yield from self._too_much(node, resource, amount, left[at])
 
     def _too_much(self, node: str, resource: str, asked: int, free: int) -> Iterator[str]:
         """What the job's own pods have there is free for it; what only stays is not judged."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ Amounts = Mapping[str, int]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+T = TypeVar("T")
 
 PODS: Final = "pods"
 KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -171,11 +173,12 @@ class Cluster:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def remember(self, what: Hashable, make: Callable[[], Any]) -> Any:
+    def remember(self, what: Hashable, make: Callable[[], T]) -> T:
         """What was made of the cluster under this name; nobody writes into it."""
         if what not in self.remembered:
             self.remembered[what] = make()
-        return self.remembered[what]
+        found: T = self.remembered[what]
+        return found
 
     def free(self, resource: str) -> Ints:
         """What is left of a resource on each node; below 0 where more is promised than there is."""
@@ -184,8 +187,7 @@ class Cluster:
             nothing = np.zeros(len(self), np.int64)
             return self.allocatable.get(resource, nothing) - self.used.get(resource, nothing)
 
-        found: Ints = self.remember(("free", resource), made)
-        return found
+        return self.remember(("free", resource), made)
 
     def node_of(self, host: str) -> int | None:
         """The node of this name or, where it reads as one, with this address.
@@ -224,8 +226,7 @@ class Cluster:
                     found[where] = False
             return found
 
-        open_: Bools = self.remember(("open", tolerations, cordons, readiness), made)
-        return open_
+        return self.remember(("open", tolerations, cordons, readiness), made)
 
     def with_tags(self, tags: Iterable[str]) -> Bools:
         """Nodes that carry all of these tags."""
@@ -241,8 +242,7 @@ class Cluster:
             each = (selector.selects(node.name, node.labels) for node in self.nodes)
             return np.fromiter(each, bool, len(self))
 
-        found: Bools = self.remember(("selected", selector), made)
-        return found
+        return self.remember(("selected", selector), made)
 
     def held_by_others(self, job: str, *, exclusive_only: bool) -> Bools:
         """Nodes that pools of other jobs hold."""
@@ -265,8 +265,7 @@ class Cluster:
             numbers = {value: at for at, value in enumerate(sorted({v for v in values if v}))}
             return np.array([numbers[v] if v else -1 for v in values], np.int64)
 
-        found: Ints = self.remember(("domains", topology_key), made)
-        return found
+        return self.remember(("domains", topology_key), made)
 
 
 def _passes(taint: Taint) -> bool:

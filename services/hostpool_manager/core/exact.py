@@ -61,6 +61,7 @@ def _completed(
         state.take(at, nodes, taken)
     for pool, chosen in zip(problem.pools, members, strict=True):
         state.members[pool.position] |= chosen
+        state.touched |= chosen
         if pool.is_exclusive:
             state.owner[state.members[pool.position]] = pool.position
     for at in range(len(problem.classes)):

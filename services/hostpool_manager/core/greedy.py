@@ -13,11 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
-from services.hostpool_manager.core.cluster import Bools, Ints
-from services.hostpool_manager.core.problem import NONE, PoolChoice, Problem, Solution, UnitClass
+from services.hostpool_manager.core.cluster import Bools, Floats, Ints
+from services.hostpool_manager.core.problem import (
+    NONE,
+    PoolChoice,
+    Problem,
+    Solution,
+    UnitClass,
+    fitting,
+)
+from services.hostpool_manager.core.spreading import first, packed, spread
+
+_NOBODY: Final = -3
+_MIXED: Final = -2
+_ALL: Final = slice(None)
+_LOOSE: Final = 8
+"""How many times the units of a class its nodes must take for a few of them to be looked at."""
+_FRONT_MORE: Final = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +95,8 @@ def _turns(problem: Problem, state: State) -> list[tuple[PoolChoice | None, list
 class State:
     """What is placed so far. Arrays are over nodes; `owner` is the exclusive pool that has a node.
 
-    `occupied`: a unit of the job is in the domain; `locked`: an isolated one is; `outsiders`: the
-    pool of what is on a node, MIXED where that is not one.
+    `occupied`: a unit of the job is in the domain; `locked`: an isolated one is; `user`: the pool
+    of what is on a node, MIXED where that is not one; `touched`: not as in the problem any more.
     """
 
     problem: Problem
@@ -94,8 +110,10 @@ class State:
     members: list[Bools] = field(init=False)
     counts: dict[int, tuple[Ints, Ints]] = field(init=False)
     wanted: Ints = field(init=False)
+    touched: Bools = field(init=False)
     _generator: np.random.Generator | None = field(init=False)
     _tightness: list[float] = field(init=False)
+    _fronts: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problem, nodes = self.problem, len(self.problem.cluster)
@@ -108,15 +126,12 @@ class State:
         self.user = np.full(nodes, _NOBODY, np.int64)
         self.members = [pool.forced.copy() for pool in problem.pools]
         self.counts = {}
-        self.wanted = np.zeros(nodes, np.int64)
+        self.touched = problem.occupied.copy()
         for pool in problem.pools:
-            self.wanted += pool.candidates
+            self.touched |= pool.forced
             if pool.is_exclusive:
                 self.owner[pool.forced] = pool.position
-        self._tightness = []
-        for unit_class in problem.classes:
-            self.wanted[unit_class.nodes] += 1
-            self._tightness.append(_tightness(problem, unit_class))
+        self.wanted, self._tightness = problem.remember("wants", lambda: _wants(problem))
 
     def shake(self) -> float:
         """1, or near it in a later attempt."""
@@ -144,10 +159,12 @@ class State:
         if missing > len(where):
             return False
         if missing > 0:
-            chosen = where[self._preferred(where, self._use_of(where, classes))[:missing]]
+            preferred = self._preferred(where, self._use_of(where, classes))
+            chosen = where[first(np.arange(len(where)), preferred, missing)]
             members[chosen] = True
         if pool.is_exclusive:
             self.owner[members] = pool.position
+        self.touched |= members
         return True
 
     def _in_other_pools(self, pool: PoolChoice) -> Bools:
@@ -162,7 +179,7 @@ class State:
         use = np.zeros(len(self.user), np.int64)
         for at in classes:
             unit_class = self.problem.classes[at]
-            use[unit_class.nodes] += self._room(unit_class)
+            use[unit_class.nodes] += self._room(unit_class, _ALL)
         return np.asarray(use[where])
 
     def complete_members(self) -> PoolChoice | None:
@@ -181,21 +198,64 @@ class State:
     def place(self, at: int) -> bool:
         """Place all units of a class, or say that this cannot be done now."""
         unit_class = self.problem.classes[at]
-        room = self._room(unit_class)
+        inside = self._inside(unit_class)
+        if inside is _ALL and self._is_loose(at):
+            front = self._front(unit_class.nodes, _LOOSE * len(unit_class.units) + _FRONT_MORE)
+            if self._place_on(at, front):
+                return True
+        return self._place_on(at, inside)
+
+    def _place_on(self, at: int, where: Ints | slice) -> bool:
+        """The same on some of its nodes, by their places among them."""
+        unit_class = self.problem.classes[at]
+        nodes = unit_class.nodes[where]
+        room = self._room(unit_class, where)
         if not self.problem.is_of_hosts:
-            room = self._in_domains(at, unit_class, room)
+            room = self._in_domains(at, nodes, room)
         count = len(unit_class.units)
         if int(room.sum()) < count:
             return False
-        order = self._preferred(unit_class.nodes, room)
+        preferred = self._preferred(nodes, room)
         if self.draw.packs or self._takes_as_used(unit_class):
-            order = order[::-1][np.argsort(self.user[unit_class.nodes][order[::-1]] == _NOBODY)]
-            taken = _packed(room, order, count)
+            is_new = self.user[nodes] == _NOBODY
+            taken = packed(room, np.where(is_new, -preferred, -np.inf), count)
         else:
-            taken = _spread(room, order, count)
-        used = taken > 0
-        self.take(at, unit_class.nodes[used], taken[used])
+            taken = spread(room, preferred, count)
+        used = np.flatnonzero(taken)
+        self.take(at, nodes[used], taken[used])
         return True
+
+    def _inside(self, unit_class: UnitClass) -> Ints | slice:
+        """The members of its pools that have a size, or all of its nodes."""
+        found: Ints | slice = _ALL
+        for position in unit_class.pools:
+            if self.problem.pools[position].chooses and _is_sized(self.problem.pools[position]):
+                members = self.members[position][unit_class.nodes]
+                if not isinstance(found, slice):
+                    members[np.setdiff1d(np.arange(len(members)), found)] = False
+                found = np.flatnonzero(members)
+        return found
+
+    def _is_loose(self, at: int) -> bool:
+        """Whether a class has so much room that a few of its nodes will do."""
+        unit_class = self.problem.classes[at]
+        is_first = self._generator is None and not self.draw.packs
+        few = 2 * (_LOOSE * len(unit_class.units) + _FRONT_MORE) < len(unit_class.nodes)
+        is_plain = self.problem.is_of_hosts and not self._takes_as_used(unit_class)
+        return is_first and is_plain and few and self._tightness[at] * _LOOSE < 1
+
+    def _front(self, nodes: Ints, count: int) -> Ints:
+        """Some of the nodes that fewest others want; each time others, as long as there are."""
+
+        def made() -> tuple[Ints, int]:
+            wanted = np.minimum(self.wanted[nodes], np.iinfo(np.int16).max).astype(np.int16)
+            return np.argsort(wanted, kind="stable"), int((wanted == wanted.min()).sum())
+
+        order, least_wanted = self.problem.remember(("front", id(nodes)), made)
+        start = self._fronts.get(id(nodes), 0)
+        start = 0 if start + count > least_wanted else start
+        self._fronts[id(nodes)] = start + count
+        return order[start : start + count]
 
     def _takes_as_used(self, unit_class: UnitClass) -> bool:
         if unit_class.pool == NONE:
@@ -203,9 +263,18 @@ class State:
         pool = self.problem.pools[unit_class.pool]
         return pool.is_exclusive and not _is_sized(pool)
 
-    def _room(self, unit_class: UnitClass) -> Ints:
-        """How many units of a class each of its nodes takes now."""
-        nodes = unit_class.nodes
+    def _room(self, unit_class: UnitClass, where: Ints | slice) -> Ints:
+        """How many units of a class some of its nodes take now; nobody writes into it."""
+        nodes = unit_class.nodes[where]
+        room = self.problem.room(unit_class)[where]
+        touched = np.flatnonzero(self.touched[nodes])
+        if len(touched):
+            room = room.copy()
+            room[touched] = self._room_now(unit_class, nodes[touched])
+        return room
+
+    def _room_now(self, unit_class: UnitClass, nodes: Ints) -> Ints:
+        """The same for some nodes, where other units or pools may be."""
         open_ = ~self.locked[nodes]
         for exclusion in unit_class.apart:
             open_ &= ~self.closed[exclusion][nodes]
@@ -215,31 +284,27 @@ class State:
             open_ &= ~self.occupied[nodes]
         for position in unit_class.pools:
             pool = self.problem.pools[position]
-            if pool.chooses and _is_sized(pool):
-                open_ &= self.members[pool.position][nodes]
-            elif pool.chooses and pool.is_exclusive:
+            if pool.chooses and pool.is_exclusive and not _is_sized(pool):
                 user = self.user[nodes]
                 open_ &= (user == _NOBODY) | (user == unit_class.pool)
                 open_ &= ~self._in_other_pools(pool)[nodes] | (owner == unit_class.pool)
-        room = np.where(open_, self.problem.room(unit_class, self.free), 0)
-        return np.minimum(room, 1) if unit_class.is_single else room
+        return np.where(open_, fitting(unit_class, self.free[nodes].T), 0)
 
-    def _in_domains(self, at: int, unit_class: UnitClass, room: Ints) -> Ints:
+    def _in_domains(self, at: int, nodes: Ints, room: Ints) -> Ints:
         """Where hosts are zones: the domain of the group, or one unit a domain."""
-        problem = self.problem
-        domains = problem.domains[unit_class.nodes]
+        unit_class, domains = self.problem.classes[at], self.problem.domains[nodes]
         if unit_class.group != NONE:
             room = np.where(domains == self._domain_of_group(at, unit_class), room, 0)
         is_one_a_domain = unit_class.is_isolated or any(
-            not problem.exclusions[each].is_of_nodes for each in unit_class.apart
+            not self.problem.exclusions[each].is_of_nodes for each in unit_class.apart
         )
         if not is_one_a_domain:
             return room
-        order = self._preferred(unit_class.nodes, room)
-        order = order[room[order] > 0]
-        _, first = np.unique(domains[order], return_index=True)
+        some = np.flatnonzero(room)
+        order = first(some, self._preferred(nodes, room), len(some))
+        _, one_each = np.unique(domains[order], return_index=True)
         single = np.zeros_like(room)
-        single[order[first]] = 1
+        single[order[one_each]] = 1
         return single
 
     def _domain_of_group(self, at: int, unit_class: UnitClass) -> int:
@@ -255,35 +320,35 @@ class State:
         size = int(self.problem.domains.max(initial=0)) + 1
         score = np.full(size, np.inf)
         for _, each in group:
-            domains = self.problem.domains[each.nodes]
-            room = np.bincount(domains, weights=self._room(each), minlength=size)
+            inside = self._inside(each)
+            domains = self.problem.domains[each.nodes[inside]]
+            room = np.bincount(domains, weights=self._room(each, inside), minlength=size)
             score = np.minimum(score, room / len(each.units))
         score = np.minimum(score, 1.0 if self.draw.packs else np.inf)
         if self._generator is not None:
             score = np.where(score >= 1, 1 + self._generator.random(size), score)
         return int(np.argmax(score))
 
-    def _preferred(self, nodes: Ints, room: Ints) -> Ints:
-        """The order in which nodes are taken: those that others want less, then the roomiest."""
+    def _preferred(self, nodes: Ints, room: Ints) -> Floats:
+        """The lower, the sooner a node is taken: those that others want less, then the roomiest."""
         wanted = self.wanted[nodes].astype(float)
         if self._generator is not None:
             wanted *= self._generator.uniform(0.3, 3.0, len(nodes))
-        return np.lexsort((-room, wanted))
+        return wanted - room / (1.0 + float(room.max(initial=0)))
 
     def take(self, at: int, nodes: Ints, taken: Ints) -> None:
         """Put units of a class on nodes."""
         unit_class = self.problem.classes[at]
         self.counts[at] = nodes, taken
         self.free[nodes] -= taken[:, None] * unit_class.requests[None, :]
-        near = self.problem.in_domains_of(nodes)
-        self.occupied |= near
+        near = nodes if self.problem.is_of_hosts else self.problem.in_domains_of(nodes)
+        self.occupied[near] = True
+        self.touched[near] = True
         if unit_class.is_isolated:
-            self.locked |= near
+            self.locked[near] = True
         for each in unit_class.apart:
-            if self.problem.exclusions[each].is_of_nodes:
-                self.closed[each][nodes] = True
-            else:
-                self.closed[each] |= near
+            where = nodes if self.problem.exclusions[each].is_of_nodes else near
+            self.closed[each][where] = True
         user = self.user[nodes]
         is_first = (user == _NOBODY) | (user == unit_class.pool)
         self.user[nodes] = np.where(is_first, unit_class.pool, _MIXED)
@@ -302,37 +367,20 @@ class State:
         )
 
 
-_NOBODY, _MIXED = -3, -2
-
-
 def _is_sized(pool: PoolChoice) -> bool:
     return pool.least == pool.most
 
 
-def _tightness(problem: Problem, unit_class: UnitClass) -> float:
-    room = problem.room(unit_class)
-    available = int(np.minimum(room, 1).sum()) if unit_class.is_single else int(room.sum())
-    return len(unit_class.units) / max(1, available)
-
-
-def _spread(room: Ints, order: Ints, count: int) -> Ints:
-    """As even as room allows: the lowest level that takes all, the rest by the order."""
-    low, high = 1, count
-    while low < high:
-        middle = (low + high) // 2
-        if int(np.minimum(room, middle).sum()) >= count:
-            high = middle
-        else:
-            low = middle + 1
-    taken = np.minimum(room, low - 1)
-    more = order[room[order] >= low][: count - int(taken.sum())]
-    taken[more] += 1
-    return taken
-
-
-def _packed(room: Ints, order: Ints, count: int) -> Ints:
-    """Onto as few nodes as the order gives."""
-    before = np.cumsum(room[order]) - room[order]
-    taken = np.zeros_like(room)
-    taken[order] = np.clip(count - before, 0, room[order])
-    return taken
+def _wants(problem: Problem) -> tuple[Ints, list[float]]:
+    """How many pools and classes could use each node; what part of its room each class needs."""
+    wanted = np.zeros(len(problem.cluster), np.int64)
+    for pool in problem.pools:
+        wanted += pool.candidates
+    shared: dict[int, tuple[Ints, int]] = {}
+    for each in problem.classes:
+        shared[id(each.nodes)] = each.nodes, shared.get(id(each.nodes), (each.nodes, 0))[1] + 1
+    for nodes, count in shared.values():
+        wanted[nodes] += count
+    return wanted, [
+        len(each.units) / max(1, int(problem.room(each).sum())) for each in problem.classes
+    ]

@@ -6,7 +6,9 @@ one class, of which only counts are decided. A `Problem` is stated by `stating.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from services.hostpool_manager.core.cluster import Bools, Cluster, Ints
 from services.hostpool_manager.core.job import Job
 
 NONE = -1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,21 +99,54 @@ class Problem:
     fixed: dict[int, int]
     overfull: bool
     is_of_hosts: bool
+    remembered: dict[Hashable, Any] = field(default_factory=dict)
 
-    def room(self, unit_class: UnitClass, free: Ints | None = None) -> Ints:
-        """How many units of a class fit on each of its nodes by what they request."""
-        left = (self.free if free is None else free)[unit_class.nodes]
-        most = np.full(len(left), len(unit_class.units), np.int64)
-        for at, amount in enumerate(unit_class.requests.tolist()):
-            if amount:
-                np.minimum(most, left[:, at] // amount, out=most)
-        return np.maximum(most, 0)
+    def remember(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What was made of the problem under this name; nobody writes into it."""
+        if what not in self.remembered:
+            self.remembered[what] = make()
+        found: T = self.remembered[what]
+        return found
+
+    def room(self, unit_class: UnitClass) -> Ints:
+        """How many units of a class each of its nodes takes as long as nothing else is placed.
+
+        Nobody writes into it.
+        """
+
+        def made() -> Ints:
+            room = fitting(unit_class, self._columns(unit_class.nodes))
+            for token in unit_class.apart:
+                room[self.exclusions[token].closed[unit_class.nodes]] = 0
+            return room
+
+        return self.remember(("room", id(unit_class)), made)
+
+    def _columns(self, nodes: Ints) -> Ints:
+        """What is free on some nodes, by resource: most classes share theirs."""
+        key = "columns", id(nodes)
+        return self.remember(key, lambda: np.ascontiguousarray(self.free[nodes].T))
 
     def in_domains_of(self, nodes: Ints) -> Bools:
         """Every node of the domains that these nodes are in, and these nodes."""
         found = np.zeros(len(self.cluster), bool)
         found[nodes] = True
         return found if self.is_of_hosts else with_their_domains(found, self.domains)
+
+
+def fitting(unit_class: UnitClass, columns: Ints) -> Ints:
+    """How many units of a class fit by what they request into what is free, by resource."""
+    amounts = list(zip(columns, unit_class.requests.tolist(), strict=True))
+    if unit_class.is_single or len(unit_class.units) == 1:
+        fits = np.ones(columns.shape[1], bool)
+        for free, amount in amounts:
+            fits &= free >= amount
+        return fits.astype(np.int64)
+    most = np.full(columns.shape[1], len(unit_class.units), np.int64)
+    for free, amount in amounts:
+        if amount:
+            np.minimum(most, free if amount == 1 else free // amount, out=most)
+    return most
 
 
 def with_their_domains(nodes: Bools, domains: Ints) -> Bools:

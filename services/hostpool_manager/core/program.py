@@ -129,10 +129,6 @@ class Program:
 
     def _units(self, unit_class: UnitClass) -> Variables:
         high = self.problem.room(unit_class)
-        for token in unit_class.apart:
-            high[self.problem.exclusions[token].closed[unit_class.nodes]] = 0
-        if unit_class.is_single:
-            high = np.minimum(high, 1)
         some = (high > 0) & np.isin(unit_class.nodes, self.kept)
         return self._variables(unit_class.nodes[some], high[some] * 0, high[some])
 

@@ -28,10 +28,8 @@ def hard_classes(problem: Problem) -> list[int]:
             or any(not problem.exclusions[token].is_of_nodes for token in each.apart)
         )
         in_choice = any(problem.pools[at].chooses for at in each.pools)
-        open_ = problem.room(each) > 0
-        for token in each.apart:
-            open_ &= ~problem.exclusions[token].closed[each.nodes]
-        if not is_of_hosts or in_choice or int(open_.sum()) < touched:
+        open_nodes = int((problem.room(each) > 0).sum())
+        if not is_of_hosts or in_choice or open_nodes < touched:
             found.append(at)
     return found
 
@@ -74,6 +72,4 @@ def _trait(problem: Problem, unit_class: UnitClass) -> Ints:
     """How many units of a class each node takes."""
     found = np.zeros(len(problem.cluster), np.int64)
     found[unit_class.nodes] = problem.room(unit_class)
-    for token in unit_class.apart:
-        found[problem.exclusions[token].closed] = 0
     return found

@@ -19,7 +19,9 @@ def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True
         order = np.argsort(where, kind="stable")
         places = np.repeat(where[order], taken[order]).tolist()
         for unit, place in zip(unit_class.units, places, strict=True):
-            assignment.update(dict.fromkeys(unit, nodes[place].name))
+            name = nodes[place].name
+            for pe in unit:
+                assignment[pe] = name
     return Placed(
         assignment=dict(sorted(assignment.items())),
         pools=tuple(
