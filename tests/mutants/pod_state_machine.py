@@ -261,4 +261,11 @@ MUTANTS = (
         "            return [*ours, *more]\n",
         (_PLACED,),
     ),
+    Mutant(
+        "a pod that was bound meanwhile is replaced",
+        "services/pod_state_machine/adapters/carry_out.py",
+        '        if entry is None or entry.data["node"]:\n',
+        "        if entry is None:\n",
+        (f"{_UNIT}/test_carrying_out_places.py",),
+    ),
 )

@@ -75,6 +75,8 @@ class CarryOut:
                 assert isinstance(snapshot, PeSnapshot)
                 if effect.believed_gone:
                     await self._confirm_over(key.namespace, effect.believed_gone)
+                if effect.believed_unbound:
+                    await self._confirm_unbound(key.namespace, effect.believed_unbound)
                 return await self._patch_status(snapshot, effect.pe_uid, effect.status)
             case DeletePodsOfJob():
                 return await self._delete_pods_of_job(key, effect)
@@ -107,6 +109,13 @@ class CarryOut:
         entry = self._table.get(POD, namespace, name)
         if entry is not None and entry.data["phase"] not in ("Succeeded", "Failed"):
             raise Superseded(f"pod {namespace}/{name} of an earlier launch still exists")
+
+    async def _confirm_unbound(self, namespace: str, name: str) -> None:
+        """Make sure that a pod is on no node: the scheduler may have been faster than its fact."""
+        await self._writer.confirm_absent(resource_of(POD), namespace, name)
+        entry = self._table.get(POD, namespace, name)
+        if entry is None or entry.data["node"]:
+            raise Superseded(f"pod {namespace}/{name} is on a node, or gone, after all")
 
     async def _say_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
         status = refused_status(pe, refusal.message[:REFUSAL_CHARS_MAX], self._now())

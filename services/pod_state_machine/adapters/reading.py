@@ -87,7 +87,7 @@ def job_view(entry: Entry) -> Job:
         certificate_secret=(status.get("transportCertificate") or {}).get("secretName") or "",
         redis_config=status.get("redisConfig") or "",
         is_unconstrained=any(
-            each["type"] == JobCondition.PLACED and each["reason"] == Reason.NO_CONSTRAINTS
+            (each.get("type"), each.get("reason")) == (JobCondition.PLACED, Reason.NO_CONSTRAINTS)
             for each in status.get("conditions") or ()
         ),
     )

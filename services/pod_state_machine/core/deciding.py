@@ -31,6 +31,7 @@ from services.pod_state_machine.core.transitions import (
     Action,
     Forbidden,
     Ignored,
+    Observation,
     Transition,
 )
 
@@ -80,7 +81,8 @@ def _of_row(at: Situation, row: Transition | Ignored | Forbidden) -> Decision[Ef
             return Decision((_create_pod(at),), reason)
         case Transition(action=Action.INTEND_LAUNCH):
             why = seen.reason or row.reason
-            return Decision((PatchPeStatus(pe.uid, intent(at, why), _leapt_over(at)),), why)
+            intended = PatchPeStatus(pe.uid, intent(at, why), _leapt_over(at), _moved(at))
+            return Decision((intended,), why)
         case Transition(action=Action.RECORD):
             return _record(at, row)
     raise AssertionError(row)
@@ -96,6 +98,12 @@ def _leapt_over(at: Situation) -> str:
     name = labels.pod_name(pe.job, pe.id, pe.uid, waiting)
     is_known = at.snapshot.last is not None or any(pod.name == name for pod in at.snapshot.pods)
     return "" if is_known or pe.status.phase is not PePhase.WAITING else name
+
+
+def _moved(at: Situation) -> str:
+    """The pod that is replaced because its PE goes elsewhere."""
+    is_moved = at.seen.observation is Observation.POD_MISPLACED
+    return at.seen.pod.name if is_moved and at.seen.pod else ""
 
 
 def _create_pod(at: Situation) -> CreatePod:

@@ -69,11 +69,14 @@ class PatchPeStatus:
 
     `believed_gone` is the pod of a launch that was intended and is leapt over, unseen: that it does
     not exist is confirmed first, for the next launch only knows the pods beside which it was meant.
+    `believed_unbound` is a pod that is replaced because it is on no node: that it still is on none
+    is confirmed first, for what is bound stays.
     """
 
     pe_uid: str
     status: PeStatus
     believed_gone: str = ""
+    believed_unbound: str = ""
 
     @property
     def urgency(self) -> Urgency:

@@ -1,0 +1,124 @@
+"""Pods of constrained PEs against a sandboxed cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts import labels
+from services.chassis.errors import Superseded
+from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
+from tests.builders import Obj, a_node, a_placement
+from tests.sandboxed import MERGE
+from tests.unit.pod_state_machine.test_carry_out import Cluster, with_cluster
+
+
+class PlacedCluster:
+    """A cluster with two nodes, whose PE has to be apart from others."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        for name in ("n1", "n2"):
+            self.change("Node", self._new_node(name))
+        self.patch("ProcessingElement", "shop-0", {"spec": {"placement": {"exLocations": ["a"]}}})
+
+    def _new_node(self, name: str) -> Obj:
+        body = a_node(name).with_label(labels.HOSTNAME, name).build()
+        body |= {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        sandbox = self.cluster.sandbox
+        return dict(sandbox.cluster.store.create(sandbox.kind("Node"), "", body))
+
+    def change(self, kind: str, obj: Obj) -> None:
+        """Let the table know an object as it is now."""
+        self.cluster.writer.observe(kind, obj)
+
+    def patch(self, kind: str, name: str, patch: Obj, subresource: str = "") -> None:
+        """Change an object of the job, and let the table know."""
+        sandbox = self.cluster.sandbox
+        changed = sandbox.cluster.store.patch(
+            sandbox.kind(kind), "default", name, patch, MERGE, subresource=subresource
+        )
+        self.change(kind, dict(changed))
+
+    def assign(self, node: str) -> None:
+        """Let the PE go to a node."""
+        owned = a_placement({node: "0"}).owned_by(
+            "Job", "shop", self.cluster.job["metadata"]["uid"]
+        )
+        self.cluster.have(owned)
+
+    def reassign(self, node: str) -> None:
+        """Let the PE go to another node."""
+        status: Obj = {"assignments": [{"node": node, "pes": "0"}]}
+        self.patch("Placement", "shop", {"status": status}, "status")
+
+    async def launch(self) -> str:
+        """Launch the PE; the name of its pod."""
+        (create,) = self.cluster.decided()
+        assert isinstance(create, CreatePod)
+        await self.cluster.run(create)
+        return create.name
+
+    async def carry_on(self) -> None:
+        """Do what is decided next."""
+        (effect,) = self.cluster.decided()
+        await self.cluster.run(effect)
+
+    def pod(self, name: str) -> Obj:
+        sandbox = self.cluster.sandbox
+        return dict(sandbox.cluster.store.get(sandbox.kind("Pod"), "default", name))
+
+    def bind(self, name: str, node: str) -> None:
+        """The scheduler's word, which no fact has told yet."""
+        self.cluster.sandbox.cluster.store.bind("default", name, node)
+
+
+def test_a_pod_is_made_for_the_node_that_its_pe_is_assigned_to() -> None:
+    async def test(cluster: Cluster) -> None:
+        placed = PlacedCluster(cluster)
+        assert cluster.decided() == ()
+        placed.assign("n1")
+        made = placed.pod(await placed.launch())
+        assert made["metadata"]["annotations"][labels.ASSIGNED_NODE] == "n1"
+        assert made["spec"]["affinity"].keys() == {"nodeAffinity", "podAntiAffinity"}
+        await placed.carry_on()
+        assert cluster.decided() == ()
+
+    with_cluster(test)
+
+
+def test_a_pod_that_waits_for_another_node_makes_way_for_one_that_does_not() -> None:
+    async def test(cluster: Cluster) -> None:
+        placed = PlacedCluster(cluster)
+        placed.assign("n1")
+        first = await placed.launch()
+        placed.reassign("n2")
+        for _ in ("the intent", "the removal"):
+            await placed.carry_on()
+        second = placed.pod(await placed.launch())
+        assert second["metadata"]["annotations"][labels.ASSIGNED_NODE] == "n2"
+        assert first not in cluster.pods()
+        assert cluster.status()["launchCount"] == 2
+
+    with_cluster(test)
+
+
+def test_a_pod_that_was_bound_meanwhile_stays_where_it_is() -> None:
+    """Facts of pods and of placements come by two ways: the newer may come first."""
+
+    async def test(cluster: Cluster) -> None:
+        placed = PlacedCluster(cluster)
+        placed.assign("n1")
+        pod = await placed.launch()
+        placed.reassign("n2")
+        (intent,) = cluster.decided()
+        placed.bind(pod, "n1")
+        with pytest.raises(Superseded, match="is on a node"):
+            await cluster.run(intent)
+        assert all(
+            effect.status.launch_count == 1
+            for effect in cluster.decided()
+            if isinstance(effect, PatchPeStatus)
+        )
+        assert cluster.pods() == [pod]
+
+    with_cluster(test)
