@@ -102,13 +102,15 @@ class StageRunner:
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
         self._went_live = asyncio.Event()
-        self._leading = leadership and Leading(
-            runtime,
-            leadership,
-            prepare=self._prepare_to_lead,
-            begin=self._begin_to_lead,
-            end=lambda: self._work.abandon(lambda _: True),
-        )
+        self._leading: Leading | None = None
+        if leadership is not None:
+            self._leading = Leading(
+                runtime,
+                leadership,
+                prepare=self._prepare_to_lead,
+                begin=self._begin_to_lead,
+                end=lambda: self._work.abandon(lambda _: True),
+            )
         self._log = log_of(self.stage.name)
 
     @property

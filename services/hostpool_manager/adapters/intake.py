@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from contracts.resources.placement import PlacementPhase
 from services.chassis.table import Entry, Index, TableReading
 from services.hostpool_manager.adapters.reading import (
     host_pool_of,
@@ -169,7 +170,7 @@ class Knowledge:
             standings=tuple(
                 Standing(
                     placement,
-                    is_broken=placement.is_answered and bool(picture.problems(ref)),
+                    is_broken=_is_placed(placement) and bool(picture.problems(ref)),
                     tried=self.tried.get(ref),
                 )
                 for ref, placement in sorted(picture.placements.items())
@@ -226,6 +227,11 @@ class Knowledge:
 def _is_of(pool: HostPool, placement: Placement) -> bool:
     """Whether the HostPool is one of the very job, and not of a namesake that is gone."""
     return not (pool.job_uid and placement.job_uid and pool.job_uid != placement.job_uid)
+
+
+def _is_placed(placement: Placement) -> bool:
+    is_asked = placement.is_answered and placement.is_in_force
+    return is_asked and placement.phase is PlacementPhase.PLACED
 
 
 def _is_about(found: Found, placement: Placement) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from contracts.reasons import Reason
@@ -42,7 +43,9 @@ class Searches:
         self._runtime = wiring.runtime
         self._wake = wiring.wake
         self._knowledge = knowledge
-        self._limits = limits
+        # Virtual time stands still while something is computed, so it limits nothing.
+        clock = wiring.runtime.clock.monotonic if in_threads else None
+        self._limits = replace(limits, clock=clock)
         self._in_threads = in_threads
         self._running: dict[Question, asyncio.Task[None]] = {}
         self._log = log_of("searching")
@@ -70,18 +73,21 @@ class Searches:
 
     async def _run(self, asked: Question, placement: Placement) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
-        question, began_s = placement.question, clock.monotonic()
+        question, began_s = self._knowledge.picture.question(asked.ref), clock.monotonic()
         assert question is not None, "a spec that cannot be read is not searched"
         changes = self._knowledge.picture.changes
-        answer = await self._answer(self._knowledge.picture.cluster, question)
-        took_s = clock.monotonic() - began_s
-        outcome = self._take_up(asked, answer, changes, took_s)
-        metrics.count("hostpool_manager_searches_total", answer=outcome)
-        metrics.observe("hostpool_manager_search_seconds", took_s)
-        self._log.info("searched", job=asked.subject, answer=outcome, took_s=round(took_s, 3))
-        self._running.pop(asked, None)
-        self._wake(JobKey(*asked.ref))
-        self._wake(CLUSTER)
+        try:
+            answer = await self._answer(self._knowledge.picture.cluster, question)
+            took_s = clock.monotonic() - began_s
+            outcome = self._take_up(asked, answer, changes, took_s)
+            metrics.count("hostpool_manager_searches_total", answer=outcome)
+            metrics.observe("hostpool_manager_search_seconds", took_s)
+            self._log.info("searched", job=asked.subject, answer=outcome, took_s=round(took_s, 3))
+        finally:
+            if self._running.get(asked) is asyncio.current_task():
+                del self._running[asked]
+                self._wake(JobKey(*asked.ref))
+                self._wake(CLUSTER)
 
     async def _answer(self, cluster: Cluster, question: Job) -> Answer:
         """An answer in any case: a defect of ours must not keep others from theirs."""
@@ -104,7 +110,7 @@ class Searches:
         placement = picture.placements.get(asked.ref)
         if placement is None or not _is_of(asked, placement) or placement.asked is None:
             return "outdated"
-        question = placement.question
+        question = picture.question(asked.ref)
         assert question is not None
         if isinstance(answer, Placed) and violations(picture.cluster, question, answer):
             return "overtaken"

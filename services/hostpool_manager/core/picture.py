@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Amounts, Claim, Cluster, Node, Pod
 from services.hostpool_manager.core.following import follows, not_followed
+from services.hostpool_manager.core.job import Job
 from services.hostpool_manager.core.snapshot import (
     HostPool,
+    InForce,
     Marks,
     Placement,
     Ref,
@@ -113,7 +115,8 @@ class Picture:
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
         self._touch_jobs(touched)
-        if old is not None and (placement is None or placement.in_force != old.in_force):
+        before = old.in_force if old is not None else InForce()
+        if before.generation is not None and (placement is None or placement.in_force != before):
             self._note_change()
         self._cluster = None
 
@@ -149,10 +152,26 @@ class Picture:
         """Why what is in force does not hold any more: nothing, where it does."""
         found = self._problems.get(ref)
         if found is None:
-            placement = self.placements[ref]
-            found = _problems(self.cluster, placement)
+            found = _problems(self.cluster, self.placements[ref], self.question(ref))
             self._problems[ref] = found
         return found
+
+    def question(self, ref: Ref) -> Job | None:
+        """What a Placement asks, with what is remembered of earlier answers.
+
+        A Placement that says none had one, perhaps, before somebody deleted it: HostPools know.
+        """
+        placement = self.placements[ref]
+        question = placement.question
+        if question is None or placement.in_force.generation is not None:
+            return question
+        members = {
+            pool.index: pool.members
+            for pool in self.pools_of(ref)
+            if not pool.is_deleting and not _differ(pool.job_uid, placement.job_uid)
+        }
+        pools = (replace(pool, members=members.get(pool.index, ())) for pool in question.pools)
+        return replace(question, pools=tuple(pools))
 
     def jobs_at(self, node: str) -> Iterable[Ref]:
         """The jobs whose placement speaks of a node."""
@@ -249,8 +268,7 @@ def _claims(pool: HostPool | None) -> tuple[object, ...]:
     return (pool.uid, pool.job, pool.job_uid)
 
 
-def _problems(cluster: Cluster, placement: Placement) -> tuple[str, ...]:
-    question = placement.question
+def _problems(cluster: Cluster, placement: Placement, question: Job | None) -> tuple[str, ...]:
     if question is None or placement.in_force.generation is None:
         return ()
     wanted = {pool.index for pool in question.pools if not pool.is_default}

@@ -54,8 +54,12 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
             reason = said.reason
             if changes(snapshot.status, placement_status(snapshot.status, said, "")):
                 effects.append(WritePlacementStatus(placement.ref, placement.uid, said))
-        effects += _pools(snapshot, placement)
-    return Decision(tuple(effects), reason if effects else Reason.NOTHING_TO_CHANGE)
+        # Pools after that: no node is marked for a placement that somebody else refuses to hear of.
+        effects = effects or _pools(snapshot, placement)
+    if not effects:
+        return Decision((), Reason.NOTHING_TO_CHANGE)
+    detail = {"phase": placement.phase, "message": placement.message} if placement else None
+    return Decision(tuple(effects), reason, detail=detail)
 
 
 def _to_say(snapshot: JobSnapshot, placement: Placement) -> PlacementSaid | None:

@@ -131,7 +131,7 @@ class Scene:
     def delete(self, kind: str, name: str) -> None:
         """The end of an object."""
         namespace = None if kind == "Node" else NS
-        self.store.delete(self.sandbox.kind(kind), namespace, name, DeleteOptions())
+        self.store.delete(self.sandbox.kind(kind), namespace, name, DeleteOptions(grace_period_s=0))
 
     def get(self, kind: str, name: str) -> Obj:
         """An object as it is."""

@@ -63,3 +63,100 @@ async def test_only_nodes_that_the_template_of_the_pods_selects_are_assigned() -
     scene.placement("shop", by_label, by_term)
     async with scene.running():
         assert scene.nodes_of() == {"0-1": "n2", "2": "n3"}
+
+
+@virtually
+async def test_pods_of_others_and_promises_take_room_and_what_is_free_again_is_given() -> None:
+    scene = Scene()
+    scene.node("n1", cpu="4")
+    scene.pod("busy", "n1", cpu="2")
+    async with scene.running():
+        scene.placement("first", a_class("0", cpu="2"))
+        await asyncio.sleep(1)
+        scene.placement("second", a_class("0", cpu="1"))
+        await asyncio.sleep(1)
+        assert scene.status("first")["phase"] == "Placed"
+        assert scene.status("second")["reason"] == "InsufficientCapacity"
+        scene.delete("Pod", "busy")
+        await asyncio.sleep(60)
+        assert scene.status("second")["phase"] == "Placed"
+
+
+@virtually
+async def test_a_new_question_is_answered_at_once_behind_a_hundred_that_wait() -> None:
+    """A change of the cluster has them all searched again, but none before the new one."""
+    scene = Scene()
+    scene.node("n1", cpu="2")
+    for number in range(100):
+        scene.placement(f"waits-{number}", a_class("0", cpu="8"))
+    async with scene.running():
+        assert scene.status("waits-99")["waits"] is True
+        scene.node("n2", cpu="2")
+        scene.placement("new", a_class("0", cpu="1"))
+        await asyncio.sleep(0.5)
+        assert scene.status("new")["phase"] == "Placed"
+
+
+@virtually
+async def test_two_jobs_never_get_one_node_exclusively_and_a_claim_ends_with_its_placement() -> (
+    None
+):
+    scene = Scene()
+    for name in ("n1", "n2", "n3"):
+        scene.node(name)
+    pool = a_pool(size=2, membershipMode="exclusive")
+    async with scene.running():
+        for job in ("one", "two"):
+            scene.host_pool(job, pool)
+            scene.placement(job, a_class("0", pool=0), pools=[pool])
+        await asyncio.sleep(5)
+        first, second = scene.status("one"), scene.status("two")
+        assert first["phase"] == "Placed"
+        assert (second["phase"], second["reason"]) == ("Refused", "NodesClaimed")
+        assert "one" in str(second)
+        scene.delete("Placement", "one")
+        scene.delete("HostPool", "one-0")
+        scene.delete("Placement", "two")
+        scene.placement("two", a_class("0", pool=0), pools=[pool])
+        await asyncio.sleep(5)
+        assert scene.status("two")["phase"] == "Placed"
+
+
+@virtually
+async def test_nothing_is_written_when_nothing_changes() -> None:
+    scene = Scene()
+    scene.node("n1", "gpu")
+    pool = a_pool(tags=["gpu"])
+    scene.host_pool("shop", pool)
+    scene.placement("shop", a_class("0", pool=0), pools=[pool])
+    scene.placement("waits", a_class("0", cpu="64"))
+    async with scene.running():
+        before = {name: scene.get("Placement", name) for name in ("shop", "waits")}
+        pool_before = scene.get("HostPool", "shop-0")
+        await asyncio.sleep(4000)  # a full resync is among it
+        assert {name: scene.get("Placement", name) for name in before} == before
+        assert scene.get("HostPool", "shop-0") == pool_before
+
+
+@virtually
+async def test_a_changed_question_is_answered_and_a_refused_one_leaves_the_old_answer() -> None:
+    scene = Scene()
+    scene.node("n1", cpu="4")
+    scene.placement("shop", a_class("0-1"))
+    async with scene.running():
+        larger = {"spec": {"generation": 1, "classes": [a_class("0-7")]}}
+        scene.patch("Placement", "shop", larger)
+        await asyncio.sleep(2)
+        status = scene.status()
+        assert (status["phase"], status["observedGeneration"]) == ("Refused", 2)
+        assert (status["generation"], scene.nodes_of()) == (0, {"0-1": "n1"})
+        scene.patch("Placement", "shop", {"spec": {"generation": 1, "classes": [a_class("0-2")]}})
+        await asyncio.sleep(2)
+        status = scene.status()
+        assert (status["phase"], status["generation"], status["observedGeneration"]) == (
+            "Placed",
+            1,
+            3,
+        )
+        assert scene.nodes_of() == {"0-2": "n1"}
+        assert "families" not in status

@@ -1,0 +1,139 @@
+"""Nodes come, go and change under placements; members keep their places, and claims their node."""
+
+from __future__ import annotations
+
+import asyncio
+
+from contracts import labels
+from tests.unit.hostpool_manager.scene import Obj, Scene, a_class, a_pool
+from tests.virtual_time import virtually
+
+SIZED = a_pool(size=2, tags=["gpu"])
+ALONE = a_pool(size=1, membershipMode="exclusive")
+
+
+def ready(status: Obj) -> Obj:
+    """The condition of a HostPool."""
+    (condition,) = status["conditions"]
+    return dict(condition)
+
+
+@virtually
+async def test_a_pool_that_nobody_counts_grows_when_a_node_with_its_tags_joins() -> None:
+    scene = Scene()
+    scene.node("n2", "gpu")
+    pool = a_pool(tags=["gpu"])
+    scene.host_pool("shop", pool)
+    scene.placement("shop", a_class("0", pool=0), pools=[pool])
+    async with scene.running():
+        scene.node("n1", "gpu")
+        scene.node("n3")
+        await asyncio.sleep(5)
+        assert scene.pool_status("shop-0")["members"] == ["n2", "n1"]
+        assert scene.nodes_of() == {"0": "n2"}
+
+
+@virtually
+async def test_a_lost_member_leaves_its_place_empty_until_another_node_takes_it() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name, "gpu")
+    scene.host_pool("shop", SIZED)
+    scene.placement("shop", a_class("0", pool=0), pools=[SIZED])
+    async with scene.running():
+        assert scene.pool_status("shop-0")["members"] == ["n1", "n2"]
+        scene.delete("Node", "n1")
+        await asyncio.sleep(5)
+        status = scene.pool_status("shop-0")
+        assert status["members"] == ["", "n2"]
+        assert (status["reason"], ready(status)["status"]) == ("MembersMissing", "False")
+        assert "1 of 2 members are missing" in status["message"]
+        assert scene.status()["generation"] == 0
+        scene.node("n9", "gpu")
+        await asyncio.sleep(10)
+        assert scene.pool_status("shop-0")["members"] == ["n9", "n2"]
+        assert scene.pool_status("shop-0")["reason"] == "MembersReady"
+        assert scene.status()["phase"] == "Placed"
+
+
+@virtually
+async def test_a_pe_without_a_pod_gets_another_node_and_one_that_runs_stays() -> None:
+    scene = Scene()
+    for name in ("n1", "n2", "n3"):
+        scene.node(name, cpu="2")
+    scene.placement("shop", a_class("0-1", exLocations=["apart"]))
+    async with scene.running():
+        placed = scene.nodes_of()
+        scene.pod("shop-0-x", placed["0"], job="shop", pe="0", cpu="1")
+        await asyncio.sleep(1)
+        for node in placed.values():
+            scene.patch("Node", node, {"spec": {"unschedulable": True}})
+        await asyncio.sleep(5)
+        (free,) = {"n1", "n2", "n3"} - set(placed.values())
+        assert scene.nodes_of() == {"0": placed["0"], "1": free}
+
+
+@virtually
+async def test_members_of_an_exclusive_pool_are_claimed_with_taint_and_label_and_nobody_else() -> (
+    None
+):
+    scene = Scene()
+    scene.node("n1")
+    scene.host_pool("shop", ALONE)
+    scene.placement("shop", a_class("0", pool=0), pools=[ALONE])
+    async with scene.running():
+        uid = scene.get("HostPool", "shop-0")["metadata"]["uid"]
+        status = scene.pool_status("shop-0")
+        assert (status["members"], status["claimed"]) == (["n1"], [])
+        assert (status["reason"], "n1" in status["message"]) == ("ClaimIncomplete", True)
+        taint = {"key": labels.EXCLUSIVE_TAINT, "value": uid, "effect": "NoSchedule"}
+        scene.patch("Node", "n1", {"spec": {"taints": [taint]}})
+        await asyncio.sleep(1)
+        assert scene.pool_status("shop-0")["claimed"] == []
+        scene.patch("Node", "n1", {"metadata": {"labels": {labels.member_label(uid): "0"}}})
+        await asyncio.sleep(1)
+        status = scene.pool_status("shop-0")
+        assert (status["claimed"], status["reason"]) == (["n1"], "MembersReady")
+        scene.pod("other-0-x", "n1", job="other", pe="0")
+        await asyncio.sleep(1)
+        status = scene.pool_status("shop-0")
+        assert (status["claimed"], status["reason"]) == ([], "ClaimIncomplete")
+        assert "other jobs" in status["message"]
+
+
+@virtually
+async def test_the_taint_of_another_live_pool_takes_the_node_whatever_the_status_says() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name)
+    scene.host_pool("shop", ALONE)
+    scene.placement("shop", a_class("0", pool=0), pools=[ALONE])
+    async with scene.running():
+        (node,) = scene.nodes_of().values()
+        (other,) = {"n1", "n2"} - {node}
+        uid = scene.host_pool("other", ALONE)["metadata"]["uid"]
+        taint = {"key": labels.EXCLUSIVE_TAINT, "value": uid, "effect": "NoSchedule"}
+        scene.patch("Node", node, {"spec": {"taints": [taint]}})
+        await asyncio.sleep(5)
+        assert scene.nodes_of() == {"0": other}
+        assert scene.pool_status("shop-0")["members"] == [other]
+        scene.delete("HostPool", "other-0")
+        scene.placement("next", a_class("0", pool=0), pools=[ALONE])
+        await asyncio.sleep(5)
+        assert scene.nodes_of("next") == {"0": node}
+
+
+@virtually
+async def test_a_node_that_is_gone_is_nobodys_claim() -> None:
+    """It comes back under its name, and another job has it."""
+    scene = Scene()
+    scene.node("n1")
+    async with scene.running():
+        scene.placement("shop", a_class("0", pool=0), pools=[ALONE])
+        await asyncio.sleep(2)
+        scene.placement("next", a_class("0", pool=0), pools=[ALONE])
+        await asyncio.sleep(2)
+        assert scene.status("next")["reason"] == "NodesClaimed"
+        scene.delete("Node", "n1")
+        await asyncio.sleep(5)
+        assert scene.status()["pools"] == [{"index": 0, "members": [""]}]
