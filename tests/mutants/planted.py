@@ -7,13 +7,21 @@ fail; a unit test says when the text that it replaces is not there any more.
 
 from __future__ import annotations
 
-from tests.mutants import chassis, fusion_backend, pod_state_machine, sandbox, watch_ingest
+from tests.mutants import (
+    chassis,
+    fusion_backend,
+    node_tainter,
+    pod_state_machine,
+    sandbox,
+    watch_ingest,
+)
 from tests.mutants.planting import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,
+    *node_tainter.MUTANTS,
     *pod_state_machine.MUTANTS,
     *sandbox.MUTANTS,
 )
