@@ -51,7 +51,7 @@ def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
         listed = " and of ".join(sharing[:NEAREST_MAX])
         return _unfit(f"{who} {host}, which is the address of {listed}: name the node instead")
     if normalised(host) is None:
-        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.6)
+        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.5)
         said = f"{who} {host}, and no node has that name"
     else:
         closest = [host] if host in cluster.index else []

@@ -22,7 +22,7 @@ from services.hostpool_manager.core.answers import (
     Unknown,
     told,
 )
-from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Ints, Node
+from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Bools, Ints, Node
 from services.hostpool_manager.core.greedy import Draw, attempt
 from services.hostpool_manager.core.job import Job, Pe, Pool
 from services.hostpool_manager.core.problem import PoolChoice, Problem, Solution, UnitClass
@@ -77,8 +77,25 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     reasons = ", and ".join(_SAID[family] for family in families)
     others = [family.value for family in blocking[1:]]
     also = f" (without {', or '.join(others)} there would be one)" if others else ""
-    message = f"{who} finds no place: {reasons or 'no node can take it'}{also}"
+    counts = _counts(problem, culprit) if Family.EXLOCATION in families else ""
+    message = f"{who} finds no place: {reasons or 'no node can take it'}{counts}{also}"
     return Refused(why, message + told(near), families, near)
+
+
+def _counts(problem: Problem, culprit: UnitClass | PoolChoice | None) -> str:
+    """Of what must be apart, how many there are and how many places qualify, where that says it."""
+    if not isinstance(culprit, UnitClass):
+        return ""
+    groups = [[each for each in problem.classes if token in each.apart] for token in culprit.apart]
+    groups.append([each for each in problem.classes if each.is_isolated])
+    for inside in groups:
+        asked = sum(len(each.units) for each in inside)
+        nodes = np.unique(np.concatenate([np.zeros(0, np.int64), *(c.nodes for c in inside)]))
+        places = len(nodes) if problem.is_of_hosts else len(np.unique(problem.domains[nodes]))
+        if asked > places:
+            of = "nodes" if problem.is_of_hosts else f"values of {problem.job.topology_key}"
+            return f" ({asked} ask for one each, and {places} {of} qualify)"
+    return ""
 
 
 def _is_relevant(problem: Problem, family: Family) -> bool:
@@ -201,6 +218,8 @@ def _distance(problem: Problem, pes: list[Pe], unit_class: UnitClass) -> Ints:
     for claim in cluster.claims:
         if claim.is_exclusive and claim.job != problem.job.name and claim.node in cluster.index:
             found[cluster.index[claim.node]] += 1
+    if any(pool.is_exclusive for pool in _pools_of(problem, pes)):
+        found += _runs_others(problem)
     for pe in pes:
         found += ~cluster.open_to(pe.tolerations)
         if pe.selects:
@@ -215,6 +234,20 @@ def _distance(problem: Problem, pes: list[Pe], unit_class: UnitClass) -> Ints:
                 found += sum(~cluster.with_tags([tag]) for tag in pool.tags)
     found[unit_class.nodes] = 0
     return found
+
+
+def _pools_of(problem: Problem, pes: list[Pe]) -> list[Pool]:
+    indices = {pe.pool for pe in pes}
+    return [pool for pool in problem.job.pools if pool.index in indices]
+
+
+def _runs_others(problem: Problem) -> Bools:
+    """Nodes on which PEs of other jobs run."""
+    own = np.zeros(len(problem.cluster), np.int64)
+    for pod in problem.cluster.pods.get(problem.job.name, ()):
+        if pod.node in problem.cluster.index:
+            own[problem.cluster.index[pod.node]] += 1
+    return np.asarray(problem.cluster.streams_pods > own)
 
 
 def _known(problem: Problem, pool: Pool) -> list[int]:
@@ -238,12 +271,12 @@ def _lacks(
 ) -> Iterator[str]:
     """Everything that keeps a unit off a node."""
     cluster, count = problem.cluster, 0
-    pools = [pool for pool in problem.job.pools if pool.index in {pe.pool for pe in pes}]
-    is_exclusive = any(pool.is_exclusive for pool in pools)
+    is_exclusive = any(pool.is_exclusive for pool in _pools_of(problem, pes))
     for phrase in dict.fromkeys(
         (
             *_closed(node, pes),
             *_held(problem, node, exclusive_only=not is_exclusive),
+            *(["runs PEs of other jobs"] if is_exclusive and _runs_others(problem)[at] else []),
             *(f"is not {pe.host}" for pe in pes if pe.host and cluster.node_of(pe.host) != at),
             *(phrase for pe in pes for phrase in _outside(problem, pe, at, node)),
             *(phrase for pe in pes for phrase in pe.selector.lacks(node.name, node.labels)),
@@ -261,7 +294,7 @@ def _lacks(
             count += 1
             yield f"lacks {said(resource, amount - free)}"
     if not count:
-        yield "is needed by, or closed to it by, other PEs of the job"
+        yield "is taken up by other PEs of the job"
 
 
 def _outside(problem: Problem, pe: Pe, at: int, node: Node) -> Iterator[str]:
@@ -299,6 +332,7 @@ def _near_pool(problem: Problem, choice: PoolChoice) -> Iterator[Nearest]:
     pool, job = _pool(problem, choice), problem.job
     outside = np.flatnonzero(~choice.candidates)
     inside = [kind[0] for kind in job.kinds_in(pool)]
+    others = _runs_others(problem)
     tolerations = tuple(dict.fromkeys(each for pe in inside for each in pe.tolerations))
     missing = np.zeros(len(problem.cluster), np.int64) + ~problem.cluster.open_to(tolerations)
     for tag in pool.tags:
@@ -310,5 +344,5 @@ def _near_pool(problem: Problem, choice: PoolChoice) -> Iterator[Nearest]:
         lacks += _closed(node, inside)
         lacks += _held(problem, node, exclusive_only=not pool.is_exclusive)
         if pool.is_exclusive and not lacks:
-            lacks.append("runs PEs that are not of the pool")
+            lacks.append("runs PEs of other jobs" if others[at] else "is taken up by the job")
         yield Nearest(node.name, tuple(lacks))
