@@ -35,6 +35,8 @@ class CarryOut:
         self._kube = kube
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._listing_pools = asyncio.Lock()
+        self._released: set[str] = set()
+        self._listing_nodes = asyncio.Lock()
 
     async def run(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
         """One effect; raises the chassis's Transient, Rejected or Superseded."""
@@ -109,13 +111,20 @@ class CarryOut:
                 self._gone.popitem(last=False)
 
     async def _look_for_carriers(self, uid: str) -> None:
-        """Nodes that carry the uid of a pool: another instance may have marked one just now."""
-        asked_at = self._table.heard
-        async for node in self._all_of(NODE):
-            seen = project(NODE, node)
-            assert seen is not None
-            if uid in marks_of(seen["metadata"]["labels"], seen["taints"]).owners:
-                self._writer.observe(NODE, node, asked_at=asked_at)
+        """Nodes that carry the uid of a pool: another instance may have marked one just now.
+
+        Pools are often deleted together, so whoever waits for a list to end shares the next one.
+        """
+        self._released.add(uid)
+        async with self._listing_nodes:
+            looked_for = frozenset(self._released)
+            if uid not in looked_for:
+                return
+            asked_at = self._table.heard
+            async for node in self._all_of(NODE):
+                if not looked_for.isdisjoint(_owners(node)):
+                    self._writer.observe(NODE, node, asked_at=asked_at)
+            self._released -= looked_for
 
     async def _all_of(self, kind: str) -> AsyncIterator[Mapping[str, Any]]:
         try:
@@ -124,3 +133,10 @@ class CarryOut:
                     yield obj
         except Expired as problem:
             raise Transient(f"the list of {kind}s expired", outcome_unknown=False) from problem
+
+
+def _owners(node: Mapping[str, Any]) -> frozenset[str]:
+    """The uids that a node carries."""
+    seen = project(NODE, node)
+    assert seen is not None
+    return marks_of(seen["metadata"]["labels"], seen["taints"]).owners

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -87,6 +88,10 @@ class Cluster:
     def pool(self, name: str) -> Obj:
         kind = self.sandbox.kind(HOST_POOL)
         return dict(self.sandbox.cluster.store.get(kind, "default", name))
+
+    def pools(self) -> list[str]:
+        pools = self.sandbox.cluster.store.list(self.sandbox.kind(HOST_POOL), "default")
+        return [pool["metadata"]["name"] for pool in pools.items]
 
     def set_members(self, name: str, *members: str) -> Obj:
         kind, patch = self.sandbox.kind(HOST_POOL), {"status": {"members": list(members)}}
@@ -329,7 +334,40 @@ def test_a_finalizer_stays_while_a_node_carries_marks_that_nobody_told_of(has_ta
         assert await cluster.act(key) == []  # held until the node is released
         assert await cluster.act() == ["patched"]
         await cluster.act(key)
-        pools = cluster.sandbox.cluster.store.list(cluster.sandbox.kind(HOST_POOL), "default")
-        assert list(pools.items) == []
+        assert cluster.pools() == []
+
+    with_cluster(test)
+
+
+def test_pools_that_are_deleted_together_share_the_lists_of_nodes() -> None:
+    """A list of thousands of nodes for each of a hundred pools would be most of the work."""
+
+    async def test(cluster: Cluster) -> None:
+        names = [f"p{number}" for number in range(9)]
+        for name in names:
+            cluster.have_pool(name)
+            cluster.delete_pool(name)
+            cluster.tell_pool(name)
+        cluster.sandbox.faults = lambda method, _: Fault(delay_s=0.1) if method == "GET" else None
+        await asyncio.gather(*(cluster.act(PoolKey("default", name)) for name in names))
+        assert cluster.pools() == []
+        assert len([path for _, path in cluster.asked if "/nodes?" in path]) == 2
+
+    with_cluster(test)
+
+
+def test_a_list_of_nodes_that_fails_lets_no_pool_go() -> None:
+    """Not even one that only waited for it."""
+
+    async def test(cluster: Cluster) -> None:
+        for name in ("p", "q"):
+            cluster.have_pool(name)
+            cluster.delete_pool(name)
+            cluster.tell_pool(name)
+        cluster.sandbox.faults = lambda method, _: Fault(status=503) if method == "GET" else None
+        acts = (cluster.act(PoolKey("default", name)) for name in ("p", "q"))
+        ended = await asyncio.gather(*acts, return_exceptions=True)
+        assert [type(each) for each in ended] == [Transient, Transient]
+        assert cluster.pools() == ["p", "q"]
 
     with_cluster(test)
