@@ -34,6 +34,7 @@ from services.fusion_backend.core.effects import (
     FindServers,
     JobStatusChange,
     KeepCertificate,
+    KeepRefusal,
     PatchChild,
     Plan,
     ReadPlan,
@@ -101,11 +102,12 @@ class CarryOut:
                 if effect.generation in snapshot.plans:  # it vanished; so may the Job have
                     await self._confirm_job(key, _job(snapshot).uid)
                 return await self._plans.record(snapshot, effect)
+            case KeepRefusal():
+                return self._plans.keep(key, effect)
             case CreateChild():
                 return await self._create_child(key, snapshot, effect)
             case PatchChild():
-                entry = self._seen(snapshot, effect.kind, effect.name)
-                return await self._writer.patch(entry, patch_of(snapshot, effect, entry))
+                return await self._patch_child(snapshot, effect)
             case AdoptChild():
                 return await self._adopt_child(key, snapshot, effect)
             case DeleteChild():
@@ -204,6 +206,10 @@ class CarryOut:
             self._answers.of(job.uid).name_taken = f"{effect.kind} {effect.name}"
             self._wiring.wake(key)
             raise
+
+    async def _patch_child(self, snapshot: Snapshot, effect: PatchChild) -> str:
+        entry = self._seen(snapshot, effect.kind, effect.name)
+        return await self._writer.patch(entry, patch_of(snapshot, effect, entry))
 
     async def _confirm_job(self, key: JobKey, job_uid: str) -> None:
         """A child that vanished may be the first that we see of its Job's deletion."""

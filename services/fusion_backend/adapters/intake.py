@@ -27,6 +27,8 @@ from services.fusion_backend.core.spec.dividing import mcpu_of
 
 KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
 _OF_JOB = "of-job"
+_TOLD_TO_ALL = frozenset({"HostPool", "Placement"})
+"""Kinds whose facts every instance reads, whichever partitions it has."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -160,10 +162,12 @@ def _children(
                 ours[entry.name] = entry
             else:
                 strangers.append(entry)
-    if not job_uid and all(entry.kind == "HostPool" for entry in strangers):
-        # HostPools are told to everybody: without a Job or anything else of it in sight, this one
-        # is of a partition that is not ours.
-        strangers.clear()
+    if not job_uid and all(entry.kind in _TOLD_TO_ALL for entry in strangers):
+        # Without a Job or anything else of it in sight, this one is of a partition that is not
+        # ours; unless we saw the Job go, as one that waited for its placement.
+        former = table.last_seen("Job", key.namespace, key.name)
+        gone = former.uid if former is not None else ""
+        strangers = [entry for entry in strangers if job_uid_of(entry) == gone]
     return children, tuple(strangers)
 
 

@@ -32,6 +32,7 @@ from services.fusion_backend.core.effects import (
     Effect,
     FindServers,
     KeepCertificate,
+    KeepRefusal,
     PatchChild,
     Plan,
     ReadPlan,
@@ -70,6 +71,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_list(_JOB),  # which bundles are named
     ReadPlan: to_get(_CONFIG_MAP),
     RecordPlan: _created("ConfigMap") | _OWN,
+    KeepRefusal: frozenset(),
     CreateChild: frozenset().union(*map(_created, CHILD_KINDS)) | _OWN,
     PatchChild: _each(PATCHED_KINDS, to_patch),
     AdoptChild: _each(CHILD_KINDS, to_patch) | to_get(_JOB) | _OWN,

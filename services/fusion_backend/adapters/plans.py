@@ -22,7 +22,7 @@ from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnr
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
 from services.fusion_backend.adapters.unused import UnusedBundles
-from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
+from services.fusion_backend.core.effects import KeepRefusal, Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import (
@@ -139,6 +139,13 @@ class Plans:
         if entry is not None and outcome is Outcome.CREATED:
             known.know(entry.uid, plan)
         return outcome
+
+    def keep(self, key: JobKey, effect: KeepRefusal) -> str:
+        """Keep that a plan has no placement as what the planner said: it is not tried again."""
+        refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
+        self._answers.of(effect.job_uid).learn(effect.inputs, refusal)
+        self._wiring.wake(key)
+        return "kept"
 
     async def _create(self, job: JobSeen, body: dict[str, Any]) -> Outcome:
         try:

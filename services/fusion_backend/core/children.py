@@ -207,8 +207,8 @@ def region_selector(job: JobSeen, region_index: int) -> str:
     return f"{labels.JOB}={job.name},{labels.region_label(region_index)}"
 
 
-def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
-    """A HostPool as the application declares it."""
+def declaration(pool: PoolRecord) -> Body:
+    """A host pool as the application declares it, for its HostPool and for the Placement."""
     declared: Body = {
         "name": pool.name,
         "index": pool.index,
@@ -216,8 +216,26 @@ def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
         "hosts": list(pool.hosts),
         "tags": list(pool.tags),
     }
-    if pool.size is not None:
-        declared["size"] = pool.size
+    return declared if pool.size is None else {**declared, "size": pool.size}
+
+
+def placement(job: JobSeen, record: PlanRecord, spec: Body) -> Body:
+    """The Placement of a job, which asks for this."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Placement",
+        "metadata": _described(record, metadata(job, job.name, record.generation)),
+        "spec": spec,
+    }
+
+
+def placement_patch(generation: int, spec: Body) -> Body:
+    """What is asked of another plan; lists replace lists, so nothing of the former stays."""
+    return {"metadata": {"labels": {labels.GENERATION: str(generation)}}, "spec": spec}
+
+
+def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
+    """A HostPool as the application declares it."""
     name = labels.pe_name(job.name, pool.index)
     meta = _described(record, metadata(job, name, record.generation))
     labels_members = any(
@@ -230,7 +248,7 @@ def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
         "apiVersion": API_VERSION,
         "kind": "HostPool",
         "metadata": meta,
-        "spec": {"hostpool": declared, "job": job.name, "labelsMembers": labels_members},
+        "spec": {"hostpool": declaration(pool), "job": job.name, "labelsMembers": labels_members},
     }
 
 
@@ -298,9 +316,7 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
         "imagePullPolicy": template.get("imagePullPolicy")
         or job.spec.get("imagePullPolicy")
         or "Always",
-        "resources": share_of_job(job.spec.get("resources"), len(record.pes))
-        or template.get("resources")
-        or DEFAULT_RESOURCES,
+        "resources": resources_of(job.spec, len(record.pes)),
     }
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret
@@ -309,6 +325,13 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
     if placement := _placement(job, record, pe):
         spec["placement"] = placement
     return spec
+
+
+def resources_of(spec: Mapping[str, Any], pes: int) -> Mapping[str, Any]:
+    """The resources of one of `pes` PEs that are made of a Job's spec."""
+    template = spec.get("processingElement") or {}
+    share = share_of_job(spec.get("resources"), pes)
+    return share or template.get("resources") or DEFAULT_RESOURCES
 
 
 def _placement(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.stage import Decision
+from services.chassis.table import is_deleting
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import delete_children, strangers_cleared
 from services.fusion_backend.core.conditions import says
@@ -19,6 +21,7 @@ from services.fusion_backend.core.effects import (
     DeleteChild,
     Effect,
     FindServers,
+    KeepRefusal,
     PatchChild,
     Plan,
     ReadPlan,
@@ -27,6 +30,7 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
 )
 from services.fusion_backend.core.observing import observe
+from services.fusion_backend.core.placements import PLACEMENT, placement_of
 from services.fusion_backend.core.provisions_due import (
     next_look_at,
     provisions_due,
@@ -44,6 +48,7 @@ from services.fusion_backend.core.transitions import (
     Phase,
     Transition,
 )
+from services.fusion_backend.core.wording_plans import placing, says_placing
 
 Effects = tuple[Effect, ...]
 
@@ -66,6 +71,7 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     if _starts_resizing(situation, observation):
         effects = (_status(situation, wording.resizing(situation)), *effects)
     if _is_going_on(situation, observation):
+        effects = (*effects, *_tell_placing(situation, effects))
         effects = (*effects, *_provide(situation, effects))
         effects = (*effects, *_tell_trouble(situation, effects))
     reason = row.reason
@@ -82,7 +88,11 @@ def _recheck_at(situation: Situation) -> float | None:
     """
     if situation.snapshot.job is None or situation.job.deleting or situation.phase is Phase.FAILED:
         return None
-    wishes = [situation.deadline, next_look_at(situation.snapshot, situation.now)]
+    wishes = [
+        situation.deadline,
+        situation.placing_until,
+        next_look_at(situation.snapshot, situation.now),
+    ]
     if situation.phase is Phase.SUBMITTED and situation.healthy_since is not None:
         wishes.append(situation.healthy_since + HEALTH_SETTLES_S)
     if (trouble := situation.trouble) is not None:
@@ -103,6 +113,15 @@ def _provide(situation: Situation, effects: Effects) -> Effects:
     if any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects):
         return ()
     return provisions_due(situation.snapshot, situation.now)
+
+
+def _tell_placing(situation: Situation, effects: Effects) -> Effects:
+    """The condition Placed of a plan that is asked for, beside other work."""
+    if any(isinstance(each, WriteJobStatus) for each in effects):
+        return ()
+    if not situation.is_placing or says_placing(situation):
+        return ()
+    return (_status(situation, placing(situation)),)
 
 
 def _tell_trouble(situation: Situation, effects: Effects) -> Effects:
@@ -184,6 +203,35 @@ def _asked(situation: Situation, inputs: PlanInputs) -> tuple[Plan, ...]:
 def _record_plan(situation: Situation) -> Effects:
     inputs = situation.first_inputs
     return (RecordPlan(inputs.generation, inputs),)
+
+
+def _ask_placement(situation: Situation) -> Effects:
+    """Pools first: whoever answers says their members. It is said before that it is asked."""
+    question = situation.question
+    assert question is not None, "observed: a question"
+    inputs, job = question.plan.inputs, situation.job
+    pools = situation.snapshot.of("HostPool")
+    names = [labels.pe_name(job.name, pool.index) for pool in question.plan.record.pools]
+    missing = [name for name in names if name not in pools]
+    if missing or not says_placing(situation):
+        generation = inputs.generation
+        return tuple(CreateChild("HostPool", name, generation, asked=inputs) for name in missing)
+    entry = placement_of(situation.snapshot)
+    if entry is None:
+        return (CreateChild(PLACEMENT, job.name, inputs.generation, asked=inputs),)
+    if is_deleting(entry):
+        return ()
+    version = entry.resource_version
+    return (PatchChild(PLACEMENT, entry.name, inputs.generation, version, asked=inputs),)
+
+
+def _keep_refusal(situation: Situation) -> Effects:
+    """In the place of the planner's answer: the same widths are not asked for again."""
+    refusal, question = situation.placement_refusal, situation.question
+    assert question is not None, "observed: a question"
+    assert refusal is not None, "observed: no placement"
+    inputs = question.plan.inputs
+    return (KeepRefusal(situation.job.uid, inputs, refusal.reason, refusal.message),)
 
 
 def _plan_widths(situation: Situation) -> Effects:
@@ -285,7 +333,9 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.FIND_SERVERS: _find_servers,
     Action.PLAN: _plan,
     Action.RECORD_PLAN: _record_plan,
+    Action.ASK_PLACEMENT: _ask_placement,
     Action.PLAN_WIDTHS: _plan_widths,
+    Action.KEEP_REFUSAL: _keep_refusal,
     Action.RECORD_WIDTHS: _record_widths,
     Action.RENDER: _render,
     Action.WRITE_CHILDREN: _write_children,

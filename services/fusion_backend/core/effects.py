@@ -17,7 +17,7 @@ from services.fusion_backend.core.spec.provisions import RedisAsked
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]
-_PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool"})
+_PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
 
 
 def _urgency_of_child(kind: str) -> Urgency:
@@ -108,11 +108,22 @@ class RecordPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepRefusal:
+    """Keep that a plan has no placement, as if the planner had refused these inputs."""
+
+    job_uid: str
+    inputs: PlanInputs
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateChild:
     """POST one child of generation `generation`; `pe` is its PE's id, or -1.
 
     `confirmed` asks for a look at the Job first: a child that vanished may be the first sign of a
-    deletion whose fact is still on its way.
+    deletion whose fact is still on its way. `asked` is what the plan is made from where it is not
+    recorded yet, as that of a host pool which has to exist before its placement is asked for.
     """
 
     kind: str
@@ -120,6 +131,7 @@ class CreateChild:
     generation: int
     pe: int = -1
     confirmed: bool = False
+    asked: PlanInputs | None = None
 
     @property
     def urgency(self) -> Urgency:
@@ -129,13 +141,17 @@ class CreateChild:
 
 @dataclass(frozen=True, slots=True)
 class PatchChild:
-    """Bring one child to what generation `generation` says, under the version decided on."""
+    """Bring one child to what generation `generation` says, under the version decided on.
+
+    `asked` as of CreateChild.
+    """
 
     kind: str
     name: str
     generation: int
     resource_version: int
     pe: int = -1
+    asked: PlanInputs | None = None
 
     @property
     def urgency(self) -> Urgency:
@@ -231,6 +247,7 @@ Effect = (
     | Plan
     | ReadPlan
     | RecordPlan
+    | KeepRefusal
     | CreateChild
     | PatchChild
     | AdoptChild

@@ -14,10 +14,13 @@ from dataclasses import dataclass, replace
 from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
+from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import input_ports, marks_of_job, marks_of_regions
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
+from services.fusion_backend.core.placements import PLACEMENT, is_asked, placement_of
+from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     KnownPlan,
@@ -27,7 +30,7 @@ from services.fusion_backend.core.snapshot import (
 )
 
 PLANS_KEPT = 2
-_OF_WHOLE_JOB = frozenset({"ParallelRegion", "HostPool"})
+_OF_WHOLE_JOB = frozenset({"ParallelRegion", "HostPool", PLACEMENT})
 _ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
@@ -60,8 +63,13 @@ class Difference:
         )
 
 
-def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Difference:
-    """What separates the children that exist from those of the plan."""
+def difference(
+    snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool, is_asking: bool = False
+) -> Difference:
+    """What separates the children that exist from those of the plan.
+
+    `is_asking`: the Placement asks for a newer plan, or is about to.
+    """
     search = _Search(snapshot, plan, confirmed)
     search.compare_job_config_map()
     for pe in plan.record.pes:
@@ -70,6 +78,8 @@ def difference(snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool) -> Diffe
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
         search.compare_presence("HostPool", labels.pe_name(snapshot.name, pool.index))
+    if asks(plan.record):
+        search.compare_placement(is_asking=is_asking)
     found = search.found()
     return replace(found, orphans=(*found.orphans, *_orphans(snapshot, plan.record)))
 
@@ -172,6 +182,22 @@ class _Search:
             self._create(kind, name)
         elif is_deleting(entry):
             self._leaving += 1
+
+    def compare_placement(self, *, is_asking: bool) -> None:
+        """What the job asks for; a plan in force is asked for as long as no newer one is."""
+        entry = placement_of(self._snapshot)
+        if entry is None:
+            self._create(PLACEMENT, self._snapshot.name)
+        elif is_deleting(entry):
+            self._leaving += 1
+        elif not is_asking and not self._is_asked(entry):
+            self._patch(entry)
+
+    def _is_asked(self, entry: Entry) -> bool:
+        try:
+            return is_asked(entry, placement_spec(self._snapshot, self._plan))
+        except PlanRefused:
+            return True  # edits of its PEs made it too large: what was asked stays
 
     def _compare_content(self, pe: PeRecord) -> None:
         entry = self._snapshot.of("ConfigMap").get(pe.config_map)
@@ -283,6 +309,7 @@ def _names(snapshot: Snapshot, record: PlanRecord) -> dict[str, frozenset[str]]:
         "ProcessingElement": pes,
         "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
         "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),
+        PLACEMENT: frozenset((snapshot.name,) if asks(record) else ()),
     }
 
 

@@ -12,6 +12,7 @@ from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.membership import all_completed
+from services.fusion_backend.core.placements import Standing
 from services.fusion_backend.core.provisions_due import servers_awaited
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import Situation
@@ -99,9 +100,20 @@ def _about_first_plan(situation: Situation) -> Observation | None:
     if servers_awaited(snapshot) is not None:
         return Observation.SERVERS_UNKNOWN
     if outcome is not None:
-        return Observation.PLANNED
+        return _about_first_placement(situation)
     may_plan = situation.may_plan(situation.first_inputs)
     return Observation.UNPLANNED if may_plan else Observation.PLANNING
+
+
+def _about_first_placement(situation: Situation) -> Observation:
+    match situation.standing:
+        case Standing.UNASKED:
+            return Observation.PLACEMENT_UNASKED
+        case Standing.REFUSED:
+            return Observation.PLACEMENT_REFUSED
+        case Standing.UNANSWERED | Standing.WAITING:
+            return Observation.PLACING
+    return Observation.PLANNED
 
 
 def _about_widths(situation: Situation) -> Observation | None:
@@ -110,7 +122,7 @@ def _about_widths(situation: Situation) -> Observation | None:
         return Observation.PLAN_LOST
     widths = situation.widths
     if widths.ready is not None:
-        return Observation.WIDTHS_PLANNED
+        return _about_ready_widths(situation)
     if snapshot.is_behind:
         # What is left is an older plan: nothing that runs may be measured by it.
         is_asked = widths.asked is not None
@@ -120,6 +132,18 @@ def _about_widths(situation: Situation) -> Observation | None:
     # What a newer plan replaces need not be written first; what is complete is kept so meanwhile.
     is_held_up = snapshot.is_planning and not situation.in_progress
     return None if is_held_up else Observation.WIDTHS_UNPLANNED
+
+
+def _about_ready_widths(situation: Situation) -> Observation | None:
+    match situation.standing:
+        case Standing.UNASKED:
+            return Observation.WIDTHS_UNASKED
+        case Standing.REFUSED:
+            return Observation.WIDTHS_UNPLACED
+        case Standing.UNANSWERED | Standing.WAITING:
+            # It may take minutes: what is in force is kept so meanwhile.
+            return Observation.WIDTHS_PLACING if situation.snapshot.is_behind else None
+    return Observation.WIDTHS_PLANNED
 
 
 def _about_children(situation: Situation) -> Observation | None:
@@ -157,5 +181,6 @@ def _about_words(situation: Situation) -> Observation | None:
     is_seen = status.get("observedGeneration") == situation.job.generation
     if not is_seen or not all(says(status, each) for each in wording.steady(situation)):
         return Observation.STATUS_DIFFERS
-    is_judged = situation.phase is Phase.SUBMITTED
-    return Observation.HEALTH_CHANGED if is_judged and situation.health_changed else None
+    if situation.phase is Phase.SUBMITTED and situation.health_changed:
+        return Observation.HEALTH_CHANGED
+    return Observation.WIDTHS_PLACING if situation.question is not None else None

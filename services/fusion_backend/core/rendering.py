@@ -12,9 +12,11 @@ from typing import Any
 from contracts import labels
 from services.chassis.table import Entry
 from services.fusion_backend.core import children
+from services.fusion_backend.core.asking import placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.numbering.records import PeRecord
+from services.fusion_backend.core.placements import question_of
 from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,
@@ -24,13 +26,13 @@ from services.fusion_backend.core.snapshot import (
 )
 from services.fusion_backend.core.spec.inputs import spec_in_force
 
-PATCHED_KINDS = ("ConfigMap", "Service", "ProcessingElement")
+PATCHED_KINDS = ("ConfigMap", "Service", "Placement", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
 
 
 def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
     """The body to POST."""
-    job, plan = _job_and_plan(snapshot, effect.generation)
+    job, plan = _job_and_plan(snapshot, effect)
     record = plan.record
     match effect.kind:
         case "ConfigMap" if effect.pe < 0:
@@ -60,12 +62,14 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
                 for pool in record.pools
                 if labels.pe_name(job.name, pool.index) == effect.name
             )
+        case "Placement":
+            return children.placement(job, record, placement_spec(snapshot, plan))
     raise AssertionError(f"no child is of kind {effect.kind}")
 
 
 def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
     """The merge patch that brings a child to what the plan says."""
-    job, plan = _job_and_plan(snapshot, effect.generation)
+    job, plan = _job_and_plan(snapshot, effect)
     match effect.kind:
         case "ConfigMap":
             text = snapshot.texts[plan.port_labels_id]
@@ -76,6 +80,8 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             pe = _pe(snapshot, plan, effect.pe)
             planned = _as_planned(job, plan)
             return children.processing_element_patch(planned, plan.record, pe, entry.data)
+        case "Placement":
+            return children.placement_patch(effect.generation, placement_spec(snapshot, plan))
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
 
 
@@ -123,9 +129,15 @@ def _as_planned(job: JobSeen, plan: KnownPlan) -> JobSeen:
     return replace(job, spec=spec)
 
 
-def _job_and_plan(snapshot: Snapshot, generation: int) -> tuple[JobSeen, KnownPlan]:
+def _job_and_plan(
+    snapshot: Snapshot, effect: CreateChild | PatchChild
+) -> tuple[JobSeen, KnownPlan]:
     assert snapshot.job is not None, "a child belongs to a Job"
-    return snapshot.job, snapshot.plans[generation]
+    if effect.asked is None:
+        return snapshot.job, snapshot.plans[effect.generation]
+    question = question_of(snapshot, effect.asked)
+    assert question is not None, "only a plan that was made is asked for"
+    return snapshot.job, question.plan
 
 
 def _pe(snapshot: Snapshot, plan: KnownPlan, pe_id: int) -> PeRecord:

@@ -13,7 +13,7 @@ from functools import cached_property
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
-from contracts.resources import JobSpec
+from contracts.resources import JobCondition, JobSpec
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import DeleteChild, SayWidth
 from services.fusion_backend.core.membership import (
@@ -22,6 +22,15 @@ from services.fusion_backend.core.membership import (
     leftovers,
     pes_not_running,
     pes_without_pod,
+)
+from services.fusion_backend.core.placements import (
+    PLACEMENT,
+    Question,
+    Standing,
+    placement_of,
+    question_of,
+    refusal_of_placement,
+    standing_of,
 )
 from services.fusion_backend.core.provisions_due import provisions_missing
 from services.fusion_backend.core.refusals import PlanRefused
@@ -98,6 +107,63 @@ class Situation:
         return refusal or self.snapshot.outcomes.get(self.first_inputs.digest)
 
     @cached_property
+    def question(self) -> Question | None:
+        """What has to be answered before the plan that comes next is recorded, if anything."""
+        if self.snapshot.newest is not None:
+            ready = self.widths.ready
+            return None if ready is None else question_of(self.snapshot, ready)
+        is_asked = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        if not is_asked or self.job.id is None or isinstance(self.first_outcome, PlanRefused):
+            return None
+        return question_of(self.snapshot, self.first_inputs)
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """How that question stands."""
+        if self.question is None:
+            return None
+        if self.is_late:
+            return Standing.REFUSED
+        return standing_of(placement_of(self.snapshot), self.question)
+
+    @cached_property
+    def placement_refusal(self) -> PlanRefused | None:
+        """Why the plan that comes next is not put in force, where it has no placement."""
+        if self.question is None or self.standing is not Standing.REFUSED:
+            return None
+        if self.question.refusal is not None:
+            return self.question.refusal
+        entry = placement_of(self.snapshot)
+        assert entry is not None, "what is refused was asked"
+        return refusal_of_placement(entry, waited_s=self.time_out_s if self.is_late else None)
+
+    @property
+    def is_placing(self) -> bool:
+        """Whether a plan waits for its placement."""
+        return self.standing in (Standing.UNASKED, Standing.UNANSWERED, Standing.WAITING)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether widths have waited for their placement as long as they may."""
+        return self.placing_until is not None and self.now >= self.placing_until
+
+    @cached_property
+    def placing_until(self) -> float | None:
+        """When widths that wait for their placement are refused.
+
+        They have as long as a submission, from when the condition Placed began to say so; it is
+        False where there is no placement for now, and Unknown while nobody has answered.
+        """
+        if self.snapshot.newest is None or self.question is None:
+            return None
+        standing = standing_of(placement_of(self.snapshot), self.question)
+        said = condition(self.job.status, JobCondition.PLACED.value)
+        wanted = {Standing.UNANSWERED: "Unknown", Standing.WAITING: "False"}.get(standing)
+        if wanted is None or said.get("status") != wanted:
+            return None
+        return unix_s_of(said["lastTransitionTime"]) + self.time_out_s
+
+    @cached_property
     def edit_refusal(self) -> PlanRefused | None:
         """Why the spec of a job that has its plan is refused, so that it is not taken up."""
         return refusal_of_edit(self.job.spec, self.plan.inputs)
@@ -132,6 +198,10 @@ class Situation:
             found = self.difference
             subjects |= {f"{each.kind} {each.name}" for each in found.creates}
             subjects |= {f"{each.kind} {each.name}" for each in found.patches}
+        if self.question is not None:
+            pools = self.question.plan.record.pools
+            subjects |= {f"HostPool {labels.pe_name(self.job.name, pool.index)}" for pool in pools}
+            subjects.add(f"{PLACEMENT} {self.job.name}")
         newest = self.snapshot.newest_generation
         subjects |= {f"plan record {number}" for number in (newest, newest + 1)}
         yield from (trouble for subject, trouble in troubles.items() if subject in subjects)
@@ -161,8 +231,13 @@ class Situation:
         started = self.job.status.get("startedAt")
         if self.phase is not Phase.SUBMITTING or not started:
             return None
+        return unix_s_of(started) + self.time_out_s
+
+    @property
+    def time_out_s(self) -> float:
+        """How long a submission may take, and a resize may wait for its placement."""
         limit_s = self.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
-        return unix_s_of(started) + float(limit_s)
+        return float(limit_s)
 
     @cached_property
     def widths(self) -> WidthsAsked:
@@ -179,7 +254,19 @@ class Situation:
     @cached_property
     def difference(self) -> Difference:
         """What separates the children from the plan."""
-        return difference(self.snapshot, self.plan, confirmed=not self.in_progress)
+        return difference(
+            self.snapshot,
+            self.plan,
+            confirmed=not self.in_progress,
+            is_asking=self.is_asking,
+        )
+
+    @cached_property
+    def is_asking(self) -> bool:
+        """Whether the Placement may speak of a newer plan than the newest record."""
+        asked = self.widths.asked
+        is_planned = asked is not None and asked.digest not in self.snapshot.troubled
+        return is_planned or self.question is not None
 
     @cached_property
     def podless(self) -> list[int]:

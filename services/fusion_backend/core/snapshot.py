@@ -22,7 +22,14 @@ from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import Provisions
 
-CHILD_KINDS = ("ConfigMap", "Service", "ParallelRegion", "HostPool", "ProcessingElement")
+CHILD_KINDS = (
+    "ConfigMap",
+    "Service",
+    "ParallelRegion",
+    "HostPool",
+    "Placement",
+    "ProcessingElement",
+)
 
 
 @dataclass(frozen=True, slots=True)

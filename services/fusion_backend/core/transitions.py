@@ -45,9 +45,14 @@ class Observation(StrEnum):
     UNPLANNED = "there is no plan, nor an answer of the planner"
     PLANNING = "there is no plan, and the planner works on it or is asked again later"
     PLAN_REFUSED = "there is no plan, and the planner refuses"
+    PLACEMENT_UNASKED = "there is no plan record, and where the planned job may run is not asked"
+    PLACING = "there is no plan record, and where the planned job may run is not decided yet"
+    PLACEMENT_REFUSED = "there is no plan record, and the planned job can run nowhere"
     PLANNED = "there is no plan record, and the planner has answered"
     PLAN_LOST = "the newest plan record was deleted, and we still know it"
     WIDTHS_UNPLANNED = "other widths are asked for, without an answer of the planner"
+    WIDTHS_UNASKED = "other widths are planned, and where they may run is not asked"
+    WIDTHS_UNPLACED = "other widths are planned, and can run nowhere"
     WIDTHS_PLANNED = "other widths are asked for, and the planner has answered"
     TEXTS_MISSING = "a text that has to be written is not known"
     CHILDREN_DIFFER = "children are missing or differ from the plan"
@@ -60,6 +65,7 @@ class Observation(StrEnum):
     WORK_RESUMED = "a PE of a completed job works again"
     STATUS_DIFFERS = "conditions do not say what is so, as after an edit of the spec"
     HEALTH_CHANGED = "the condition Healthy is not what the pods show"
+    WIDTHS_PLACING = "other widths are planned, and where they may run is not decided yet"
     IN_PLACE = "everything is as planned"
 
 
@@ -75,7 +81,9 @@ class Action(StrEnum):
     FIND_SERVERS = "ask the DNS for the redis servers"
     PLAN = "run the planner"
     RECORD_PLAN = "create the plan record"
+    ASK_PLACEMENT = "create the host pools, then ask with the Placement"
     PLAN_WIDTHS = "run the planner with the new widths"
+    KEEP_REFUSAL = "keep the refusal of the new widths"
     RECORD_WIDTHS = "create the plan record of the new widths"
     RENDER = "render the missing texts again"
     WRITE_CHILDREN = "write the difference"
@@ -132,6 +140,7 @@ def _rows() -> dict[tuple[Phase, Observation], Row]:
         (submitting, _O.TIMED_OUT): Transition(failed, _A.FAIL, _R.SUBMISSION_TIMED_OUT),
         (submitting, _O.NAME_TAKEN): Transition(failed, _A.FAIL, _R.NAME_TAKEN),
         (submitting, _O.PLAN_REFUSED): Transition(failed, _A.FAIL, _R.SPEC_INVALID),
+        (submitting, _O.PLACEMENT_REFUSED): Transition(failed, _A.FAIL, _R.NO_PLACEMENT),
         (_P.COMPLETED, _O.WORK_RESUMED): Transition(submitted, _A.MARK_SUBMITTED, _R.SUBMITTED),
         (submitted, _O.WORK_DONE): Transition(_P.COMPLETED, _A.MARK_COMPLETED, _R.COMPLETED),
         (submitted, _O.HEALTH_CHANGED): Transition(submitted, _A.SAY_HEALTH, _R.SOME_NOT_RUNNING),
@@ -148,6 +157,7 @@ def _rows() -> dict[tuple[Phase, Observation], Row]:
         table |= _rows_with_a_plan(phase)
     for phase in _RUNNING:
         table[phase, _O.PLAN_REFUSED] = Ignored("what runs goes on; there is nothing to go by")
+        table[phase, _O.PLACEMENT_REFUSED] = Ignored("what runs goes on where it is")
     for phase in (submitted, _P.COMPLETED):
         table[phase, _O.STATUS_DIFFERS] = Transition(phase, _A.SAY_STATUS, _R.ACCEPTED)
         table[phase, _O.IN_PLACE] = Ignored("the world is as it should be")
@@ -163,9 +173,14 @@ def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Row]:
         (phase, _O.SERVERS_UNKNOWN): Transition(phase, _A.FIND_SERVERS, _R.WAITING),
         (phase, _O.UNPLANNED): Transition(phase, _A.PLAN, _R.PLANNING),
         (phase, _O.PLANNING): Transition(phase, _A.WAIT, _R.PLANNING),
+        (phase, _O.PLACEMENT_UNASKED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
+        (phase, _O.PLACING): Transition(phase, _A.WAIT, _R.PLACING),
         (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN, _R.FUSED),
         (phase, _O.PLAN_LOST): Transition(phase, _A.RECORD_AGAIN, _R.REPAIRING),
         (phase, _O.WIDTHS_UNPLANNED): Transition(phase, _A.PLAN_WIDTHS, _R.PLANNING),
+        (phase, _O.WIDTHS_UNASKED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
+        (phase, _O.WIDTHS_UNPLACED): Transition(phase, _A.KEEP_REFUSAL, _R.WIDTH_REFUSED),
+        (phase, _O.WIDTHS_PLACING): Transition(phase, _A.WAIT, _R.PLACING),
         (phase, _O.WIDTHS_PLANNED): Transition(repaired, _A.RECORD_WIDTHS, _R.RESIZING),
         (phase, _O.TEXTS_MISSING): Transition(phase, _A.RENDER, doing),
         (phase, _O.CHILDREN_DIFFER): Transition(phase, _A.WRITE_CHILDREN, doing),

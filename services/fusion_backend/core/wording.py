@@ -13,7 +13,8 @@ from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import Announcement, FieldValue, JobStatusChange, Said
-from services.fusion_backend.core.refusals import PlanRefused, counted, shown
+from services.fusion_backend.core.placements import Standing
+from services.fusion_backend.core.refusals import PlanRefused, counted
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
     TROUBLE_SETTLES_S,
@@ -24,6 +25,12 @@ from services.fusion_backend.core.spec.accepting import ignored, sentence
 from services.fusion_backend.core.spec.editing import waiting_fields
 from services.fusion_backend.core.spec.inputs import template_of
 from services.fusion_backend.core.transitions import Phase
+from services.fusion_backend.core.wording_plans import (
+    fused,
+    placed,
+    placement_awaited,
+    widths_of,
+)
 
 Change = JobStatusChange
 
@@ -87,7 +94,7 @@ def failed(situation: Situation) -> Change:
         phase=Phase.FAILED.value,
         reason=refusal.reason,
         message=message,
-        conditions=tuple(_of_failure(situation, refusal.reason, message)),
+        conditions=tuple(_of_failure(situation, refusal, message)),
         fields=tuple(fields),
         is_of_older_spec=_was_edited_since(situation),
         announcements=(
@@ -96,21 +103,27 @@ def failed(situation: Situation) -> Change:
     )
 
 
-def _of_failure(situation: Situation, reason: Reason, message: str) -> Iterator[Said]:
+def _of_failure(situation: Situation, refusal: PlanRefused, message: str) -> Iterator[Said]:
     """The culprit and what it prevents are False; what nobody came to is unknown."""
-    culprit = JobCondition.ACCEPTED
-    if reason in _ABOUT_FUSION:
-        culprit = JobCondition.FUSED
-    if reason in _ABOUT_SUBMISSION:
-        culprit = JobCondition.SUBMITTED
+    culprit, reason = _culprit(situation, refusal), refusal.reason
     for each in JobCondition:
         if each in (culprit, JobCondition.SUBMITTED):
             yield Said(each.value, "False", reason, message)
+        elif each is JobCondition.PLACED and situation.standing is Standing.WAITING:
+            yield placed(situation)
         elif each is JobCondition.HEALTHY:
             yield Said(each.value, "False", reason)
         elif condition(situation.job.status, each.value).get("status") != "True":
             is_before = each is JobCondition.ACCEPTED
             yield _accepted(situation) if is_before else Said(each.value, "Unknown", reason)
+
+
+def _culprit(situation: Situation, refusal: PlanRefused) -> JobCondition:
+    if refusal is situation.placement_refusal:
+        return JobCondition.PLACED
+    if refusal.reason in _ABOUT_FUSION:
+        return JobCondition.FUSED
+    return JobCondition.SUBMITTED if refusal.reason in _ABOUT_SUBMISSION else JobCondition.ACCEPTED
 
 
 def _was_edited_since(situation: Situation) -> bool:
@@ -140,6 +153,8 @@ def refusal_of(situation: Situation) -> PlanRefused:
             " where an orphaning deletion left it, and give the Job's annotation"
             f" {labels.RETRY} a new value; or submit the job under another name",
         )
+    if snapshot.newest is None and situation.placement_refusal is not None:
+        return situation.placement_refusal
     limit_s = situation.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
     return PlanRefused(
         Reason.SUBMISSION_TIMED_OUT,
@@ -157,6 +172,8 @@ def waited_for(situation: Situation) -> str:
     if situation.snapshot.newest is None:
         if situation.snapshot.newest_generation >= 0:
             return f"its plan record was not read{told}"
+        if situation.question is not None and situation.standing is not Standing.PLACED:
+            return f"{placement_awaited(situation)}{told}"
         return (
             f"planning did not end{told}"
             if situation.snapshot.is_planning or told
@@ -250,8 +267,9 @@ def resizing(situation: Situation) -> Change:
 
 
 def _being_put_in_force(situation: Situation) -> str:
-    generation = situation.plan.record.generation
-    return f"widths {_widths(situation)} are being put in force as plan generation {generation}"
+    record = situation.plan.record
+    widths = widths_of(record)
+    return f"widths {widths} are being put in force as plan generation {record.generation}"
 
 
 def submitted(situation: Situation) -> Change:
@@ -259,7 +277,7 @@ def submitted(situation: Situation) -> Change:
     record = situation.plan.record
     is_first = situation.phase is Phase.SUBMITTING
     text = f"job {situation.job.name} runs with {counted(len(record.pes), 'PE')}"
-    widths = _widths(situation)
+    widths = widths_of(situation.plan.record)
     message = f"{text}, widths {widths}" if widths else text
     reason = Reason.SUBMISSION_SUCCEEDED if is_first else Reason.RESIZED
     announcements: tuple[Announcement, ...] = ()
@@ -286,14 +304,10 @@ def submitted(situation: Situation) -> Change:
 
 def steady(situation: Situation) -> tuple[Said, ...]:
     """What every condition but Healthy says of a job whose newest plan is in force."""
-    record = situation.plan.record
-    operators = counted(len(record.operators), "operator")
-    fused = f"{operators} in {counted(len(record.pes), 'PE')} ({_fusion(situation)})"
-    fused = "; ".join((fused, *situation.plan.warnings))
     return (
         _accepted(situation),
-        Said(JobCondition.FUSED.value, "True", Reason.FUSED, fused),
-        Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS),
+        fused(situation.plan),
+        placed(situation),
         # What runs may lack something that no child is: said once, not taken back in between.
         _lasting_trouble(situation) or Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
     )
@@ -323,25 +337,6 @@ def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
         return ()
     generation = situation.job.generation
     return (Announcement(refusal.reason, refusal.message, generation, warning=True),)
-
-
-def _fusion(situation: Situation) -> str:
-    fusion = situation.plan.record.fusion
-    nodes = counted(fusion.nodes or 0, "node")
-    if fusion.scheme == "automatic":
-        pes = counted(len(situation.plan.record.pes), "PE")
-        cpu = f" with {fusion.allocatable_mcpu / 1000:g} CPUs" if fusion.allocatable_mcpu else ""
-        threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
-        return f"automatic: {pes} for {threads} on {nodes}{cpu}"
-    if fusion.requested == "automatic":
-        return f"automatic: {counted(fusion.pes_max or 0, 'PE')} for {nodes}"
-    scheme = "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"
-    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
-
-
-def _widths(situation: Situation) -> str:
-    widths = sorted(situation.plan.record.widths.items())
-    return ", ".join(f"{shown(name)}={width}" for name, width in widths)
 
 
 def completed(situation: Situation) -> Change:

@@ -8,19 +8,15 @@ would lose them; `crash` forgets everything that is no object.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from contracts import labels
-from contracts.bundle_format import Bundle, BundleLimits, open_bundle, pack
 from contracts.facts import project
 from services.chassis.stage import Decision
 from services.chassis.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.application.model import Application
 from services.fusion_backend.core.children import region_selector
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.deciding import decide
@@ -32,6 +28,7 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
     JobStatusChange,
+    KeepRefusal,
     PatchChild,
     Plan,
     ReadPlan,
@@ -46,32 +43,13 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import request
-from tests.places import ROOT
+from tests.unit.fusion_backend.lifecycle.shop import application
 
 Obj = dict[str, Any]
 Name = tuple[str, str]
 NAMESPACE = "default"
 JOB = "shop"
 STEPS_MAX = 100
-_SECOND_REGION = """
-      <parallelRegion index="1" name="Totals">
-        <parallelOperator operIndex="3">
-          <splitter iportIndex="0" kind="Hash">
-            <attributes><attribute name="word"/></attributes>
-          </splitter>
-        </parallelOperator>
-        <parallelWidth><constantWidth>1</constantWidth></parallelWidth>
-      </parallelRegion>
-    </parallelRegions>"""
-
-
-@functools.cache
-def application() -> tuple[Application, str]:
-    """The example with a second parallel region, and the digest of its bundle."""
-    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
-    text = adl.read_text().replace("</parallelRegions>", _SECOND_REGION)
-    bundle: Bundle = open_bundle(pack(text.encode()), BundleLimits())
-    return read_application(bundle), bundle.digest
 
 
 def keep_all(effect: Effect) -> bool:
@@ -91,6 +69,7 @@ class World:
         self.width_max = 100_000
         self.pods_run = True
         self.planned = 0
+        self.hosts = ""
         self._version = 0
         self._ids: dict[str, int] = {}
         for number in range(nodes):
@@ -180,7 +159,7 @@ class World:
         for effect in decision.effects:
             if not dropping(effect):
                 self.apply(snapshot, effect)
-        self.make_pods()
+        self.others()
         return decision
 
     def converge(self, dropping: Callable[[Effect], bool] = keep_all) -> None:
@@ -209,6 +188,9 @@ class World:
                 self.answers.of(self.uid).know(effect.uid, plan_of(head, []))
             case RecordPlan():
                 self._record(snapshot, effect)
+            case KeepRefusal():
+                refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
+                self.answers.of(effect.job_uid).learn(effect.inputs, refusal)
             case CreateChild():
                 self._create(effect.kind, body_of(snapshot, effect))
             case PatchChild():
@@ -248,7 +230,7 @@ class World:
 
     def _plan(self, snapshot: Snapshot, effect: Plan) -> None:
         self.planned += 1
-        inputs, (model, digest) = effect.inputs, application()
+        inputs, (model, digest) = effect.inputs, application(hosts=self.hosts)
         previous = None if inputs.previous is None else snapshot.plans[inputs.previous].record
         outcome: PlanResult | PlanRefused
         try:
@@ -285,6 +267,10 @@ class World:
         self._write("PATCH", "ParallelRegion", effect.name, patch)
 
     # ------------------------------------------------------------------ what the others do
+
+    def others(self) -> None:
+        """What the other services do after each step."""
+        self.make_pods()
 
     def make_pods(self) -> None:
         """Play pod-state-machine: the pod of each PE runs what the PE says, when it can."""
@@ -386,7 +372,10 @@ class World:
 
     def _delete(self, kind: str, name: str) -> None:
         self.writes.append(("DELETE", kind, name))
-        del self.objects[kind, name]
+        if self.objects[kind, name]["metadata"].get("finalizers"):
+            self.mark_deleted(kind, name)
+        else:
+            del self.objects[kind, name]
 
 
 def merge(target: Obj, patch: Obj) -> None:

@@ -1,0 +1,203 @@
+"""What a job asks of hostpool-manager: the spec of its Placement, made of a plan and its pods.
+
+1. A job asks where some PE has a host constraint, or a pool beside `$default` is declared.
+2. PEs that ask for the same are one class: what their pods request, where the plan says that they
+   must be, and what their template asks of a node.
+3. A PE that has its planned content counts as it is, whatever the template says since; every other
+   one as it will be made.
+
+Properties: the same plan of the same PEs gives the same spec, so that it is written once. How the
+question stands is `placements.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from contracts import labels
+from contracts.id_runs import runs_of
+from contracts.pod_requests import CPU, pod_requests
+from contracts.reasons import Reason
+from contracts.resources.placement import (
+    CLASSES_MAX,
+    POOLS_MAX,
+    NodeSelectorTerm,
+    TolerationOfPods,
+)
+from contracts.resources.pod_template import PE_CONTAINER
+from services.chassis.table import is_deleting
+from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
+from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
+from services.fusion_backend.core.spec.inputs import spec_in_force
+
+PLACEMENT_BYTES_MAX: Final = 900 * 1024
+"""Of the spec in JSON: an object has 1.5 MiB, and the answer stands beside it."""
+PES_OF_CLASS_MAX: Final = 4_096
+"""Of a class as it is written, so that their ids fit into the field: more are several."""
+
+
+class PodDemand(NamedTuple):
+    """What the pod of a PE asks of its node, as the Placement's spec says it."""
+
+    requests: Body
+    node_selector: Body
+    node_selector_terms: list[Body]
+    tolerations: list[Body]
+
+
+class _Where(NamedTuple):
+    """Where a PE must run; `pool` is none for the pool of those that ask for none."""
+
+    host: str | None
+    pool: int | None
+    in_pool_index: int | None
+    colocations: tuple[str, ...]
+    exlocations: tuple[str, ...]
+    is_isolated: bool
+
+
+def asks(record: PlanRecord) -> bool:
+    """Whether a job with this plan has a Placement."""
+    if any(pool.name != DEFAULT_POOL for pool in record.pools):
+        return True
+    return any(
+        pe.host is not None or pe.colocations or pe.exlocations or pe.isolation or pe.isolated
+        for pe in record.pes
+    )
+
+
+def placement_spec(snapshot: Snapshot, plan: KnownPlan) -> Body:
+    """The spec of the job's Placement for a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
+    assert snapshot.job is not None, "a Placement belongs to a Job"
+    record, given = plan.record, spec_in_force(plan.inputs, snapshot.job.spec)
+    wishes = given.get("placement") or {}
+    spec: Body = {
+        "generation": record.generation,
+        "topologyKey": wishes.get("topologyKey") or labels.HOSTNAME,
+        "required": wishes.get("required") is not False,
+        "pools": [declaration(pool) for pool in record.pools],
+        "classes": list(_classes(record, _Demands(snapshot, plan, given))),
+    }
+    _require_size(snapshot.name, spec)
+    return spec
+
+
+def _require_size(job: str, spec: Body) -> None:
+    size = len(orjson.dumps(spec))
+    classes, pools = len(spec["classes"]), len(spec["pools"])
+    if size <= PLACEMENT_BYTES_MAX and classes <= CLASSES_MAX and pools <= POOLS_MAX:
+        return
+    raise PlanRefused(
+        Reason.PLAN_TOO_LARGE,
+        field=f"Placement {job}",
+        value=f"{size} bytes",
+        message=f"Placement {job} would have {size} bytes with {classes} classes of PEs and {pools}"
+        f" host pools; the most are {PLACEMENT_BYTES_MAX} bytes, {CLASSES_MAX} classes and"
+        f" {POOLS_MAX} pools: PEs that ask for the same are one class",
+    )
+
+
+def _classes(record: PlanRecord, demands: _Demands) -> Iterator[Body]:
+    pools = {pool.index for pool in record.pools if pool.name != DEFAULT_POOL}
+    members: dict[tuple[_Where, int], list[int]] = {}
+    for pe in record.pes:
+        where = _Where(
+            pe.host,
+            pe.host_pool if pe.host_pool in pools else None,
+            pe.in_pool_index,
+            pe.colocations,
+            pe.exlocations,
+            pe.id in record.isolated,
+        )
+        members.setdefault((where, demands.number_of(pe)), []).append(pe.id)
+    for (where, number), ids in members.items():
+        asked = _of_class(where, demands.found[number])
+        for at in range(0, len(ids), PES_OF_CLASS_MAX):
+            yield {"pes": runs_of(ids[at : at + PES_OF_CLASS_MAX]), **asked}
+
+
+def _of_class(where: _Where, demand: PodDemand) -> Body:
+    """Every field that has a default is written, so that the object says what was sent."""
+    asked: Body = {
+        "requests": demand.requests,
+        "coLocations": list(where.colocations),
+        "exLocations": list(where.exlocations),
+        "isolation": where.is_isolated,
+        "nodeSelector": demand.node_selector,
+        "nodeSelectorTerms": demand.node_selector_terms,
+        "tolerations": demand.tolerations,
+    }
+    if where.host is not None:
+        asked["host"] = where.host
+    if where.pool is not None:
+        asked["hostPoolLocation"] = {"poolIndex": where.pool}
+        if where.in_pool_index is not None:
+            asked["hostPoolLocation"]["inpoolIndex"] = where.in_pool_index
+    return asked
+
+
+# --------------------------------------------------------------------------- pods
+
+
+class _Demands:
+    """What the pods of PEs ask for, each different demand once, by number."""
+
+    def __init__(self, snapshot: Snapshot, plan: KnownPlan, given: Mapping[str, Any]) -> None:
+        template = given.get("processingElement") or {}
+        self._seen = snapshot.of("ProcessingElement")
+        self._made = (resources_of(given, len(plan.record.pes)), template.get("podTemplate"))
+        self._numbers: dict[bytes, int] = {}
+        self.found: list[PodDemand] = []
+        self._number_of_made = self._number(*self._made)
+
+    def number_of(self, pe: PeRecord) -> int:
+        """The demand of a PE; nearly all are made of the newest template."""
+        entry = self._seen.get(pe.name)
+        if entry is None or is_deleting(entry):
+            return self._number_of_made
+        spec = entry.data["spec"]
+        if spec.get("contentId") != pe.content_id:
+            return self._number_of_made
+        asked = (spec.get("resources"), spec.get("podTemplate"))
+        return self._number_of_made if asked == self._made else self._number(*asked)
+
+    def _number(self, resources: Mapping[str, Any] | None, template: Body | None) -> int:
+        key = orjson.dumps((resources, template), option=orjson.OPT_SORT_KEYS)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.found)
+            self.found.append(demand_of(resources, template))
+        return self._numbers[key]
+
+
+def demand_of(resources: Mapping[str, Any] | None, template: Mapping[str, Any] | None) -> PodDemand:
+    """What a pod asks for that is made of these resources with this template laid over it."""
+    spec = (template or {}).get("spec") or {}
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return PodDemand(
+        requests=_requests(resources or {}, spec),
+        node_selector=dict(spec.get("nodeSelector") or {}),
+        node_selector_terms=[
+            NodeSelectorTerm.model_validate(each).model_dump(by_alias=True, exclude_none=True)
+            for each in required.get("nodeSelectorTerms") or ()
+        ],
+        tolerations=[
+            TolerationOfPods.model_validate(each).model_dump(by_alias=True, exclude_none=True)
+            for each in spec.get("tolerations") or ()
+        ],
+    )
+
+
+def _requests(resources: Mapping[str, Any], spec: Mapping[str, Any]) -> Body:
+    """The PE's container has no resources in the template: they are millrace's to say."""
+    others = [each for each in spec.get("containers") or () if each.get("name") != PE_CONTAINER]
+    pod = {**spec, "containers": [{"resources": resources}, *others]}
+    return {
+        name: f"{amount}m" if name == CPU else str(amount)
+        for name, amount in pod_requests(pod).items()
+    }

@@ -1,0 +1,131 @@
+"""How the question stands that a job asks with its Placement, before a plan is recorded.
+
+A Placement answers for its `metadata.generation`, so what it says of an older spec is no answer.
+What is asked is made in `asking.py`; what follows from an answer stands in `transitions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from pydantic import ValidationError
+
+from contracts.reasons import Reason
+from contracts.resources import PlacementPhase, PlacementSpec
+from services.chassis.table import Entry, is_deleting
+from services.fusion_backend.core.asking import asks, placement_spec
+from services.fusion_backend.core.children import Body
+from services.fusion_backend.core.planner.planning import PlanResult
+from services.fusion_backend.core.recording import WARNINGS_MAX
+from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
+from services.fusion_backend.core.spec.inputs import PlanInputs
+
+PLACEMENT = "Placement"
+
+
+class Standing(Enum):
+    """What is known of the answer to a question."""
+
+    UNASKED = "the Placement is missing, or asks for something else"
+    UNANSWERED = "it is asked, and nobody has answered"
+    WAITING = "there is no placement now, and there may be one later"
+    REFUSED = "there is no placement"
+    PLACED = "there is one"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What has to be answered before a plan is recorded; `refusal`: it cannot even be asked."""
+
+    plan: KnownPlan
+    spec: Body
+    refusal: PlanRefused | None = None
+
+
+def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
+    """What has to be asked of the plan that these inputs gave; None where nothing has to be."""
+    outcome = snapshot.outcomes.get(inputs.digest)
+    if not isinstance(outcome, PlanResult) or not asks(outcome.record):
+        return None
+    warnings = outcome.warnings[:WARNINGS_MAX]
+    plan = KnownPlan(outcome.record, inputs, port_labels_id="", warnings=warnings)
+    try:
+        return Question(plan, placement_spec(snapshot, plan))
+    except PlanRefused as refusal:
+        return Question(plan, {}, refusal)
+
+
+def placement_of(snapshot: Snapshot) -> Entry | None:
+    """The job's Placement, if it exists."""
+    return snapshot.of(PLACEMENT).get(snapshot.name)
+
+
+def standing_of(entry: Entry | None, question: Question) -> Standing:
+    """How a question stands."""
+    if question.refusal is not None:
+        return Standing.REFUSED
+    if entry is None or is_deleting(entry) or not is_asked(entry, question.spec):
+        return Standing.UNASKED
+    standing = _of_answer(entry)
+    said = entry.data["status"].get("generation")
+    is_older = standing is Standing.PLACED and (said is None or said < question.spec["generation"])
+    return Standing.UNANSWERED if is_older else standing
+
+
+def _of_answer(entry: Entry) -> Standing:
+    status = entry.data["status"]
+    if status.get("observedGeneration") != entry.data["metadata"]["generation"]:
+        return Standing.UNANSWERED
+    match status.get("phase"):
+        case PlacementPhase.PLACED:
+            return Standing.PLACED
+        case PlacementPhase.REFUSED if not status.get("waits"):
+            return Standing.REFUSED
+        case PlacementPhase.REFUSED | PlacementPhase.UNKNOWN:
+            return Standing.WAITING
+    return Standing.UNANSWERED
+
+
+def standing_in_force(entry: Entry | None) -> Standing:
+    """What the Placement says of the plan that is in force."""
+    return Standing.UNANSWERED if entry is None else _of_answer(entry)
+
+
+def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
+    """Whether a Placement says this spec, whatever the API server filled in."""
+    seen = entry.data["spec"]
+    if seen == spec:
+        return True
+    try:
+        return PlacementSpec.model_validate(seen) == PlacementSpec.model_validate(spec)
+    except ValidationError:
+        return False
+
+
+def reason_of(entry: Entry) -> Reason:
+    """Why there is no placement, as its Placement says."""
+    said = entry.data["status"].get("reason")
+    return Reason(said) if said in set(Reason) else Reason.NO_PLACEMENT  # type: ignore[call-arg]
+
+
+def message_of(entry: Entry) -> str:
+    """The same as a sentence, with the nodes that came closest."""
+    return str(entry.data["status"].get("message") or reason_of(entry).sentence)
+
+
+def refusal_of_placement(entry: Entry, *, waited_s: float | None = None) -> PlanRefused:
+    """The refusal of a plan that has no placement, or got none in the time that it had."""
+    if waited_s is None:
+        return PlanRefused(reason_of(entry), field="", value="", message=message_of(entry))
+    is_told = _of_answer(entry) is Standing.WAITING
+    told = message_of(entry) if is_told else f"Placement {entry.name} has no answer"
+    return PlanRefused(
+        reason_of(entry) if is_told else Reason.PLACEMENT_UNKNOWN,
+        field="",
+        value="",
+        message=f"no placement within spec.submissionTimeOutInSeconds ({waited_s:g}): {told}",
+    )

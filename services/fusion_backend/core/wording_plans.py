@@ -1,0 +1,115 @@
+"""What a Job's status says of a plan: how it is fused, and whether it has a placement.
+
+Of the plan in force, or of the one that waits for its placement. Everything else that a person
+reads about a job is made in `wording.py`.
+"""
+
+from __future__ import annotations
+
+from contracts.reasons import Reason
+from contracts.resources import JobCondition
+from services.fusion_backend.core.asking import asks
+from services.fusion_backend.core.conditions import says
+from services.fusion_backend.core.effects import JobStatusChange, Said
+from services.fusion_backend.core.numbering.records import PlanRecord
+from services.fusion_backend.core.placements import (
+    Question,
+    Standing,
+    message_of,
+    placement_of,
+    reason_of,
+    standing_in_force,
+)
+from services.fusion_backend.core.refusals import counted, shown
+from services.fusion_backend.core.situation import Situation
+from services.fusion_backend.core.snapshot import KnownPlan
+from services.fusion_backend.core.transitions import Phase
+
+_WAITS_FOR = {Reason.INSUFFICIENT_CAPACITY: "capacity"}
+
+
+def fused(plan: KnownPlan) -> Said:
+    """How operators became PEs, and what went otherwise than meant."""
+    record = plan.record
+    operators = counted(len(record.operators), "operator")
+    text = f"{operators} in {counted(len(record.pes), 'PE')} ({_fusion(record)})"
+    return Said(JobCondition.FUSED.value, "True", Reason.FUSED, "; ".join((text, *plan.warnings)))
+
+
+def _fusion(record: PlanRecord) -> str:
+    fusion = record.fusion
+    nodes = counted(fusion.nodes or 0, "node")
+    if fusion.scheme == "automatic":
+        pes = counted(len(record.pes), "PE")
+        cpu = f" with {fusion.allocatable_mcpu / 1000:g} CPUs" if fusion.allocatable_mcpu else ""
+        threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
+        return f"automatic: {pes} for {threads} on {nodes}{cpu}"
+    if fusion.requested == "automatic":
+        return f"automatic: {counted(fusion.pes_max or 0, 'PE')} for {nodes}"
+    scheme = "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"
+    return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
+
+
+def widths_of(record: PlanRecord) -> str:
+    """The widths of a plan."""
+    return ", ".join(f"{shown(name)}={width}" for name, width in sorted(record.widths.items()))
+
+
+# --------------------------------------------------------------------------- placement
+
+
+def placed(situation: Situation) -> Said:
+    """The condition Placed: of the plan that is asked for, else of the one in force."""
+    if situation.question is not None and situation.standing is not None:
+        waiting = ""
+        if situation.snapshot.newest is not None:
+            waiting = f"widths {widths_of(situation.question.plan.record)} wait: "
+        return _placed(situation, situation.standing, waiting)
+    plan = situation.snapshot.newest
+    if plan is None or not asks(plan.record):
+        return Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
+    return _placed(situation, standing_in_force(placement_of(situation.snapshot)))
+
+
+def _placed(situation: Situation, standing: Standing, waiting: str = "") -> Said:
+    name, entry = JobCondition.PLACED.value, placement_of(situation.snapshot)
+    if standing is Standing.PLACED:
+        return Said(name, "True", Reason.PLACED)
+    if entry is None or standing in (Standing.UNASKED, Standing.UNANSWERED):
+        return Said(name, "Unknown", Reason.PLACING)
+    return Said(name, "False", reason_of(entry), f"{waiting}{message_of(entry)}")
+
+
+def says_placing(situation: Situation) -> bool:
+    """Whether the status says what is so of the plan that waits for its placement."""
+    return says(situation.job.status, placed(situation))
+
+
+def placing(situation: Situation) -> JobStatusChange:
+    """A plan waits for its placement; a submission says beside its phase what it waits for."""
+    question, said = situation.question, placed(situation)
+    if question is None or situation.snapshot.newest is not None:
+        return JobStatusChange(conditions=(said,))
+    return JobStatusChange(
+        phase=situation.phase.value,
+        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else said.reason,
+        message=_waits(said, question),
+        conditions=(fused(question.plan), said),
+    )
+
+
+def _waits(said: Said, question: Question) -> str:
+    if said.status != "False":
+        pes = counted(len(question.plan.record.pes), "PE")
+        return f"it is being decided where {pes} can run"
+    return f"waits for {_WAITS_FOR.get(said.reason, 'a placement')}: {said.message}"
+
+
+def placement_awaited(situation: Situation) -> str:
+    """What a submission was waiting for that has its plan, for people."""
+    entry = placement_of(situation.snapshot)
+    if situation.standing is Standing.WAITING and entry is not None:
+        return f"it has no placement: {reason_of(entry)}: {message_of(entry)}"
+    if situation.standing is Standing.UNANSWERED:
+        return f"nobody decided where it runs: Placement {situation.job.name} has no answer"
+    return "where it runs was not asked yet"

@@ -1,0 +1,440 @@
+"""A job that asks for hosts: nothing of a plan is written before it has a placement."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from contracts import labels
+from services.fusion_backend.core.deciding import decide
+from services.fusion_backend.core.effects import PatchChild, RecordPlan
+from tests.unit.fusion_backend.lifecycle.hosted_world import (
+    CLOSEST,
+    PLACEMENT,
+    HostedWorld,
+    hosted,
+)
+from tests.unit.fusion_backend.lifecycle.world import JOB, World
+
+PES = 6
+
+
+def until_asked(world: HostedWorld) -> None:
+    """Step until the Placement is there."""
+    for _ in range(20):
+        if PLACEMENT in world.objects:
+            return
+        world.step()
+    raise AssertionError("nothing is asked")
+
+
+def test_a_job_that_asks_for_hosts_is_submitted_when_it_has_a_placement() -> None:
+    world = hosted()
+    assert world.objects[PLACEMENT]["spec"]["generation"] == 0
+    assert world.condition("Placed") == world.condition("Placed") | {
+        "status": "True",
+        "reason": "Placed",
+    }
+    assert world.named("HostPool") == {f"{JOB}-0", f"{JOB}-1"}
+    assert len(world.named("Pod")) == PES
+
+
+def test_nothing_but_pools_and_placement_exists_before_the_answer() -> None:
+    world = HostedWorld()
+    world.is_answered = False
+    world.converge()
+    assert {kind for kind, _ in world.objects} == {"Job", "Node", "HostPool", "Placement"}
+    placed, fused = world.condition("Placed"), world.condition("Fused")
+    assert (placed["status"], placed["reason"]) == ("Unknown", "Placing")
+    assert fused["status"] == "True"
+    assert world.status()["message"] == "it is being decided where 6 PEs can run"
+
+
+def test_pools_are_there_before_the_placement_asks_for_them() -> None:
+    world = HostedWorld()
+    until_asked(world)
+    kinds = [kind for verb, kind, _ in world.writes if verb == "POST"]
+    assert kinds == ["HostPool", "HostPool", "Placement"]
+
+
+def test_a_job_without_constraints_writes_not_one_object_more() -> None:
+    """Nor is it said to be placed before it is submitted."""
+    world = World()
+    world.converge()
+    assert world.named("Placement") == set()
+    posts = [kind for verb, kind, _ in world.writes if verb == "POST"]
+    assert sorted(set(posts)) == [
+        "ConfigMap",
+        "HostPool",
+        "ParallelRegion",
+        "ProcessingElement",
+        "Service",
+    ]
+    assert len(posts) == 2 + 3 * PES + 2 + 1
+    patched = [kind for verb, kind, _ in world.writes if verb == "PATCH"]
+    assert sorted(patched) == ["Job", "Job", "ParallelRegion", "ParallelRegion"]
+    assert world.condition("Placed")["reason"] == "NoConstraints"
+
+
+def test_nothing_is_written_to_a_steady_job_with_a_placement() -> None:
+    world = hosted()
+    assert decide(world.snapshot(), world.now).effects == ()
+    before = world.versions()
+    world.crash()
+    world.converge()
+    assert world.versions() == before
+
+
+def test_what_the_api_server_filled_in_is_not_asked_for_anew() -> None:
+    world = hosted()
+    spec = world.objects[PLACEMENT]["spec"]
+    for each in spec["classes"]:
+        del each["isolation"]
+        del each["nodeSelectorTerms"]
+    assert decide(world.snapshot(), world.now).effects == ()
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+def test_a_refused_placement_fails_the_submission_and_leaves_nothing() -> None:
+    world = HostedWorld(counting=1)
+    world.converge()
+    assert {kind for kind, _ in world.objects} == {"Job", "Node"}
+    status = world.status()
+    assert (status["phase"], status["reason"]) == ("Failed", "ExlocationImpossible")
+    assert status["message"] == f"2 PEs apart, 1 hosts; {CLOSEST}"
+    conditions = {each["type"]: each["status"] for each in status["conditions"]}
+    assert conditions == {
+        "Accepted": "True",
+        "Fused": "True",
+        "Placed": "False",
+        "Submitted": "False",
+        "Healthy": "False",
+    }
+    assert world.condition("Placed")["reason"] == "ExlocationImpossible"
+    assert world.events[-1] == ("ExlocationImpossible", status["message"])
+
+
+def test_a_failed_job_asks_anew_when_it_is_tried_again() -> None:
+    world = HostedWorld(counting=1)
+    world.converge()
+    world.counting = 2
+    world.annotate(labels.RETRY, "1")
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_missing_capacity_is_waited_for_and_said() -> None:
+    world = HostedWorld(counting=1)
+    world.waits = True
+    world.converge()
+    placed = world.condition("Placed")
+    assert (placed["status"], placed["reason"]) == ("False", "InsufficientCapacity")
+    assert world.status()["phase"] == "Submitting"
+    assert world.status()["message"] == f"waits for capacity: 2 PEs apart, 1 hosts; {CLOSEST}"
+    world.counting = 2
+    world.ask_again()
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+    assert world.condition("Placed")["status"] == "True"
+
+
+def test_capacity_is_waited_for_until_the_submission_time_out() -> None:
+    world = HostedWorld(counting=1, submissionTimeOutInSeconds=60)
+    world.waits = True
+    world.converge()
+    decision = decide(world.snapshot(), world.now)
+    assert decision.recheck_at == world.now + 60
+    world.now += 60
+    world.converge()
+    status = world.status()
+    assert (status["phase"], status["reason"]) == ("Failed", "SubmissionTimedOut")
+    assert "InsufficientCapacity" in status["message"]
+    assert CLOSEST in status["message"]
+    assert world.condition("Placed")["reason"] == "InsufficientCapacity"
+    assert world.condition("Placed")["status"] == "False"
+    assert {kind for kind, _ in world.objects} == {"Job", "Node"}
+
+
+def test_a_submission_that_nobody_places_says_so_when_its_time_is_over() -> None:
+    world = HostedWorld(submissionTimeOutInSeconds=60)
+    world.is_answered = False
+    world.converge()
+    world.now += 60
+    world.converge()
+    assert world.status()["reason"] == "SubmissionTimedOut"
+    assert f"Placement {JOB} has no answer" in world.status()["message"]
+    assert {kind for kind, _ in world.objects} == {"Job", "Node"}
+
+
+def test_an_answer_to_an_older_question_is_none() -> None:
+    """A status may lie behind its spec, also where it says the generation that is asked for."""
+    world = HostedWorld()
+    until_asked(world)
+    assert world.objects[PLACEMENT]["status"]["phase"] == "Placed"
+    world.is_answered = False
+    world.objects[PLACEMENT]["metadata"]["generation"] += 1
+    world.crash()
+    world.converge()
+    assert f"{JOB}.plan.0" not in world.named("ConfigMap")
+
+
+# --------------------------------------------------------------------------- resizing
+
+
+def test_a_resize_asks_before_it_records() -> None:
+    world = hosted()
+    world.resize(0, 4)
+    asked = 0
+    for _ in range(20):
+        effects = world.step().effects
+        asked = asked or any(isinstance(each, PatchChild) and each.asked for each in effects)
+        assert asked or not any(isinstance(each, RecordPlan) for each in effects)
+        if not effects:
+            break
+    assert world.status()["widths"]["Counted"] == 4
+    assert world.asked_for == world.status()["generation"] == 1
+    assert world.condition("Placed")["status"] == "True"
+    assert len(world.named("Pod")) == PES + 2
+
+
+def test_a_refused_resize_leaves_the_last_good_width_untouched() -> None:
+    world = hosted()
+    before = world.meaning()
+    planned = world.planned
+    world.resize(0, 5)
+    world.converge()
+    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
+    assert (status["width"], status["reason"]) == (2, "WidthRefused")
+    assert CLOSEST in status["message"]
+    (accepted,) = status["conditions"]
+    assert (accepted["status"], accepted["reason"]) == ("False", "ExlocationImpossible")
+    assert world.events[-1][0] == "ExlocationImpossible"
+    after = world.meaning()
+    after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
+    assert after == before
+    assert world.status()["phase"] == "Submitted"
+    assert world.condition("Placed")["status"] == "True"
+    assert world.planned == planned + 1
+    assert world.asked_for == 0
+
+
+def test_a_width_that_has_no_place_does_not_hold_up_that_of_another_region() -> None:
+    world = hosted()
+    world.resize(0, 5)
+    world.resize(1, 3)
+    world.converge()
+    assert world.status()["widths"] == {"Counted": 2, "Totals": 3}
+    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthRefused"
+    assert world.objects["ParallelRegion", f"{JOB}-1"]["status"]["width"] == 3
+    assert world.asked_for == 1
+
+
+def test_a_resize_waits_for_capacity_while_everything_else_goes_on() -> None:
+    world = hosted()
+    world.waits = True
+    world.resize(0, 5)
+    world.converge()
+    placed = world.condition("Placed")
+    assert (placed["status"], placed["reason"]) == ("False", "InsufficientCapacity")
+    assert placed["message"].startswith("widths Counted=5, Totals=1 wait: ")
+    assert world.status()["phase"] == "Submitted"
+    world.remove("Service", f"{JOB}-0")
+    world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
+    world.now += 6
+    world.converge()
+    assert f"{JOB}-0" in world.named("Service")
+    assert world.condition("Healthy")["status"] == "False"
+    world.counting = 5
+    world.ask_again()
+    world.converge()
+    assert world.status()["widths"]["Counted"] == 5
+    assert world.condition("Placed")["status"] == "True"
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_resize_waits_no_longer_than_a_submission(is_answered: bool) -> None:
+    world = hosted(submissionTimeOutInSeconds=60)
+    before = world.meaning()
+    world.now += 1000
+    world.waits, world.is_answered = True, is_answered
+    world.resize(0, 5)
+    world.converge()
+    decision = decide(world.snapshot(), world.now)
+    assert decision.recheck_at == world.now + 60
+    world.crash()
+    world.now += 59
+    world.converge()
+    assert world.asked_for == 1
+    world.now += 1
+    world.converge()
+    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
+    assert (status["width"], status["reason"]) == (2, "WidthRefused")
+    reason = "InsufficientCapacity" if is_answered else "PlacementUnknown"
+    assert status["conditions"][0]["reason"] == reason
+    assert world.asked_for == 0
+    world.is_answered = True
+    world.answer()
+    world.converge()
+    assert world.condition("Placed")["status"] == "True"
+    after = world.meaning()
+    after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
+    assert after == before
+
+
+def test_a_newer_width_starts_over_while_the_older_one_waits() -> None:
+    world = hosted()
+    world.waits = True
+    world.resize(0, 5)
+    world.converge()
+    world.resize(0, 3)
+    world.converge()
+    assert world.status()["widths"]["Counted"] == 3
+    assert world.status()["generation"] == 1
+
+
+def test_a_width_that_is_taken_back_while_it_waits_is_asked_for_no_more() -> None:
+    world = hosted()
+    before = world.meaning()
+    world.waits = True
+    world.resize(0, 5)
+    world.converge()
+    world.resize(0, 2)
+    world.converge()
+    assert world.meaning() == before
+    assert world.asked_for == 0
+    assert world.condition("Placed")["status"] == "True"
+
+
+# --------------------------------------------------------------------------- repairs and crashes
+
+
+@pytest.mark.parametrize("name", [PLACEMENT, ("HostPool", f"{JOB}-1")])
+def test_what_somebody_deleted_comes_back(name: tuple[str, str]) -> None:
+    world = hosted()
+    before = world.meaning()
+    world.remove(*name)
+    world.converge()
+    assert world.meaning() == before
+    assert world.status()["phase"] == "Submitted"
+    assert world.condition("Placed")["status"] == "True"
+
+
+def test_a_placement_that_somebody_edited_asks_again_for_what_is_in_force() -> None:
+    world = hosted()
+    before = world.meaning()
+    world.edit(*PLACEMENT, classes=[])
+    world.converge()
+    assert world.meaning() == before
+
+
+def test_a_placement_lost_later_is_said_of_what_runs() -> None:
+    """A node went: what runs goes on, and the condition says why the rest has no place."""
+    world = hosted()
+    world.counting = 1
+    world.ask_again()
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+    placed = world.condition("Placed")
+    assert (placed["status"], placed["reason"]) == ("False", "ExlocationImpossible")
+    assert len(world.named("Pod")) == PES
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_effects_a_crash_loses_the_placed_job_converges(seed: int) -> None:
+    undisturbed = hosted()
+    undisturbed.resize(0, 3)
+    undisturbed.converge()
+
+    chance = random.Random(seed)
+    world = HostedWorld()
+    for resize in (False, True):
+        if resize:
+            world.resize(0, 3)
+        for _ in range(25):
+            world.is_answered = chance.random() < 0.5
+            world.step(dropping=lambda _: chance.random() < 0.5)
+            if chance.random() < 0.5:
+                world.crash()
+        world.is_answered = True
+        world.answer()
+        world.converge()
+    assert world.meaning() == undisturbed.meaning()
+    assert world.status()["phase"] == "Submitted"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_crash_loses_a_refused_width_leaves_nothing(seed: int) -> None:
+    undisturbed = hosted()
+    undisturbed.resize(0, 5)
+    undisturbed.converge()
+
+    chance = random.Random(seed)
+    world = hosted()
+    world.resize(0, 5)
+    for _ in range(25):
+        world.is_answered = chance.random() < 0.5
+        world.step(dropping=lambda _: chance.random() < 0.5)
+        if chance.random() < 0.5:
+            world.crash()
+    world.is_answered = True
+    world.answer()
+    world.converge()
+    assert world.meaning() == undisturbed.meaning()
+    assert world.status()["widths"]["Counted"] == 2
+
+
+# --------------------------------------------------------------------------- deleting
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_job_that_is_deleted_while_it_waits_takes_pools_and_placement_with_it(
+    is_gone: bool,
+) -> None:
+    world = HostedWorld()
+    world.is_answered = False
+    world.converge()
+    if is_gone:
+        world.remove("Job", JOB)
+        world.submit()
+        world.is_answered = True
+        world.converge()
+        uids = {
+            obj["metadata"]["labels"][labels.JOB_UID]
+            for (kind, _), obj in world.objects.items()
+            if kind not in ("Job", "Node", "Pod")
+        }
+        assert uids == {world.uid}
+        assert world.status()["phase"] == "Submitted"
+    else:
+        world.delete_job()
+        world.converge()
+        assert {kind for kind, _ in world.objects} == {"Job", "Node"}
+
+
+def test_an_orphaning_deletion_leaves_the_placement_alone() -> None:
+    world = hosted()
+    world.delete_job(orphan=True)
+    world.converge()
+    assert PLACEMENT in world.objects
+    assert world.named("HostPool") == {f"{JOB}-0", f"{JOB}-1"}
+
+
+def test_a_pool_that_is_slow_to_go_holds_up_the_next_attempt_only() -> None:
+    world = HostedWorld(counting=1)
+    while PLACEMENT not in world.objects:
+        world.step()
+    pool = ("HostPool", f"{JOB}-1")
+    world.objects[pool]["metadata"]["finalizers"] = [labels.NODE_CLAIMS_FINALIZER]
+    world.converge()
+    assert world.status()["phase"] == "Failed"
+    assert {key for key in world.objects if key[0] not in ("Job", "Node")} == {pool}
+    world.counting = 2
+    world.annotate(labels.RETRY, "1")
+    world.converge()
+    assert world.status()["phase"] == "Failed"
+    world.remove(*pool)
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
