@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from contracts.resources.placement import PlacementPhase
+from services.chassis.log_lines import log_of
+from services.chassis.metrics import Metrics
 from services.chassis.table import Entry, Index, TableReading
 from services.hostpool_manager.adapters.reading import (
     host_pool_of,
@@ -75,8 +77,10 @@ class Found:
 class Knowledge:
     """The picture, what was found and what was tried."""
 
-    def __init__(self, table: TableReading) -> None:
+    def __init__(self, table: TableReading, metrics: Metrics) -> None:
         self._table = table
+        self._metrics = metrics
+        self._log = log_of("intake")
         self._picture = Picture()
         self._noted: set[tuple[str, str, str]] | None = None  # None: everything
         self.forget()
@@ -105,12 +109,19 @@ class Knowledge:
         else:
             refs = sorted(self._noted)
         self._noted = set()
-        for kind, namespace, name in refs:
-            self._see(kind, namespace, name)
+        for ref in refs:
+            try:
+                self._see(*ref, self._table.get(*ref))
+            except Exception:  # noqa: BLE001 - a bad object must not stop what others wait for
+                self._note_crash("reading", ref)
+                self._see(*ref, None)
         return self._picture
 
-    def _see(self, kind: str, namespace: str, name: str) -> None:
-        entry = self._table.get(kind, namespace, name)
+    def _note_crash(self, where: str, ref: tuple[str, ...]) -> None:
+        self._metrics.count("millrace_crashes_total", where=where)
+        self._log.exception(f"{where}_crashed", object="/".join(ref))
+
+    def _see(self, kind: str, namespace: str, name: str, entry: Entry | None) -> None:
         match kind:
             case "Node":
                 self._picture.see_node(name, *(node_of(entry) if entry else (None,)))
@@ -170,7 +181,7 @@ class Knowledge:
             standings=tuple(
                 Standing(
                     placement,
-                    is_broken=_is_placed(placement) and bool(picture.problems(ref)),
+                    is_broken=_is_placed(placement) and self._is_broken(ref),
                     tried=self.tried.get(ref),
                 )
                 for ref, placement in sorted(picture.placements.items())
@@ -178,6 +189,13 @@ class Knowledge:
             searching=searching,
             changes=picture.changes,
         )
+
+    def _is_broken(self, ref: Ref) -> bool:
+        try:
+            return bool(self._picture.problems(ref))
+        except Exception:  # noqa: BLE001 - one that cannot be judged must not stop the others
+            self._note_crash("checking", ref)
+            return False
 
     def job_snapshot(self, key: JobKey) -> JobSnapshot:
         """What the statuses of a job are decided on."""

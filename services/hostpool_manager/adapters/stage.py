@@ -39,7 +39,7 @@ class HostpoolManager:
         self._writer = wiring.writer
         self._metrics = wiring.runtime.metrics
         self._now = wiring.runtime.clock.now
-        self._knowledge = Knowledge(wiring.table)
+        self._knowledge = Knowledge(wiring.table, self._metrics)
         self._searches = Searches(wiring, self._knowledge, settings.limits, in_threads=in_threads)
         self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
 

@@ -274,5 +274,9 @@ def _problems(cluster: Cluster, placement: Placement, question: Job | None) -> t
     wanted = {pool.index for pool in question.pools if not pool.is_default}
     if wanted - placement.in_force.pools.keys():
         return ("its pools are not those that it asks for",)
+    members = (name for each in placement.in_force.pools.values() for name in each if name)
+    gone = tuple(f"{name} is gone" for name in members if name not in cluster.index)
+    if gone:
+        return gone
     wrong = violations(cluster, question, placement.placed)
     return tuple(wrong) or not_followed(cluster, question)

@@ -84,16 +84,15 @@ class Scene:
         self.patch("Node", name, {"status": status}, subresource="status")
         return made
 
-    def job(self, name: str = "shop") -> Obj:
-        """A Job that owns the others."""
-        return self.create("Job", NS, {"metadata": {"name": name}, "spec": {}})
-
     def placement(
         self, name: str = "shop", *classes: Obj, pools: Sequence[Obj] = (), **spec: object
     ) -> Obj:
         """A Placement that asks for the first generation."""
+        owner = {"kind": "Job", "apiVersion": API, "name": name, "controller": True}
+        uid = spec.pop("owner", "")
+        meta = {"name": name, "ownerReferences": [{**owner, "uid": uid}] if uid else []}
         asked = {"generation": 0, "classes": list(classes), "pools": list(pools), **spec}
-        return self.create("Placement", NS, {"metadata": {"name": name}, "spec": asked})
+        return self.create("Placement", NS, {"metadata": meta, "spec": asked})
 
     def host_pool(self, job: str, pool: Obj, *, labels_members: bool = False) -> Obj:
         """The HostPool of a pool."""
