@@ -1,17 +1,19 @@
 """Why operators of a draft met in a PE, and why neighbours did not: sentences for people.
 
 Nothing is decided here. Together: shared ids of co-location, or hosts that are isolated with all
-that must be on them; what is left was packed. Apart: the first rule of profiles.py between a PE
-and one that it is connected with. Under legacy nothing is packed, so nobody is told what is apart.
+that must be on them; what is left was packed. Where it may run is told beside. Apart: the first
+rule of profiles.py between a PE and one that it is connected with. Under legacy nothing is packed,
+so nobody is told what is apart.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.fusion_backend.core.fusion.constraints import Unit
+from services.fusion_backend.core.fusion.placing import place_of
 from services.fusion_backend.core.fusion.profiles import Profile, conflict
 from services.fusion_backend.core.graph.topology import Operator
 from services.fusion_backend.core.planner.drafting import Draft
@@ -40,13 +42,30 @@ def explain(draft: Draft) -> dict[int, Explanation]:
         for edge in draft.topology.edges
         if draft.pe_of[edge.source] == draft.pe_of[edge.target]
     )
-    return {
-        pe: Explanation(
-            tuple(_together(draft, units[pe], inside[pe])) or _alone(draft, apart.get(pe, ())),
-            apart.get(pe, ()),
-        )
-        for pe in draft.placed
-    }
+    found: dict[int, Explanation] = {}
+    for pe in draft.placed:
+        why, where = tuple(_together(draft, units[pe], inside[pe])), tuple(_where(draft, pe))
+        if not why and (draft.fusion.scheme == LEGACY or not where):
+            why = _alone(draft, apart.get(pe, ()))
+        found[pe] = Explanation((*why, *where), apart.get(pe, ()))
+    return found
+
+
+def _where(draft: Draft, pe: int) -> Iterator[str]:
+    """What the PE asks of the place where it runs."""
+    place = place_of(draft.topology, draft.placed[pe])
+    if place.host is not None:
+        yield f"on the host {shown(place.host)!r}"
+    if place.host_pool is not None:
+        name = repr(shown(draft.topology.pools[place.host_pool].name))
+        which = "in" if place.in_pool_index is None else f"at place {place.in_pool_index} of"
+        yield f"{which} the host pool {name}"
+    if place.colocations:
+        yield f"on the host of all that have host co-location {_listed(place.colocations)}"
+    if place.exlocations:
+        yield f"on another host than all that have host ex-location {_listed(place.exlocations)}"
+    if place.isolated:
+        yield f"on a host of its own: {_listed(place.isolated)} asks for it"
 
 
 def _alone(draft: Draft, apart: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
@@ -103,9 +122,16 @@ def _joined(members: list[Operator]) -> Iterable[str]:
 
 
 def _named(operators: list[Operator]) -> str:
-    names = [shown(operator.name) for operator in operators[:NAMED_MAX]]
-    more = len(operators) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
+    return _told([shown(operator.name) for operator in operators[:NAMED_MAX]], len(operators))
+
+
+def _listed(values: Sequence[str]) -> str:
+    return _told([repr(shown(value)) for value in values[:NAMED_MAX]], len(values))
+
+
+def _told(first: list[str], count: int) -> str:
+    more = count - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
 
 
 def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tuple[int, str], ...]]:

@@ -26,6 +26,8 @@ PLACES = (
     '<poolLocation poolIndex="3"/>',
     '<hostLocation hostname="h1"/>',
     '<hostLocation hostname="host_getChannel()"/>',
+    '<hostLocation hostname="10.0.0.1"/>',
+    '<poolLocation poolIndex="4"/>',
 )
 BESIDE = (
     '<coLocation colocId="H"/>',
@@ -68,6 +70,7 @@ def constrained(draw: st.DrawFn) -> Adl:
 def application(choose: Choose) -> Adl:
     """Some operators in a row, some of them in regions, with constraints of up to three kinds."""
     adl = Adl().pool("one", inside='<tag name="t"/>').pool("two").pool("own", "exclusive")
+    adl.pool("named", inside='<host hostname="h1"/><host hostname="h2"/>')
     count = choose(range(2, 8))
     inside = choose(range(count + 1))
     deeper = choose((0, 0, inside // 2))

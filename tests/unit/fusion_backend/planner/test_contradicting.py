@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contracts.reasons import Reason
+from services.fusion_backend.core.fusion.placing import HostRules
+from services.fusion_backend.core.graph.topology import Operator
 from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 from services.fusion_backend.core.planner import drafting
 from services.fusion_backend.core.planner.drafting import Draft
@@ -187,6 +189,52 @@ def test_all_constraints_hold_over_resizes(
         )
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    adl=constrained(),
+    fusion=FUSIONS,
+    hosts=st.sampled_from(
+        [HostRules(required=False), HostRules("zone"), HostRules("zone", required=False)]
+    ),
+    widths=st.lists(st.integers(1, 4), max_size=3),
+)
+def test_a_pe_has_one_place_whatever_a_host_is_and_whether_tokens_must_hold(
+    adl: Adl, fusion: Fusion, hosts: HostRules, widths: list[int]
+) -> None:
+    """Also over resizes. What is refused, two operators of one PE or one node contradict."""
+    request = replace(request_for(adl), fusion=fusion, compat=False, hosts=hosts)
+    for width in (*widths, 2):
+        found = drafted(request)
+        if isinstance(found, PlanRefused):
+            assert found.reason is Reason.CONSTRAINTS_CONTRADICT
+            assert "CDISR3211E" not in found.message or hosts.required
+            assert "CDISR3231E" not in found.message or hosts.required
+            return
+        for pe in found.placed.values():
+            check_place(found, [found.topology.operators[index] for index in pe], hosts)
+        record = complete(found).record
+        wide = {region.name: width for region in request.application.regions[:1]}
+        request = replace(
+            request,
+            generation=request.generation + 1,
+            widths=record.widths | wide,
+            previous=record,
+        )
+
+
+def check_place(found: Draft, operators: list[Operator], hosts: HostRules) -> None:
+    """One host, one pool, one place of it, and ex-location ids of one operator."""
+    asked = [operator.constraints for operator in operators]
+    pools = {own.pool for own in asked if own.pool} - {None}
+    assert len({own.host for own in asked} - {None}) <= 1
+    assert len(pools) <= 1
+    assert len({own.pool_slot for own in asked} - {None}) <= 1
+    ids = [each for own in asked for each in own.host_exlocations]
+    assert len(set(ids)) == len(ids) or not hosts.required
+    is_exclusive = {found.topology.pools[own.pool or 0].mode for own in asked}
+    assert len(is_exclusive) == 1
+
+
 def check_constraints(found: Draft) -> None:
     """Every operator has one PE, and no rule keeps apart what is in it."""
     fusion, naive = found.fusion, NaiveFusion(found.topology, keeps_places=True)
@@ -233,9 +281,13 @@ def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
     first, second = (naive.operators[index].constraints for index in (one, other))
     pools = [naive.topology.pools[0 if p is None else p] for p in (first.pool, second.pool)]
     slots = first.pool_slot, second.pool_slot
+    names = [
+        {each.host} - {None, "10.0.0.1"} or set(pool.hosts if each.host is None else ())
+        for each, pool in zip((first, second), pools, strict=True)
+    ]
     on_host = [
         set(first.host_exlocations) & set(second.host_exlocations),
-        first.host and second.host and first.host != second.host,
+        all(names) and not names[0] & names[1],
         pools[0] != pools[1] and "exclusive" in {pool.mode for pool in pools},
         pools[0] == pools[1] and None not in slots and slots[0] != slots[1],
         not share_pe and (first.host_isolation or second.host_isolation),
@@ -246,6 +298,7 @@ def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
         first.isolation or second.isolation,
         set(first.exlocations) & set(second.exlocations),
         naive.is_exclusive(one) != naive.is_exclusive(other),
+        first.host and second.host and first.host != second.host,
         0 not in {pool.index for pool in pools} and pools[0] != pools[1],
         in_channels(naive, fusion, one, other),
     ]

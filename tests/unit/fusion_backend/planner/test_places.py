@@ -10,6 +10,8 @@ import pytest
 from contracts.reasons import Reason
 from services.fusion_backend.core.fusion.placing import HostRules
 from services.fusion_backend.core.numbering.records import Fusion, PeRecord, PlanRecord
+from services.fusion_backend.core.planner.drafting import draft
+from services.fusion_backend.core.planner.explaining import explain
 from services.fusion_backend.core.planner.planning import plan
 from services.fusion_backend.core.planner.requesting import PlanLimits
 from services.fusion_backend.core.refusals import PlanRefused
@@ -110,6 +112,32 @@ def test_the_tokens_of_all_operators_of_a_pe_are_merged() -> None:
     adl.operators["b"].resources = f'{on("h1")}<coLocation colocId="y"/>'
     (pe,) = planned(adl, Fusion.manual(1))
     assert (pe.host, pe.colocations, pe.exlocations) == ("h1", ("x", "y"), ("X",))
+
+
+def test_people_are_told_where_a_pe_may_run() -> None:
+    adl = pools().chain("a", "b", "c", "d", "e", "f")
+    adl.operators["a"].resources = on("h1")
+    adl.operators["b"].resources = in_pool(3, 7)
+    adl.operators["c"].resources = in_pool(5) + TOGETHER
+    adl.operators["d"].resources = NOWHERE + APART + '<exLocation exlocId="Y"/>'
+    adl.operators["e"].host_isolated = True
+    found = explain(draft(request_of(adl, Fusion.legacy())))
+    told = {pe: each.together for pe, each in found.items()}
+    legacy = "legacy: no constraint joins it"
+    assert told == {
+        0: (legacy, "on the host 'h1'"),
+        1: (legacy, "at place 7 of the host pool 'P1'"),
+        2: (
+            legacy,
+            "in the host pool 'P3'",
+            "on the host of all that have host co-location 'C'",
+        ),
+        3: (legacy, "on another host than all that have host ex-location 'X', 'Y'"),
+        4: (legacy, "on a host of its own: 'e' asks for it"),
+        5: (legacy,),
+    }
+    packed = explain(draft(request_of(adl, Fusion.manual(2))))
+    assert ("on the host 'h1'",) in [each.together for each in packed.values()]
 
 
 # --------------------------------------------------------------------------- never fused
