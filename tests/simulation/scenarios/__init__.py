@@ -4,6 +4,7 @@ from tests.simulation.scenarios import (
     ending,
     losing,
     lost_nodes,
+    marking,
     provisioning,
     resizing,
     submitting,
@@ -15,6 +16,7 @@ _ALL = (
     *resizing.SCENARIOS,
     *losing.SCENARIOS,
     *lost_nodes.SCENARIOS,
+    *marking.SCENARIOS,
     *provisioning.SCENARIOS,
     *ending.SCENARIOS,
 )
