@@ -37,6 +37,8 @@ PASSING: Final = frozenset(
     }
 )
 """Taints by which Kubernetes itself says that a node is not up yet, or not reached."""
+REMEMBERED_MAX: Final = 1_000
+"""Of what is made of one cluster: some kilobytes each."""
 TOTAL_MAX: Final = 1 << 60
 """Of what many pods request together: no sum of it and an amount leaves 64 bits."""
 
@@ -175,10 +177,13 @@ class Cluster:
 
     def remember(self, what: Hashable, make: Callable[[], T]) -> T:
         """What was made of the cluster under this name; nobody writes into it."""
-        if what not in self.remembered:
-            self.remembered[what] = make()
-        found: T = self.remembered[what]
-        return found
+        if what in self.remembered:
+            found: T = self.remembered[what]
+            return found
+        made = make()
+        if len(self.remembered) < REMEMBERED_MAX:
+            self.remembered[what] = made
+        return made
 
     def free(self, resource: str) -> Ints:
         """What is left of a resource on each node; below 0 where more is promised than there is."""
