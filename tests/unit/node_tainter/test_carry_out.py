@@ -70,9 +70,15 @@ class Cluster:
         }
         return node["spec"].get("taints") or [], places
 
-    def hide_pool(self, name: str, *members: str, finalizers: tuple[str, ...] = ()) -> Obj:
+    def hide_pool(
+        self,
+        name: str,
+        *members: str,
+        finalizers: tuple[str, ...] = (),
+        namespace: str = "default",
+    ) -> Obj:
         """An exclusive pool that the table does not know."""
-        meta = {"name": name, "namespace": "default", "finalizers": list(finalizers)}
+        meta = {"name": name, "namespace": namespace, "finalizers": list(finalizers)}
         hostpool = {"name": name, "membershipMode": "exclusive"}
         body = {"metadata": meta, "spec": {"hostpool": hostpool}}
         if members:
@@ -199,11 +205,12 @@ def test_marks_of_a_pool_that_is_nowhere_go() -> None:
     with_cluster(test)
 
 
-def test_marks_of_a_pool_that_nobody_told_of_stay() -> None:
-    """Whatever its namespace; from then on it is known."""
+@pytest.mark.parametrize("namespace", ["default", "kube-system"])
+def test_marks_of_a_pool_that_nobody_told_of_stay(namespace: str) -> None:
+    """Whatever its namespace: facts may be limited to some. From then on it is known."""
 
     async def test(cluster: Cluster) -> None:
-        uid = cluster.hide_pool("late", NODE_NAME)["metadata"]["uid"]
+        uid = cluster.hide_pool("late", NODE_NAME, namespace=namespace)["metadata"]["uid"]
         cluster.mark(taint(uid), **{uid: "0"})
         cluster.tell_node()
         with pytest.raises(Superseded):
