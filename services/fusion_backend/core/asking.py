@@ -37,8 +37,8 @@ from services.fusion_backend.core.spec.inputs import spec_in_force
 
 PLACEMENT_BYTES_MAX: Final = 900 * 1024
 """Of the spec in JSON: an object has 1.5 MiB, and the answer stands beside it."""
-PES_OF_CLASS_MAX: Final = 4_096
-"""Of a class as it is written, so that their ids fit into the field: more are several."""
+PES_CHARS_MAX: Final = 4_096
+"""Of the ids of a class: what needs more is written as several classes."""
 
 
 class PodDemand(NamedTuple):
@@ -117,8 +117,16 @@ def _classes(record: PlanRecord, demands: _Demands) -> Iterator[Body]:
         members.setdefault((where, demands.number_of(pe)), []).append(pe.id)
     for (where, number), ids in members.items():
         asked = _of_class(where, demands.found[number])
-        for at in range(0, len(ids), PES_OF_CLASS_MAX):
-            yield {"pes": runs_of(ids[at : at + PES_OF_CLASS_MAX]), **asked}
+        for pes in _pieces(runs_of(ids)):
+            yield {"pes": pes, **asked}
+
+
+def _pieces(runs: str) -> Iterator[str]:
+    while len(runs) > PES_CHARS_MAX:
+        end = runs.rindex(",", 0, PES_CHARS_MAX + 1)
+        yield runs[:end]
+        runs = runs[end + 1 :]
+    yield runs
 
 
 def _of_class(where: _Where, demand: PodDemand) -> Body:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.stage import Decision
 from services.chassis.table import is_deleting
@@ -29,6 +28,7 @@ from services.fusion_backend.core.effects import (
     TakeJobId,
     WriteJobStatus,
 )
+from services.fusion_backend.core.membership import pools_to_settle
 from services.fusion_backend.core.observing import observe
 from services.fusion_backend.core.placements import PLACEMENT, placement_of
 from services.fusion_backend.core.provisions_due import (
@@ -210,12 +210,9 @@ def _ask_placement(situation: Situation) -> Effects:
     question = situation.question
     assert question is not None, "observed: a question"
     inputs, job = question.plan.inputs, situation.job
-    pools = situation.snapshot.of("HostPool")
-    names = [labels.pe_name(job.name, pool.index) for pool in question.plan.record.pools]
-    missing = [name for name in names if name not in pools]
-    if missing or not says_placing(situation):
-        generation = inputs.generation
-        return tuple(CreateChild("HostPool", name, generation, asked=inputs) for name in missing)
+    pools = pools_to_settle(situation.snapshot, question.plan)
+    if pools or not says_placing(situation):
+        return pools
     entry = placement_of(situation.snapshot)
     if entry is None:
         return (CreateChild(PLACEMENT, job.name, inputs.generation, asked=inputs),)

@@ -15,11 +15,17 @@ from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
-from services.fusion_backend.core.children import input_ports, marks_of_job, marks_of_regions
+from services.fusion_backend.core.children import (
+    Body,
+    host_pool,
+    input_ports,
+    marks_of_job,
+    marks_of_regions,
+)
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
-from services.fusion_backend.core.placements import PLACEMENT, is_asked, placement_of
+from services.fusion_backend.core.placements import PLACEMENT, asks_for, is_asked, placement_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
@@ -283,18 +289,54 @@ def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
 # --------------------------------------------------------------------------- leftovers
 
 
-def leftovers(snapshot: Snapshot, record: PlanRecord) -> tuple[DeleteChild, ...]:
-    """Children stamped below the plan that it does not name, but for the newest plan records."""
+def leftovers(
+    snapshot: Snapshot, record: PlanRecord, *, is_asking: bool = False
+) -> tuple[DeleteChild, ...]:
+    """Children stamped below the plan that it does not name, but for the newest plan records.
+
+    And host pools of a newer plan that was asked for and not put in force, once the Placement asks
+    for the plan again: pools are written before their question, and told beside it, so who lags
+    behind does not see a pool that is in force so.
+    """
     named = _names(snapshot, record)
+    entry = placement_of(snapshot)
+    is_back = not is_asking and entry is not None and asks_for(entry) == record.generation
     return tuple(
         DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
         for kind in CHILD_KINDS
         for entry in _unnamed(snapshot.of(kind), named[kind])
-        if stamp_of(entry) < record.generation
+        if (stamp_of(entry) < record.generation or (is_back and kind == "HostPool"))
         and is_owned(entry, snapshot.job.uid if snapshot.job else "")
         and not is_deleting(entry)
         and not _is_kept_plan(entry, record.generation)
     )
+
+
+def pools_to_settle(snapshot: Snapshot, plan: KnownPlan) -> tuple[CreateChild | DeleteChild, ...]:
+    """What keeps the host pools of a plan from being as it says, before it is asked for.
+
+    A pool that an earlier question brought in may have had the same number and be another one.
+    """
+    assert snapshot.job is not None, "pools belong to a Job"
+    seen, effects = snapshot.of("HostPool"), list[CreateChild | DeleteChild]()
+    for pool in plan.record.pools:
+        body = host_pool(snapshot.job, plan.record, pool)
+        name = body["metadata"]["name"]
+        entry = seen.get(name)
+        if entry is None:
+            effects.append(CreateChild("HostPool", name, plan.record.generation, asked=plan.inputs))
+        elif _is_other_pool(entry, body) and not is_deleting(entry):
+            effects.append(DeleteChild(entry.kind, name, entry.uid, entry.resource_version))
+    return tuple(effects)
+
+
+def _is_other_pool(entry: Entry, body: Body) -> bool:
+    """Whether a pool of a plan that was only asked for is another than the one of its number."""
+    if stamp_of(entry) < int(body["metadata"]["labels"][labels.GENERATION]):
+        return False
+    declared = body["spec"]["hostpool"]
+    seen = entry.data["spec"].get("hostpool") or {}
+    return any(seen.get(key) != value for key, value in declared.items())
 
 
 def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Entry]:

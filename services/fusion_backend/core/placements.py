@@ -106,6 +106,12 @@ def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
         return False
 
 
+def asks_for(entry: Entry) -> int:
+    """The plan generation that a Placement asks for; -1 where it says none."""
+    generation = entry.data["spec"].get("generation")
+    return generation if isinstance(generation, int) else -1
+
+
 def reason_of(entry: Entry) -> Reason:
     """Why there is no placement, as its Placement says."""
     said = entry.data["status"].get("reason")

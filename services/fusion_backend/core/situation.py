@@ -287,7 +287,7 @@ class Situation:
     @cached_property
     def leftovers(self) -> tuple[DeleteChild, ...]:
         """Children that the plan does not name."""
-        return leftovers(self.snapshot, self.plan.record)
+        return leftovers(self.snapshot, self.plan.record, is_asking=self.is_asking)
 
     @property
     def unsaid(self) -> tuple[SayWidth, ...]:

@@ -8,7 +8,6 @@ import pytest
 
 from contracts import labels
 from services.fusion_backend.core.deciding import decide
-from services.fusion_backend.core.effects import PatchChild, RecordPlan
 from tests.unit.fusion_backend.lifecycle.hosted_world import (
     CLOSEST,
     PLACEMENT,
@@ -181,133 +180,6 @@ def test_an_answer_to_an_older_question_is_none() -> None:
     assert f"{JOB}.plan.0" not in world.named("ConfigMap")
 
 
-# --------------------------------------------------------------------------- resizing
-
-
-def test_a_resize_asks_before_it_records() -> None:
-    world = hosted()
-    world.resize(0, 4)
-    asked = 0
-    for _ in range(20):
-        effects = world.step().effects
-        asked = asked or any(isinstance(each, PatchChild) and each.asked for each in effects)
-        assert asked or not any(isinstance(each, RecordPlan) for each in effects)
-        if not effects:
-            break
-    assert world.status()["widths"]["Counted"] == 4
-    assert world.asked_for == world.status()["generation"] == 1
-    assert world.condition("Placed")["status"] == "True"
-    assert len(world.named("Pod")) == PES + 2
-
-
-def test_a_refused_resize_leaves_the_last_good_width_untouched() -> None:
-    world = hosted()
-    before = world.meaning()
-    planned = world.planned
-    world.resize(0, 5)
-    world.converge()
-    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
-    assert (status["width"], status["reason"]) == (2, "WidthRefused")
-    assert CLOSEST in status["message"]
-    (accepted,) = status["conditions"]
-    assert (accepted["status"], accepted["reason"]) == ("False", "ExlocationImpossible")
-    assert world.events[-1][0] == "ExlocationImpossible"
-    after = world.meaning()
-    after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
-    assert after == before
-    assert world.status()["phase"] == "Submitted"
-    assert world.condition("Placed")["status"] == "True"
-    assert world.planned == planned + 1
-    assert world.asked_for == 0
-
-
-def test_a_width_that_has_no_place_does_not_hold_up_that_of_another_region() -> None:
-    world = hosted()
-    world.resize(0, 5)
-    world.resize(1, 3)
-    world.converge()
-    assert world.status()["widths"] == {"Counted": 2, "Totals": 3}
-    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthRefused"
-    assert world.objects["ParallelRegion", f"{JOB}-1"]["status"]["width"] == 3
-    assert world.asked_for == 1
-
-
-def test_a_resize_waits_for_capacity_while_everything_else_goes_on() -> None:
-    world = hosted()
-    world.waits = True
-    world.resize(0, 5)
-    world.converge()
-    placed = world.condition("Placed")
-    assert (placed["status"], placed["reason"]) == ("False", "InsufficientCapacity")
-    assert placed["message"].startswith("widths Counted=5, Totals=1 wait: ")
-    assert world.status()["phase"] == "Submitted"
-    world.remove("Service", f"{JOB}-0")
-    world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
-    world.now += 6
-    world.converge()
-    assert f"{JOB}-0" in world.named("Service")
-    assert world.condition("Healthy")["status"] == "False"
-    world.counting = 5
-    world.ask_again()
-    world.converge()
-    assert world.status()["widths"]["Counted"] == 5
-    assert world.condition("Placed")["status"] == "True"
-
-
-@pytest.mark.parametrize("is_answered", [True, False])
-def test_a_resize_waits_no_longer_than_a_submission(is_answered: bool) -> None:
-    world = hosted(submissionTimeOutInSeconds=60)
-    before = world.meaning()
-    world.now += 1000
-    world.waits, world.is_answered = True, is_answered
-    world.resize(0, 5)
-    world.converge()
-    decision = decide(world.snapshot(), world.now)
-    assert decision.recheck_at == world.now + 60
-    world.crash()
-    world.now += 59
-    world.converge()
-    assert world.asked_for == 1
-    world.now += 1
-    world.converge()
-    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
-    assert (status["width"], status["reason"]) == (2, "WidthRefused")
-    reason = "InsufficientCapacity" if is_answered else "PlacementUnknown"
-    assert status["conditions"][0]["reason"] == reason
-    assert world.asked_for == 0
-    world.is_answered = True
-    world.answer()
-    world.converge()
-    assert world.condition("Placed")["status"] == "True"
-    after = world.meaning()
-    after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
-    assert after == before
-
-
-def test_a_newer_width_starts_over_while_the_older_one_waits() -> None:
-    world = hosted()
-    world.waits = True
-    world.resize(0, 5)
-    world.converge()
-    world.resize(0, 3)
-    world.converge()
-    assert world.status()["widths"]["Counted"] == 3
-    assert world.status()["generation"] == 1
-
-
-def test_a_width_that_is_taken_back_while_it_waits_is_asked_for_no_more() -> None:
-    world = hosted()
-    before = world.meaning()
-    world.waits = True
-    world.resize(0, 5)
-    world.converge()
-    world.resize(0, 2)
-    world.converge()
-    assert world.meaning() == before
-    assert world.asked_for == 0
-    assert world.condition("Placed")["status"] == "True"
-
-
 # --------------------------------------------------------------------------- repairs and crashes
 
 
@@ -363,27 +235,6 @@ def test_whatever_effects_a_crash_loses_the_placed_job_converges(seed: int) -> N
         world.converge()
     assert world.meaning() == undisturbed.meaning()
     assert world.status()["phase"] == "Submitted"
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_whatever_a_crash_loses_a_refused_width_leaves_nothing(seed: int) -> None:
-    undisturbed = hosted()
-    undisturbed.resize(0, 5)
-    undisturbed.converge()
-
-    chance = random.Random(seed)
-    world = hosted()
-    world.resize(0, 5)
-    for _ in range(25):
-        world.is_answered = chance.random() < 0.5
-        world.step(dropping=lambda _: chance.random() < 0.5)
-        if chance.random() < 0.5:
-            world.crash()
-    world.is_answered = True
-    world.answer()
-    world.converge()
-    assert world.meaning() == undisturbed.meaning()
-    assert world.status()["widths"]["Counted"] == 2
 
 
 # --------------------------------------------------------------------------- deleting
