@@ -231,6 +231,11 @@ def future_version(version: int) -> ApiError:
     return ApiError(500, "", f"etcdserver: mvcc: required revision is a future revision: {version}")
 
 
+def object_too_large() -> ApiError:
+    """500: an object that etcd does not take."""
+    return ApiError(500, "", "etcdserver: request is too large")
+
+
 def internal_error(message: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {message}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox.store import definitions
 from sandbox.store.builtin import BuiltinStrategy
-from sandbox.store.errors import method_not_allowed, not_found
+from sandbox.store.errors import method_not_allowed, not_found, object_too_large
 from sandbox.store.resources import (
     BUILTIN,
     CUSTOM_RESOURCE_DEFINITION,
@@ -24,6 +24,9 @@ from sandbox.store.services import Addresses
 from sandbox.store.strategies import Body, Strategy
 from sandbox.store.tables import Table
 from sandbox.store.watching import StoredObject
+
+OBJECT_BYTES_MAX = 1536 * 1024
+"""etcd's limit of a request; core kinds, which it stores in less, do not get there."""
 
 
 class State:
@@ -66,10 +69,13 @@ class State:
         return found
 
     def commit(self, rt: ResourceType, obj: Body, old: StoredObject | None) -> StoredObject:
-        """Store `obj` as the next version of `old`, or as a new object."""
-        self.version += 1
-        body = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.version)}}
-        stored = StoredObject(body, self.version)
+        """Store `obj` as the next version of `old`, or as a new object; 500 if it is too large."""
+        version = self.version + 1
+        body = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(version)}}
+        stored = StoredObject(body, version)
+        if rt.custom and len(stored.json) > OBJECT_BYTES_MAX:
+            raise object_too_large()
+        self.version = version
         self.table(rt).put(stored, old)
         if rt.key == CUSTOM_RESOURCE_DEFINITION.key:
             self._serve(stored)

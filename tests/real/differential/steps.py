@@ -28,6 +28,7 @@ _GROUPS = {
     "streamspes": "/apis/streams.ibm.com/v1",
     "streamsprs": "/apis/streams.ibm.com/v1",
     "streamshostpools": "/apis/streams.ibm.com/v1",
+    "streamsplacements": "/apis/streams.ibm.com/v1",
     "widgets": "/apis/diff.example.com/v1",
     "gauges": "/apis/diff.example.com/v1",
     "sites": "/apis/diff.example.com/v1",

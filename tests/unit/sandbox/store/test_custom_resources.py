@@ -224,3 +224,20 @@ def test_the_kind_has_to_be_said(store: Store) -> None:
     rt = serve(store, definition(SPEC))
     body = {"metadata": {"name": "one"}, "spec": {"name": "abc"}}
     assert refusal(lambda: store.create(rt, "default", body)).code == 400
+
+
+def test_an_object_that_etcd_would_not_take_is_refused_and_nothing_is_changed(
+    store: Store,
+) -> None:
+    widgets = serve(store)
+    store.create(widgets, "default", widget())
+    before = store.version
+    names = [f"{number:0100}" for number in range(16_000)]
+    refused = refusal(
+        lambda: store.patch(
+            widgets, "default", "one", {"status": {"names": names}}, MERGE, subresource="status"
+        )
+    )
+    assert (refused.code, refused.message) == (500, "etcdserver: request is too large")
+    assert store.version == before
+    assert "status" not in store.get(widgets, "default", "one")
