@@ -6,9 +6,10 @@ makes arrays of them once, and every decision of a pass over all waiting jobs re
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -172,6 +173,30 @@ class Cluster:
             held_exclusively=_held((each for each in claimed if each.is_exclusive), index),
         )
 
+    def with_taken(
+        self,
+        used: Mapping[str, Sequence[int]],
+        streams_pods: Sequence[int],
+        pods: Mapping[str, tuple[Pod, ...]],
+        claims: Iterable[Claim],
+    ) -> Cluster:
+        """The same nodes with other pods and claims; `used` by resource over the nodes."""
+        claimed = tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool)))
+        return replace(
+            self,
+            used={
+                name: np.array([min(each, TOTAL_MAX) for each in amounts], np.int64)
+                for name, amounts in used.items()
+            },
+            streams_pods=np.array(streams_pods, np.int64),
+            pods=pods,
+            claims=claimed,
+            claims_of=_by_job(claimed),
+            held=_held(claimed, self.index),
+            held_exclusively=_held((each for each in claimed if each.is_exclusive), self.index),
+            remembered={},
+        )
+
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -277,6 +302,7 @@ def _passes(taint: Taint) -> bool:
     return taint.key in PASSING
 
 
+@functools.lru_cache(maxsize=65_536)
 def normalised(host: str) -> str | None:
     """An IPv4 or IPv6 address in its one form; None for what is no address."""
     try:

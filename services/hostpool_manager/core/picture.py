@@ -23,6 +23,7 @@ from services.hostpool_manager.core.snapshot import (
     Ref,
     holds_on,
 )
+from services.hostpool_manager.core.taking import Taken, in_order
 
 NO_MARKS = Marks()
 
@@ -54,6 +55,8 @@ class Picture:
         self._jobs_at: dict[str, set[Ref]] = defaultdict(set)
         self._problems: dict[Ref, tuple[str, ...]] = {}
         self._following: set[Ref] = set()
+        self._taken = Taken()
+        self._nodes_only: Cluster | None = None
         self._cluster: Cluster | None = None
 
     # ------------------------------------------------------------------ what is seen
@@ -61,6 +64,8 @@ class Picture:
     def see_node(self, name: str, node: Node | None, marks: Marks = NO_MARKS) -> None:
         """A node as it is now; None: there is none of this name."""
         is_other = self._nodes.get(name) != node
+        if is_other:
+            self._nodes_only = None
         if is_other or self._marks.get(name, NO_MARKS).taints != marks.taints:
             self._put(self._nodes, name, node)
             self._touch_jobs({*self._jobs_at[name], *self._watching()})
@@ -82,6 +87,9 @@ class Picture:
             if pod.job is not None:
                 self._pods_of[pod.job].add(name)
         self._put(self._pods, name, pod)
+        self._count(name)
+        for job in {each.job for each in (old, pod) if each is not None and each.job is not None}:
+            self._count_promises(job)
         if old is not None:
             self._note_change()
         self._cluster = None
@@ -115,6 +123,10 @@ class Picture:
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
         self._touch_jobs(touched)
+        if (old.job_uid if old else "") != (placement.job_uid if placement else ""):
+            for name in self._pods_of.get(ref, ()):
+                self._count(name)
+        self._count_promises(ref)
         before = old.in_force if old is not None else InForce()
         if before.generation is not None and (placement is None or placement.in_force != before):
             self._note_change()
@@ -144,8 +156,17 @@ class Picture:
     @property
     def cluster(self) -> Cluster:
         """The arrays of all that is known; made where something changed since."""
+        if self._nodes_only is None:
+            self._nodes_only = Cluster.of(self._nodes.values())
+            self._cluster = None
         if self._cluster is None:
-            self._cluster = Cluster.of(self._nodes.values(), self._each_pod(), self._each_claim())
+            names = [node.name for node in self._nodes_only.nodes]
+            self._cluster = self._nodes_only.with_taken(
+                {name: in_order(of, names) for name, of in self._taken.used.items()},
+                in_order(self._taken.streams_pods, names),
+                self._taken.of_jobs(),
+                self._each_claim(),
+            )
         return self._cluster
 
     def problems(self, ref: Ref) -> tuple[str, ...]:
@@ -199,11 +220,23 @@ class Picture:
 
     # ------------------------------------------------------------------ pods and claims
 
-    def _each_pod(self) -> Iterator[Pod]:
-        for pod in self._pods.values():
-            yield Pod(pod.node, pod.requests, self._name(pod.job, pod.job_uid), pod.pe)
-        for placement in self._live():
-            yield from self._promised(placement)
+    def _count(self, name: tuple[str, str]) -> None:
+        """Count what a pod takes."""
+        pod = self._pods.get(name)
+        self._take(
+            name,
+            [Pod(pod.node, pod.requests, self._name(pod.job, pod.job_uid), pod.pe)] if pod else (),
+        )
+
+    def _count_promises(self, ref: Ref) -> None:
+        """Count what is promised to PEs of a job that have no pod."""
+        placement = self.placements.get(ref)
+        is_live = placement is not None and not placement.is_deleting
+        self._take(("promised", *ref), self._promised(placement) if placement and is_live else ())
+
+    def _take(self, key: tuple[str, ...], pods: Iterable[Pod]) -> None:
+        for node in self._taken.put(key, pods):
+            self._touch_jobs(self._jobs_at.get(node, ()))
 
     def _promised(self, placement: Placement) -> Iterator[Pod]:
         """PEs that have a node and no pod on any yet."""

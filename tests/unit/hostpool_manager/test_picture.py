@@ -1,0 +1,126 @@
+"""The picture after any changes is the one that somebody paints who comes later."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from services.hostpool_manager.core.cluster import Cluster, Node
+from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.picture import BoundPod, Picture
+from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
+
+NODES = [f"n{number}" for number in range(5)]
+JOBS = [Ref("default", name) for name in ("one", "two")]
+UIDS = ("u1", "u2")
+
+
+def told(cluster: Cluster) -> dict[str, object]:
+    """Everything that decisions see, in an order of its own."""
+    return {
+        "nodes": cluster.nodes,
+        "used": {name: each.tolist() for name, each in cluster.used.items() if np.any(each)},
+        "streams": cluster.streams_pods.tolist(),
+        "pods": {job: sorted(map(str, pods)) for job, pods in cluster.pods.items()},
+        "claims": cluster.claims,
+        "held": cluster.held.tolist(),
+    }
+
+
+class Painter:
+    """Changes a picture at random, and remembers what is so in the end."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.picture = Picture()
+        self.nodes: dict[str, tuple[Node, Marks]] = {}
+        self.pods: dict[tuple[str, str], BoundPod] = {}
+        self.placements: dict[Ref, Placement] = {}
+        self.pools: dict[tuple[str, str], HostPool] = {}
+
+    def step(self) -> None:
+        """One change."""
+        self.random.choice((self.node, self.pod, self.placement, self.pool))()
+
+    def node(self) -> None:
+        name = self.random.choice(NODES)
+        if self.random.random() < 0.2:
+            self.nodes.pop(name, None)
+            self.picture.see_node(name, None)
+            return
+        owners = frozenset(self.random.sample(("pool-one", "pool-two", "gone"), 1))
+        marks = Marks(owners if self.random.random() < 0.5 else frozenset())
+        node = Node(name, {}, (), {"cpu": 4000, "pods": 5}, unschedulable=self.random.random() < 0.3)
+        self.nodes[name] = (node, marks)
+        self.picture.see_node(name, node, marks)
+
+    def pod(self) -> None:
+        name = ("default", self.random.choice(("a", "b", "c", "one")))
+        if self.random.random() < 0.3:
+            self.pods.pop(name, None)
+            self.picture.see_pod(name, None)
+            return
+        job = self.random.choice((None, *JOBS))
+        pe = self.random.randrange(3) if job else -1
+        uid = self.random.choice(("", *UIDS)) if job else ""
+        pod = BoundPod(self.random.choice(NODES), {"cpu": 500}, job, uid, pe)
+        self.pods[name] = pod
+        self.picture.see_pod(name, pod)
+
+    def placement(self) -> None:
+        ref = self.random.choice(JOBS)
+        if self.random.random() < 0.2:
+            self.placements.pop(ref, None)
+            self.picture.see_placement(ref, None)
+            return
+        pes = tuple(Pe(number, {"cpu": 1000}, pool=0) for number in range(3))
+        pool = Pool(0, "p", is_exclusive=self.random.random() < 0.5, size=2)
+        nodes = {number: self.random.choice(NODES) for number in range(3)}
+        members = tuple(self.random.sample([*NODES, ""], 2))
+        placement = Placement(
+            ref,
+            uid="p",
+            generation=1,
+            version=1,
+            job_uid=self.random.choice(UIDS),
+            is_deleting=self.random.random() < 0.2,
+            asked=Job("/".join(ref), pes, (pool,)),
+            in_force=InForce(0, {0: members}, nodes),
+        )
+        self.placements[ref] = placement
+        self.picture.see_placement(ref, placement)
+
+    def pool(self) -> None:
+        job = self.random.choice(JOBS)
+        name = ("default", f"{job.name}-0")
+        pool = HostPool(*name, f"pool-{job.name}", 1, job, is_exclusive=True)
+        pool = replace(pool, is_deleting=self.random.random() < 0.3)
+        self.pools[name] = pool
+        self.picture.see_pool(name, pool)
+
+    def anew(self) -> Picture:
+        """The picture of somebody who saw only what is so now."""
+        later = Picture()
+        for ref, placement in self.placements.items():
+            later.see_placement(ref, placement)
+        for name, pool in self.pools.items():
+            later.see_pool(name, pool)
+        for pod_name, pod in self.pods.items():
+            later.see_pod(pod_name, pod)
+        for node_name, (node, marks) in self.nodes.items():
+            later.see_node(node_name, node, marks)
+        return later
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_picture_that_was_changed_often_is_as_one_that_was_painted_at_once(seed: int) -> None:
+    painter = Painter(seed)
+    for _ in range(60):
+        painter.step()
+        anew = painter.anew()
+        assert told(painter.picture.cluster) == told(anew.cluster)
+        for ref in painter.placements:
+            assert painter.picture.problems(ref) == anew.problems(ref)
