@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from contracts import labels
 from services.chassis.bus import Partition
 from services.chassis.table import Table
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.intake import HOST_POOL
-from services.node_tainter.core.snapshot import Key, NodeKey, NodeSnapshot, PoolKey, PoolSnapshot
+from services.node_tainter.core.deciding import decide
+from services.node_tainter.core.effects import SetMarks
+from services.node_tainter.core.snapshot import (
+    Key,
+    Marks,
+    NodeKey,
+    NodeSnapshot,
+    PoolKey,
+    PoolSnapshot,
+    Taint,
+)
 from tests.builders import EPOCH_TIME, Builder, a_node
 
 A = PoolKey("default", "a")
@@ -98,3 +110,18 @@ def test_members_that_change_break_the_fence_of_their_nodes_and_marks_do_not() -
     assert intake.fence_of(table_of(a_pool("a", "node-1"), marked(a_node(), "a")), key) == before
     assert intake.fence_of(table_of(a_pool("a", "", "node-1"), a_node()), key) != before
     assert intake.fence_of(table_of(a_pool("a", "node-1").deleting(), a_node()), key) != before
+
+
+@pytest.mark.parametrize(
+    "node",
+    [a_node(ready="False"), a_node(ready="Unknown"), a_node().with_spec(unschedulable=True)],
+    ids=["not ready", "silent", "cordoned"],
+)
+def test_a_member_that_takes_no_pods_now_is_marked_all_the_same(node: Builder) -> None:
+    """It is claimed before it comes back, so that nobody else gets there first."""
+    table = table_of(a_pool("a", "node-1"), node)
+    seen = intake.snapshot_of(table, NodeKey("node-1"))
+    assert seen == intake.snapshot_of(table_of(a_pool("a", "node-1"), a_node()), NodeKey("node-1"))
+    (effect,) = decide(seen).effects
+    assert isinstance(effect, SetMarks)
+    assert effect.marks == Marks((Taint("uid-a"),), (("uid-a", "0"),))
