@@ -21,7 +21,7 @@ from services.chassis.bus import Bus, NewRecord, Partition, Record
 from services.chassis.errors import Transient
 from services.chassis.kube import Response
 from tests.simulation.effects import Effect, Kind, Mishap, Tap
-from tests.simulation.mains import MAINS
+from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.one_at_a_time import INSTANCE, OneAtATimeLoop
 from tests.simulation.paths import plural_of, with_query
 from tests.simulation.watching_all import AllChanges
@@ -84,8 +84,8 @@ class FaultedWorld(World):
     # ------------------------------------------------------------------ instances
 
     def start(self, *services: str, bus: Bus | None = None) -> None:
-        """Start services, each as the instance that has all partitions."""
-        for service in services or tuple(MAINS):
+        """Start services (as in a plain world), each as the instance that has all partitions."""
+        for service in services or UNCONSTRAINED:
             self.start_instance(service, named=service)
 
     def start_instance(self, service: str, *, named: str) -> str:

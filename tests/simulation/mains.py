@@ -37,3 +37,5 @@ MAINS: Mapping[str, Callable[[Path], Main]] = {
     "hostpool-manager": lambda folder: manager_main(HostpoolManagerSettings(), in_threads=False),
     "node-tainter": lambda folder: stage_main(node_tainter_stage()),
 }
+UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")
+"""What works on jobs without host constraints; the others have nothing to do with them."""

@@ -31,7 +31,7 @@ from services.chassis.permissions import Permission
 from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import WATCHES, leftovers, podless
-from tests.simulation.mains import MAINS
+from tests.simulation.mains import MAINS, UNCONSTRAINED
 from tests.simulation.node_invariants import left_marks
 from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
@@ -141,8 +141,8 @@ class World:
     # ------------------------------------------------------------------ services
 
     def start(self, *services: str, bus: Bus | None = None) -> None:
-        """Start services (all of them by default)."""
-        for service in services or tuple(MAINS):
+        """Start services; by default those that jobs without host constraints need."""
+        for service in services or UNCONSTRAINED:
             self._run_instance(service, service, _Recording(self, service), bus or self.log)
 
     def _run_instance(

@@ -5,6 +5,7 @@ from tests.simulation.scenarios import (
     losing,
     lost_nodes,
     marking,
+    placing,
     provisioning,
     resizing,
     submitting,
@@ -17,6 +18,7 @@ _ALL = (
     *losing.SCENARIOS,
     *lost_nodes.SCENARIOS,
     *marking.SCENARIOS,
+    *placing.SCENARIOS,
     *provisioning.SCENARIOS,
     *ending.SCENARIOS,
 )
