@@ -37,6 +37,13 @@ class Pooling:
         at = self.at(pe)
         return None if at == NONE or at in self.named else pe.in_pool_index
 
+    def known_place(self, pe: Pe) -> int | None:
+        """The place that a PE asks for, NONE for each whose node is not known: they are alike."""
+        at = self.at(pe)
+        if at == NONE or pe.in_pool_index is None:
+            return None
+        return pe.in_pool_index if pe.in_pool_index in self.places[at] else NONE
+
     def slot(self, at: int, place: int) -> Bools:
         """Nodes that may be pool[place]: the one that is, or all that are no other place's."""
         known = self.places[at]
@@ -76,7 +83,7 @@ def chosen_pools(
 @dataclass(slots=True)
 class _View:
     """What is asked of each pool again: `held` by others, exclusively or at all; how many PEs
-    of this job run on each node, of each pool and of all; how many pools name each node."""
+    of this job's pools run on each node; how many pools name each node."""
 
     cluster: Cluster
     job: Job
@@ -98,7 +105,8 @@ class _View:
         own = self.cluster.pods.get(self.job.name, ())
         at = [self.cluster.index[pod.node] for pod in own if pod.node in self.cluster.index]
         self.foreign = self.cluster.streams_pods > self._counted(at)
-        self.running = self._counted(self.fixed.values())
+        in_pools = (self._inside(pool).values() for pool in self.job.chosen_pools)
+        self.running = self._counted(node for nodes in in_pools for node in nodes)
         self.naming = np.zeros(len(self.cluster), np.int64)
         for pool in self.job.chosen_pools:
             if self.is_named(pool):
@@ -174,8 +182,12 @@ class _View:
         return tuple(dict.fromkeys(each for tolerations in inside for each in tolerations))
 
     def _used_by_others(self, pool: Pool) -> Bools:
-        """Nodes with pods of other jobs, with PEs of this one that are not in the pool, and those
-        that another pool names."""
+        """Nodes with pods of other jobs, with PEs of another pool of this one, and those that
+        another pool names.
+
+        PEs of no pool that run there may stay: they are the claiming job's, and a new one is kept
+        out by the taint.
+        """
         used = self.foreign | (self.running > self._counted(self._inside(pool).values()))
         return used | (self.naming > (self._named(pool) if self.is_named(pool) else 0))
 
