@@ -17,13 +17,13 @@ from contracts.reasons import Reason
 from services.chassis.log_lines import log_of
 from services.chassis.wiring import Wiring
 from services.hostpool_manager.adapters.intake import CLUSTER, Found, JobKey, Knowledge
-from services.hostpool_manager.core.answers import Answer, Placed, Unknown
+from services.hostpool_manager.core.answers import Answer, Placed, Refused, Unknown
 from services.hostpool_manager.core.checking import violations
 from services.hostpool_manager.core.cluster import Cluster
 from services.hostpool_manager.core.deciding import Limits, decide
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.job import Job
-from services.hostpool_manager.core.saying import said_of
+from services.hostpool_manager.core.saying import said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     InForce,
     Placement,
@@ -114,6 +114,9 @@ class Searches:
         assert question is not None
         if isinstance(answer, Placed) and violations(picture.cluster, question, answer):
             return "overtaken"
+        unsayable = too_long(answer)
+        if unsayable:
+            answer = Refused(Reason.SPEC_INVALID, unsayable)
         in_force = _in_force(picture.cluster, placement, question, answer)
         said = said_of(answer, generation=placement.generation, in_force=in_force)
         self._note_tried(asked, placement, changes, took_s)

@@ -6,19 +6,22 @@ changes nothing is not sent. Conditions keep the time of their last transition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from contracts.id_runs import runs_of
 from contracts.reasons import Reason
 from contracts.resources.conditions import ConditionStatus, with_condition
-from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from contracts.resources.placement import NEAREST_MAX, PlacementPhase
 from services.hostpool_manager.core.answers import Answer, Placed, Refused
 from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
 
 PLACED = "Placed"
 READY = "Ready"
+IDS_OF_TEXT_MAX: Final = 256
+STATUS_CHARS_MAX: Final = 1_000_000
+"""Of names in a status: etcd takes a million and a half, and the spec needs room as well."""
 Json = dict[str, Any]
 
 
@@ -41,7 +44,30 @@ def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementS
         generation=in_force.generation,
         as_preferred=None if in_force.generation is None else in_force.is_as_preferred,
         pools=tuple(sorted(pools.items())),
-        assignments=tuple((node, runs_of(pes)) for node, pes in sorted(by_node.items())),
+        assignments=tuple(
+            (node, runs) for node, pes in sorted(by_node.items()) for runs in _runs(pes)
+        ),
+    )
+
+
+def _runs(pes: list[int]) -> Iterator[str]:
+    """The ids of PEs in texts that the schema takes."""
+    ordered = sorted(pes)
+    step = len(ordered) if len(runs_of(ordered)) <= TEXT_CHARS_MAX else IDS_OF_TEXT_MAX
+    yield from (runs_of(ordered[at : at + step]) for at in range(0, len(ordered), step))
+
+
+def too_long(answer: Answer) -> str:
+    """Why no status can hold an answer; nothing, where one can."""
+    if not isinstance(answer, Placed):
+        return ""
+    members = [name for pool in answer.pools for name in pool.nodes]
+    chars = sum(len(name) + 3 for name in (*members, *answer.assignment.values()))
+    if chars <= STATUS_CHARS_MAX:
+        return ""
+    return (
+        f"spec.pools is {len(answer.pools)} pools with {len(members)} members and spec.classes "
+        f"{len(answer.assignment)} PEs: a status of {STATUS_CHARS_MAX} characters cannot name them"
     )
 
 

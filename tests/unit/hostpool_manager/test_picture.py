@@ -53,7 +53,9 @@ class Painter:
             return
         owners = frozenset(self.random.sample(("pool-one", "pool-two", "gone"), 1))
         marks = Marks(owners if self.random.random() < 0.5 else frozenset())
-        node = Node(name, {}, (), {"cpu": 4000, "pods": 5}, unschedulable=self.random.random() < 0.3)
+        node = Node(
+            name, {}, (), {"cpu": 4000, "pods": 5}, unschedulable=self.random.random() < 0.3
+        )
         self.nodes[name] = (node, marks)
         self.picture.see_node(name, node, marks)
 
