@@ -30,7 +30,8 @@ class Masks:
         """What a PE asks for itself."""
         selector = pe.selector if pe.selects and Family.SELECTORS not in self.lifted else None
         host = "" if Family.HOSTS in self.lifted else pe.host
-        return host, pe.pool, pe.in_pool_index, pe.tolerations, selector, needs_domain
+        place = self.pooling.known_place(pe)
+        return host, pe.pool, place, pe.tolerations, selector, needs_domain
 
     def of(self, pe: Pe, *, needs_domain: bool) -> Bools:
         """The nodes; nobody writes into them."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from services.hostpool_manager.core.cluster import Bools, Cluster, Ints
 from services.hostpool_manager.core.job import Job
 
 NONE = -1
+
+KEPT_MAX: Final = 4_000_000
+"""Numbers, one for each class and node, that are kept with a problem: 32 MB."""
 
 T = TypeVar("T")
 
@@ -115,12 +119,29 @@ class Problem:
         """
 
         def made() -> Ints:
-            room = fitting(unit_class, self._columns(unit_class.nodes))
+            room = self._fitting(unit_class)
             for token in unit_class.apart:
                 room[self.exclusions[token].closed[unit_class.nodes]] = 0
             return room
 
-        return self.remember(("room", id(unit_class)), made)
+        return self.remember(("room", id(unit_class)), made) if self._is_small else made()
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether numbers of all classes and nodes may be kept."""
+        return len(self.classes) * len(self.cluster) <= KEPT_MAX
+
+    def _fitting(self, unit_class: UnitClass) -> Ints:
+        columns = self._columns(unit_class.nodes)
+        if not self._is_small:
+            return fitting(unit_class, columns)
+        most = np.full(columns.shape[1], most_of(unit_class), np.int64)
+        for at, amount in enumerate(unit_class.requests.tolist()):
+            if amount:
+                key = "times", id(unit_class.nodes), at, amount
+                times = self.remember(key, partial(np.floor_divide, columns[at], amount))
+                np.minimum(most, times, out=most)
+        return most
 
     def _columns(self, nodes: Ints) -> Ints:
         """What is free on some nodes, by resource: most classes share theirs."""
@@ -136,17 +157,16 @@ class Problem:
 
 def fitting(unit_class: UnitClass, columns: Ints) -> Ints:
     """How many units of a class fit by what they request into what is free, by resource."""
-    amounts = list(zip(columns, unit_class.requests.tolist(), strict=True))
-    if unit_class.is_single or len(unit_class.units) == 1:
-        fits = np.ones(columns.shape[1], bool)
-        for free, amount in amounts:
-            fits &= free >= amount
-        return fits.astype(np.int64)
-    most = np.full(columns.shape[1], len(unit_class.units), np.int64)
-    for free, amount in amounts:
+    most = np.full(columns.shape[1], most_of(unit_class), np.int64)
+    for free, amount in zip(columns, unit_class.requests.tolist(), strict=True):
         if amount:
-            np.minimum(most, free if amount == 1 else free // amount, out=most)
+            np.minimum(most, free // amount, out=most)
     return most
+
+
+def most_of(unit_class: UnitClass) -> int:
+    """How many units of a class a node could take at most, whatever it has free."""
+    return 1 if unit_class.is_single else len(unit_class.units)
 
 
 def with_their_domains(nodes: Bools, domains: Ints) -> Bools:
