@@ -25,6 +25,8 @@ TAG = "gold"
 TAGGED = "node-1"
 OWN = f'<tag name="{TAG}"/>'
 IN_POOL = '<poolLocation poolIndex="1"/>'
+LARGE: dict[str, Any] = {"resources": {"requests": {"cpu": "17"}}}
+"""Of a PE, of which one fits on a node of the sandbox."""
 APART = '<exLocation exlocId="apart"/>'
 
 
@@ -52,6 +54,11 @@ def apart() -> Adl:
     """Source → Work, the channels of which are on different hosts."""
     adl = Adl().value("w", "1").operator("Source", 0, 1).operator(WORK, 1, 0, resources=APART)
     return adl.connect("Source", WORK).region(WORK, "w")
+
+
+def alone() -> Adl:
+    """Work in so many channels, on different hosts, and nothing else."""
+    return Adl().value("w", "1").operator(WORK, 0, 0, resources=APART).region(WORK, "w")
 
 
 # --------------------------------------------------------------------------- what is done
@@ -114,6 +121,22 @@ async def _marks_taken_off(world: FaultedWorld) -> None:
     gone = {labels.member_label(uid): None for uid in marks_of(dict(node))}
     keep = [each for each in node["spec"]["taints"] if each["key"] != labels.EXCLUSIVE_TAINT]
     patch_node(world, TAGGED, {"metadata": {"labels": gone}, "spec": {"taints": keep}})
+
+
+async def _waits_for_room(world: FaultedWorld) -> None:
+    """Job k takes up what job j needs; when j waits, k is deleted."""
+    world.submit("k", spec_of(processingElement=LARGE, **values(w=2)))
+    await world.until("k runs", lambda: world.is_running("k"), wait_s=1500.0)
+    world.submit("j", spec_of(processingElement=LARGE, **values(w=2)))
+    await world.until("j waits", lambda: _waits(world), wait_s=1500.0)
+    world.store.delete(world.kind("streamsjobs"), "default", "k", DeleteOptions())
+
+
+def _waits(world: FaultedWorld) -> bool:
+    """Job j says that it waits for capacity, or has got it already."""
+    status = world.objects("streamsjobs")["j"].get("status") or {}
+    said = {each["type"]: each["reason"] for each in status.get("conditions", ())}
+    return said.get("Placed") == "InsufficientCapacity" or world.is_running("j")
 
 
 async def _waits_for_a_tag(world: FaultedWorld) -> None:
@@ -212,6 +235,15 @@ SCENARIOS = (
         _one_runs,
         prepare=all_services(exclusive_pool(), TAGGED),
         loose="who gets the node is decided by who asks first",
+        one_in=4,
+    ),
+    Scenario(
+        "place-waits",
+        "a job waits for the room that another job takes up, which is deleted",
+        _waits_for_room,
+        j_runs,
+        prepare=all_services(alone()),
+        loose="whether the job has to wait depends on who was faster",
         one_in=4,
     ),
     Scenario(
