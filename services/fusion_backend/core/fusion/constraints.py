@@ -76,8 +76,10 @@ def host_groups(topology: Topology, in_force: HostRules) -> Groups:
     """Operators that must be on the same host, whatever a host is."""
     hosts = Groups(topology.operators)
     for operator in topology.operators.values():
-        for identifier in host_ids(operator, in_force):
-            hosts.join(operator.index, identifier)
+        own = operator.constraints
+        if own.host_colocations or own.host is not None or own.pool_slot is not None:
+            for identifier in _host_ids(operator, in_force):
+                hosts.join(operator.index, identifier)
     return hosts
 
 
@@ -92,7 +94,7 @@ def node_groups(topology: Topology, in_force: HostRules) -> Groups:
     return nodes
 
 
-def host_ids(operator: Operator, in_force: HostRules) -> list[object]:
+def _host_ids(operator: Operator, in_force: HostRules) -> list[object]:
     """Declared ids of co-location, and those that follow from the same node."""
     declared = operator.constraints.host_colocations if in_force.required else ()
     return [*declared, *on_one_node(operator, in_force)]

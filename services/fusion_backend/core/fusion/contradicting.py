@@ -66,7 +66,7 @@ def refuse_contradictions(
     Those that run already (indices) were accepted, maybe by a release that did not look: they stay.
     """
     for operator in topology.operators.values():
-        if operator.index not in running:
+        if operator.constraints.pool_slot is not None and operator.index not in running:
             _check_place(topology, operator)
     for clash, what, tied in _Search(topology, units, rule, in_force).clashes():
         if not {clash.one.index, clash.other.index} <= running:
@@ -128,11 +128,13 @@ class _Search:
                     partial(ties_in_pe, self._topology, members, self._in_force),
                 )
             yield from self._apart(self._hosts, _beyond_unit(self._topology, unit, self._hosts))
-        for indices in self._nodes.all_members():
-            members = self._operators(indices)
+        for members in self._together(self._nodes):
             yield from self._apart(self._nodes, _on_node(self._topology, members))
-        for indices in self._hosts.all_members() if self._in_force.required else ():
-            yield from self._apart(self._hosts, _ex_located(self._operators(indices)))
+        for members in self._together(self._hosts) if self._in_force.required else ():
+            yield from self._apart(self._hosts, _ex_located(members))
+
+    def _together(self, groups: Groups) -> Iterator[list[Operator]]:
+        return (self._operators(each) for each in groups.all_members() if len(each) > 1)
 
     def _operators(self, indices: Iterable[int]) -> list[Operator]:
         return [self._topology.operators[index] for index in indices]
@@ -203,8 +205,6 @@ def _in_other_places(topology: Topology, members: Members, in_force: HostRules) 
 
 def _on_node(topology: Topology, members: Members) -> Iterator[_Clash]:
     """What keeps operators apart that must be on one node."""
-    if len(members) < 2:
-        return
     yield from _on_other_names(topology, members)
     yield from _beside_exclusive(topology, members)
     slots: dict[int, tuple[int, Operator]] = {}

@@ -96,7 +96,7 @@ def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
     sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told, _divisible(drafted))
     if not request.compat:
-        _check_places(drafted)
+        _check_isolated(drafted)
     _check_sizes(sizes, request)
     record = _record(drafted, _contents(drafted, sizes, keep))
     labels = port_labels(identities, request.job_id)
@@ -110,13 +110,9 @@ def _divisible(drafted: Draft) -> frozenset[int]:
     return frozenset(pe for pe, count in units.items() if count > 1)
 
 
-def _check_places(drafted: Draft) -> None:
-    """Refuses more of what is written for a cluster than its objects can hold."""
+def _check_isolated(drafted: Draft) -> None:
+    """Refuses more isolated operators than pods can have labels for."""
     limits, pes = drafted.request.limits, len(drafted.placed)
-    pools = len(drafted.topology.pools)
-    if pools > limits.pools_max:
-        message = f"the job has {pools} host pools, at most {limits.pools_max} are placed"
-        raise PlanRefused(Reason.PLAN_TOO_LARGE, field="ADL hostpool", value=pools, message=message)
     operators = drafted.topology.operators.values()
     isolated = sum(each.constraints.host_isolation for each in operators)
     marks = isolated * (pes - 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contracts.resources.placement import POOLS_MAX
 from services.fusion_backend.core.application import model
 from services.fusion_backend.core.fusion.placing import USUAL, HostRules
 from services.fusion_backend.core.graph.threading_models import Threading
@@ -23,7 +22,6 @@ class PlanLimits:
     aadl_bytes_max: int = 900 * 1024
     isolated_max: int = 1_024
     isolation_labels_max: int = 262_144
-    pools_max: int = POOLS_MAX
     operators_max: int = 200_000
     connections_max: int = 2_000_000
 

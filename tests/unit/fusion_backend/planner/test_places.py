@@ -404,12 +404,3 @@ def test_one_pe_has_nobody_to_keep_away() -> None:
     adl.operators["f"].host_isolated = True
     asked = request_of(adl, Fusion.manual(1))
     plan(replace(asked, limits=PlanLimits(isolated_max=0, isolation_labels_max=0)))
-
-
-def test_as_many_pools_as_a_placement_can_name() -> None:
-    asked = request_of(pools().chain("a", "b"), Fusion.legacy())
-    plan(replace(asked, limits=PlanLimits(pools_max=9)))
-    with pytest.raises(PlanRefused) as caught:
-        plan(replace(asked, limits=PlanLimits(pools_max=8)))
-    assert caught.value.reason is Reason.PLAN_TOO_LARGE
-    assert "9 host pools" in caught.value.message
