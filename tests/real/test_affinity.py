@@ -183,49 +183,43 @@ def _liking(*weights: tuple[int, str]) -> Obj:
     }
 
 
-def preferences(group: str) -> tuple[list[Obj], list[Obj], dict[str, str]]:
-    """Residents, guests in their order, and the node that each guest has to get."""
+def those_that_please(group: str) -> list[Obj]:
+    """Residents that others want to be near or away from, or that have wishes of their own."""
     zero, one, two, three = (f"{group}-{number}" for number in range(4))
-    residents = [
+    averse = _leaning("podAntiAffinity", 50, {"g": "odd"})
+    return [
         a_pod("lures", group=group, labels={"r": "lures"}, on=zero),
+        a_pod("second", group=group, labels={"r": "second"}, on=two),
         a_pod("here", group=group, labels={"r": "feared"}, on=zero),
         a_pod("there", group=group, labels={"r": "feared"}, on=one),
         a_pod("everywhere", group=group, labels={"r": "feared"}, on=three),
         a_pod("fond", group=group, on=two, affinity=_leaning("podAffinity", 50, {"g": "dear"})),
-        *(
-            a_pod(
-                f"averse-{host}",
-                group=group,
-                on=host,
-                affinity=_leaning("podAntiAffinity", 50, {"g": "odd"}),
-            )
-            for host in (zero, one, two)
-        ),
+        *(a_pod(f"averse-{on}", group=group, on=on, affinity=averse) for on in (zero, one, two)),
         a_pod(
             "devoted", group=group, labels={"g": "idol"}, on=three, affinity=_needing({"g": "idol"})
         ),
     ]
-    guests = {
-        "likes-a-host": (one, {}, _liking((1, one))),
-        "likes-one-more": (two, {}, _liking((10, zero), (60, two), (50, three))),
-        "adds-likings-up": (zero, {}, _liking((60, two), (30, zero), (40, zero))),
-        "is-lured": (zero, {}, _leaning("podAffinity", 100, {"r": "lures"})),
-        "is-lured-to-a-zone": (
-            two,
-            {},
-            _leaning("podAffinity", 1, {"r": "second"}, topology=ZONE),
-        ),
-        "is-afraid": (two, {}, _leaning("podAntiAffinity", 100, {"r": "feared"})),
-        "is-dear-to-one": (two, {"g": "dear"}, {}),
-        "is-odd-to-others": (three, {"g": "odd"}, {}),
-        "is-needed": (three, {"g": "idol"}, {}),
+
+
+def those_that_choose(group: str) -> dict[str, tuple[str, Obj]]:
+    """Guests in their order: the node that each has to get, and the pod."""
+    zero, one, two, three = (f"{group}-{number}" for number in range(4))
+    zone = _leaning("podAffinity", 1, {"r": "second"}, topology=ZONE)
+    guests: tuple[tuple[str, str, Obj, Obj], ...] = (
+        ("likes-a-host", one, {}, _liking((1, one))),
+        ("likes-one-more", two, {}, _liking((10, zero), (60, two), (50, three))),
+        ("adds-likings-up", zero, {}, _liking((60, two), (30, zero), (40, zero))),
+        ("is-lured", zero, {}, _leaning("podAffinity", 100, {"r": "lures"})),
+        ("is-lured-to-a-zone", two, {}, zone),
+        ("is-afraid", two, {}, _leaning("podAntiAffinity", 100, {"r": "feared"})),
+        ("is-dear-to-one", two, {"g": "dear"}, {}),
+        ("is-odd-to-others", three, {"g": "odd"}, {}),
+        ("is-needed", three, {"g": "idol"}, {}),
+    )
+    return {
+        name: (node, a_pod(name, group=group, labels=labels, affinity=affinity))
+        for name, node, labels, affinity in guests
     }
-    residents.append(a_pod("second", group=group, labels={"r": "second"}, on=two))
-    pods = [
-        a_pod(name, group=group, labels=labels, affinity=affinity)
-        for name, (_, labels, affinity) in guests.items()
-    ]
-    return residents, pods, {name: expected for name, (expected, _, _) in guests.items()}
 
 
 @pytest.mark.real
@@ -234,7 +228,7 @@ async def test_both_schedulers_follow_preferences() -> None:
     """Preferred affinity to nodes and pods, of pods that ask and of those that are there."""
     async with both_sides() as (sandbox, real):
         group = sandbox.run
-        residents, guests, expected = preferences(group)
+        residents, guests = those_that_please(group), those_that_choose(group)
 
         async def play(side: Trial) -> dict[str, Judgement]:
             await side.make_namespace(group)
@@ -242,20 +236,56 @@ async def test_both_schedulers_follow_preferences() -> None:
             await side.make_pods(group, residents)
             await side.judged(group, count=len(residents))
             found: dict[str, Judgement] = {}
-            for guest in guests:  # one after the other: none may be in the way of the next
-                name = guest["metadata"]["name"]
+            for name, (_, guest) in guests.items():  # one by one: none is in the way of the next
                 await side.make_pods(group, [guest])
                 found[name] = Judgement(await side.placed(group, name))
                 await side.ask("DELETE", f"/api/v1/namespaces/{group}/pods/{name}")
             return found
 
         mine, theirs = await on_both(sandbox, real, play)
+    expected = {name: node for name, (node, _) in guests.items()}
     assert {name: judgement.node for name, judgement in theirs.items()} == expected
     assert {name: judgement.node for name, judgement in mine.items()} == expected
 
 
 def _apart(kind: str, labels: Obj) -> Obj:
     return {kind: {REQUIRED: [{"topologyKey": HOST, "labelSelector": {"matchLabels": labels}}]}}
+
+
+def those_that_are_in_the_way(run: str) -> list[Obj]:
+    """Residents, each on a node of its own; the fourth node has a taint."""
+    shy = _apart("podAntiAffinity", {"g": "loud"})
+    return [
+        a_pod("plain", group=f"{run}-0"),
+        a_pod("shy", group=f"{run}-1", affinity=shy),
+        a_pod("rival", group=f"{run}-2", labels={"r": "rival"}),
+    ]
+
+
+def those_that_wait(run: str) -> list[Obj]:
+    """Guests for whom there is no place yet."""
+    away_from_rival = _apart("podAntiAffinity", {"r": "rival"})
+    return [
+        a_pod("fan", group=f"{run}-0", affinity=_apart("podAffinity", {"r": "star"})),
+        a_pod("friend", group=f"{run}-0", affinity=_apart("podAffinity", {"r": "late"})),
+        a_pod("loud", group=f"{run}-1", labels={"g": "loud"}),
+        a_pod("other", group=f"{run}-2", affinity=away_from_rival),
+        a_pod("kept-out", group=f"{run}-3"),
+        a_pod("picky", group=f"{run}-0", on="a-host-to-be"),
+    ]
+
+
+async def change_everything(side: Trial) -> None:
+    """What each of those that wait was waiting for."""
+    run = side.run
+    pods = f"/api/v1/namespaces/{run}/pods"
+    await side.merge(f"{pods}/plain", {"metadata": {"labels": {"r": "star"}}})
+    await side.make_pods(run, [a_pod("late", group=f"{run}-0", labels={"r": "late"})])
+    await side.placed(run, "late")
+    await side.ask("DELETE", f"{pods}/shy")
+    await side.merge(f"{pods}/rival", {"metadata": {"labels": {"r": "friend"}}})
+    await side.merge(f"/api/v1/nodes/{run}-3", {"spec": {"taints": None}})
+    await side.merge(f"/api/v1/nodes/{run}-0", {"metadata": {"labels": {HOST: "a-host-to-be"}}})
 
 
 @pytest.mark.real
@@ -265,47 +295,22 @@ async def test_a_waiting_pod_gets_its_place_when_pods_and_nodes_change() -> None
     taint = {"key": "diff.example.com/keep-out", "effect": "NoSchedule"}
     async with both_sides() as (sandbox, real):
         run = sandbox.run
-        node = [f"{run}-{number}" for number in range(4)]
+        names = [f"{run}-{number}" for number in range(4)]
+        nodes = [a_node(name, group=name) for name in names[:3]]
+        nodes.append(a_node(names[3], group=names[3], taints=[taint]))
+        residents, guests = those_that_are_in_the_way(run), those_that_wait(run)
+        waiting = [pod["metadata"]["name"] for pod in guests]
 
         async def play(side: Trial) -> dict[str, Judgement]:
-            pods = f"/api/v1/namespaces/{run}/pods"
             await side.make_namespace(run)
-            await side.make_nodes(
-                a_node(name, group=name, taints=[taint] if name == node[3] else []) for name in node
-            )
-            residents = [
-                a_pod("plain", group=node[0]),
-                a_pod("shy", group=node[1], affinity=_apart("podAntiAffinity", {"g": "loud"})),
-                a_pod("rival", group=node[2], labels={"r": "rival"}),
-            ]
-            away_from_rival = _apart("podAntiAffinity", {"r": "rival"})
-            guests = [
-                a_pod("fan", group=node[0], affinity=_apart("podAffinity", {"r": "star"})),
-                a_pod("friend", group=node[0], affinity=_apart("podAffinity", {"r": "late"})),
-                a_pod("loud", group=node[1], labels={"g": "loud"}),
-                a_pod("other", group=node[2], affinity=away_from_rival),
-                a_pod("kept-out", group=node[3]),
-                a_pod("picky", group=node[0], on="a-host-to-be"),
-            ]
+            await side.make_nodes(nodes)
             await side.make_pods(run, residents)
             await side.judged(run, count=len(residents))
             await side.make_pods(run, guests)
             before = await side.judged(run, count=len(residents) + len(guests))
-            assert {name for name, each in before.items() if not each.node} == {
-                pod["metadata"]["name"] for pod in guests
-            }
-            await side.merge(f"{pods}/plain", {"metadata": {"labels": {"r": "star"}}})
-            await side.make_pods(run, [a_pod("late", group=node[0], labels={"r": "late"})])
-            await side.ask("DELETE", f"{pods}/shy")
-            await side.merge(f"{pods}/rival", {"metadata": {"labels": {"r": "friend"}}})
-            await side.merge(f"/api/v1/nodes/{node[3]}", {"spec": {"taints": None}})
-            found = {
-                pod["metadata"]["name"]: Judgement(await side.placed(run, pod["metadata"]["name"]))
-                for pod in guests[:-1]
-            }
-            relabelled = {"metadata": {"labels": {HOST: "a-host-to-be"}}}
-            await side.merge(f"/api/v1/nodes/{node[0]}", relabelled)
-            return {**found, "picky": Judgement(await side.placed(run, "picky"))}
+            assert sorted(name for name, each in before.items() if not each.node) == sorted(waiting)
+            await change_everything(side)
+            return {name: Judgement(await side.placed(run, name)) for name in waiting}
 
         mine, theirs = await on_both(sandbox, real, play)
     assert mine == theirs

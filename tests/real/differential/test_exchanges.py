@@ -10,7 +10,7 @@ from tests.real.differential.comparing import differences, surprises
 from tests.real.differential.conftest import Bout
 from tests.real.differential.steps import Exchange
 
-EXCHANGES_MIN = 600
+EXCHANGES_MIN = 1000
 
 
 @pytest.mark.real
