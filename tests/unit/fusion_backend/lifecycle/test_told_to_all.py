@@ -1,4 +1,4 @@
-"""Host pools and Placements of Jobs that are gone: every instance is told of them, one clears up."""
+"""Host pools and Placements of Jobs that are gone: all instances hear of them, one clears up."""
 
 from __future__ import annotations
 
