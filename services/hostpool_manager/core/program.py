@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from scipy.optimize import Bounds
@@ -18,6 +19,10 @@ from scipy.optimize import Bounds
 from services.hostpool_manager.core.cluster import TOTAL_MAX, Bools, Ints
 from services.hostpool_manager.core.problem import NONE, PoolChoice, Problem, UnitClass
 from services.hostpool_manager.core.rows import Exhausted, Rows, searched
+
+_TIGHT_MAX: Final = 1e6
+"""The largest number of a row of amounts: the solver's tolerance, 1e-6, is then less than a byte
+of a terabyte, and numbers of one row do not differ by more than it can bear."""
 
 Counts = tuple[Ints, Ints]
 """Nodes and how many units of a class are on each."""
@@ -190,7 +195,7 @@ class Program:
                     for c, a in zip(cells, asked, strict=True)
                 ]
             )
-            scale = np.maximum(1, free[tight]).astype(float)
+            scale = np.maximum(1.0, free[tight] / _TIGHT_MAX)
             self.rows.add(row, column, value / scale[row], -np.inf, free[tight] / scale)
 
     def _exclusions(self) -> None:

@@ -75,6 +75,25 @@ def test_too_many_patterns_say_nothing_and_leave_the_answer_to_the_nodes(
     assert isinstance(exact.solve(asked, 60.0), Solution)
 
 
+@pytest.mark.parametrize("byte", [0, 1])
+def test_a_byte_too_much_is_told_from_one_that_fits(byte: int) -> None:
+    """A pool that chooses its members is searched in numbers that are not whole."""
+    gib = 1 << 30
+    tag = {"tag.streams.ibm.com/big": ""}
+    nodes = [
+        Node(f"n{at}", labels, (), {"memory": size * gib, "pods": 9})
+        for at, (size, labels) in enumerate([(64, tag), (70, tag), (99, {})])
+    ]
+    sizes = (34 * gib, 30 * gib + byte, 40 * gib, 26 * gib)
+    pes = tuple(Pe(at, {"memory": size}, pool=0) for at, size in enumerate(sizes))
+    asked = Job("default/job", pes, (Pool(0, "P", size=2, tags=("big",)),))
+    found = exact.solve(state(Cluster.of(nodes), asked), 60.0)
+    assert isinstance(found, Solution) if not byte else found is None
+    decided = decide(Cluster.of(nodes), asked)
+    assert isinstance(decided, Refused if byte else Placed)
+    assert isinstance(decided, Placed) or decided.why is Reason.INSUFFICIENT_CAPACITY
+
+
 # --------------------------------------------------------------------------- the budget
 
 
