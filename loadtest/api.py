@@ -30,6 +30,8 @@ STREAMS = f"/apis/{API_VERSION}/namespaces/default"
 CORE = "/api/v1/namespaces/default"
 MERGE = "application/merge-patch+json"
 CLIENT = "millrace-bench"
+CONNECTIONS_MAX = 256
+"""Each watch holds one as long as it lasts; tests follow eight kinds of objects a job."""
 LINE_BYTES_MAX = 2**22
 """A watch event is a line; an object has up to 1.5 MiB on the wire."""
 _COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
@@ -64,7 +66,7 @@ class Api:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=128, ssl=trust),
+            connector=aiohttp.TCPConnector(limit=CONNECTIONS_MAX, ssl=trust),
             headers=headers,
             timeout=aiohttp.ClientTimeout(),
             read_bufsize=LINE_BYTES_MAX,

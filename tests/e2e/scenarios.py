@@ -42,11 +42,8 @@ SCENARIOS: Mapping[int, str] = {
 }
 
 WAITS_FOR: Mapping[int, str] = {
-    5: "host constraints that split PEs",
     8: "imports, exports and consistent regions",
     21: "imports and exports",
-    22: "the placement of PEs on hosts",
-    23: "host pools with members of their own",
     24: "imports and exports",
     25: "the REST interface of the runtime",
 }
@@ -54,6 +51,5 @@ WAITS_FOR: Mapping[int, str] = {
 
 PARTLY_WAITS_FOR: Mapping[int, str] = {
     16: "imports and exports",
-    20: "the placement of PEs on hosts",
 }
-"""Shown as far as it goes: imports and exports that come back, widths that no host has room for."""
+"""Shown as far as it goes: imports and exports that come back."""
