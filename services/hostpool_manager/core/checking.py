@@ -12,7 +12,15 @@ from operator import add
 
 from contracts.labels import HOSTNAME
 from services.hostpool_manager.core.answers import Placed
-from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Amounts, Claim, Cluster, Node
+from services.hostpool_manager.core.cluster import (
+    KEEPS_OUT,
+    PODS,
+    Amounts,
+    Claim,
+    Cluster,
+    Node,
+    capped,
+)
 from services.hostpool_manager.core.job import Job, Pe, Pool, running
 
 
@@ -262,5 +270,6 @@ def _by_token(
 
 
 def _with_itself(requests: Amounts) -> list[tuple[str, int]]:
-    """What a pod requests, and the pod."""
-    return [*requests.items(), *([] if PODS in requests else [(PODS, 1)])]
+    """What a pod requests, counted as what nodes have is; and the pod."""
+    amounts = [(name, capped(amount)) for name, amount in requests.items()]
+    return [*amounts, *([] if PODS in requests else [(PODS, 1)])]

@@ -59,6 +59,14 @@ def test_nodes_that_have_more_than_can_be_counted_have_as_much_as_can(amount: in
     )
 
 
+@pytest.mark.parametrize("amount", [2**53, 2**61, 10**30])
+def test_what_cannot_be_counted_is_decided_all_the_same(amount: int) -> None:
+    """Such a request and such a node were called Unknown for ever."""
+    large = node(0, allocatable={"cpu": amount, "pods": 10})
+    assert isinstance(answer(job(Pe(0, {"cpu": amount})), large), Placed)
+    assert isinstance(answer(job(*(Pe(at, {"cpu": amount}) for at in range(2))), large), Refused)
+
+
 def test_what_many_pods_take_together_never_turns_into_room() -> None:
     pods = tuple(Pod("n0", {"cpu": AMOUNT_MAX}) for _ in range(2100))
     own = tuple(Pod("n0", {"cpu": 10**30}, "default/job", at) for at in range(1100))
