@@ -13,7 +13,6 @@ from services.fusion_backend.core.numbering.records import Fusion, PeRecord, Pla
 from services.fusion_backend.core.planner.drafting import draft
 from services.fusion_backend.core.planner.explaining import explain
 from services.fusion_backend.core.planner.planning import plan
-from services.fusion_backend.core.planner.requesting import PlanLimits
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs, request, template_of
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
@@ -372,7 +371,7 @@ def test_the_spec_of_the_job_says_how_constraints_are_put_into_force(
     assert made.hosts == hosts
 
 
-# --------------------------------------------------------------------------- limits
+# --------------------------------------------------------------------------- places
 
 
 def test_a_place_beyond_the_hosts_of_its_pool_is_refused() -> None:
@@ -383,24 +382,3 @@ def test_a_place_beyond_the_hosts_of_its_pool_is_refused() -> None:
         assert (found.field, found.value) == ("ADL poolLocation@inpoolIndex", str(place))
         assert f"operator 'a' asks for place {place} of the host pool" in found.message
         assert hosts in found.message
-
-
-def test_as_many_isolated_operators_as_pods_can_have_labels_for() -> None:
-    """A label for each on every other pod: few in a job of many PEs."""
-    adl = Adl().chain("a", "f", "z").region("f", 6)
-    adl.operators["f"].host_isolated = True
-    asked = request_of(adl, Fusion.legacy())
-    assert len(plan(asked).record.pes) == 8
-    for limits in (PlanLimits(isolated_max=5), PlanLimits(isolation_labels_max=41)):
-        with pytest.raises(PlanRefused) as caught:
-            plan(replace(asked, limits=limits))
-        assert caught.value.reason is Reason.PLAN_TOO_LARGE
-        assert "6 operators ask for a host of their own" in caught.value.message
-    plan(replace(asked, limits=PlanLimits(isolated_max=6, isolation_labels_max=42)))
-
-
-def test_one_pe_has_nobody_to_keep_away() -> None:
-    adl = Adl().chain("a", "f", "z").region("f", 6)
-    adl.operators["f"].host_isolated = True
-    asked = request_of(adl, Fusion.manual(1))
-    plan(replace(asked, limits=PlanLimits(isolated_max=0, isolation_labels_max=0)))

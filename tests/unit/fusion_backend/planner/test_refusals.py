@@ -167,6 +167,27 @@ def test_a_pe_that_does_not_fit_a_config_map_is_refused_by_name_and_size() -> No
     assert "widest connection is that of a with 50" in error.message
 
 
+def test_as_many_isolated_operators_as_pods_can_have_labels_for() -> None:
+    """A label for each on every other pod: few in a job of many PEs."""
+    adl = Adl().chain("a", "f", "z").region("f", 6)
+    adl.operators["f"].host_isolated = True
+    asked = request(adl.application())
+    assert len(plan(asked).record.pes) == 8
+    for limits in (PlanLimits(isolated_max=5), PlanLimits(isolation_labels_max=41)):
+        with pytest.raises(PlanRefused) as caught:
+            plan(replace(asked, limits=limits))
+        assert caught.value.reason is Reason.PLAN_TOO_LARGE
+        assert "6 operators ask for a host of their own" in caught.value.message
+    plan(replace(asked, limits=PlanLimits(isolated_max=6, isolation_labels_max=42)))
+
+
+def test_one_pe_has_nobody_to_keep_away() -> None:
+    adl = Adl().chain("a", "f", "z").region("f", 6)
+    adl.operators["f"].host_isolated = True
+    asked = request(adl.application(), fusion=Fusion.manual(1))
+    plan(replace(asked, limits=PlanLimits(isolated_max=0, isolation_labels_max=0)))
+
+
 @pytest.mark.parametrize("pes", [0, -3])
 def test_fewer_than_one_pe_is_refused(pes: int) -> None:
     with pytest.raises(PlanRefused) as caught:
