@@ -117,7 +117,8 @@ def _provide(situation: Situation, effects: Effects) -> Effects:
 
 def _tell_placing(situation: Situation, effects: Effects) -> Effects:
     """The condition Placed of a plan that is asked for, beside other work."""
-    if any(isinstance(each, WriteJobStatus) for each in effects):
+    is_told = any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects)
+    if is_told or situation.job.deleting:
         return ()
     if not situation.is_placing or says_placing(situation):
         return ()

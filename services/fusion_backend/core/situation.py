@@ -113,9 +113,10 @@ class Situation:
             ready = self.widths.ready
             return None if ready is None else question_of(self.snapshot, ready)
         is_asked = self.phase in _PLANNED and self.snapshot.newest_generation < 0
-        if not is_asked or self.job.id is None or isinstance(self.first_outcome, PlanRefused):
+        if not is_asked or self.job.id is None or self.spec_refusal:
             return None
-        return question_of(self.snapshot, self.first_inputs)
+        is_refused = isinstance(self.first_outcome, PlanRefused)
+        return None if is_refused else question_of(self.snapshot, self.first_inputs)
 
     @cached_property
     def standing(self) -> Standing | None:

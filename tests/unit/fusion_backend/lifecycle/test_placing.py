@@ -265,6 +265,29 @@ def test_a_job_that_is_deleted_while_it_waits_takes_pools_and_placement_with_it(
         assert {kind for kind, _ in world.objects} == {"Job", "Node"}
 
 
+def test_a_job_that_is_being_deleted_says_nothing_of_its_placement() -> None:
+    world = HostedWorld()
+    world.is_answered = False
+    world.converge()
+    world.delete_job()
+    kinds = {type(each).__name__ for each in decide(world.snapshot(), world.now).effects}
+    assert kinds == {"DeleteChildren"}
+    world.remove(*PLACEMENT)
+    effects = decide(world.snapshot(), world.now).effects
+    assert {type(each).__name__ for each in effects} == {"DeleteChildren"}
+
+
+def test_a_job_that_lost_its_records_and_has_a_bad_spec_asks_nothing() -> None:
+    world = hosted()
+    world.edit("Job", JOB, parallelRegions=[{"alias": "W", "width": 0}])
+    world.crash()
+    for name in world.named("ConfigMap"):
+        if ".plan." in name:
+            world.remove("ConfigMap", name)
+    assert decide(world.snapshot(), world.now).effects == ()
+    assert len(world.named("Pod")) == PES
+
+
 def test_an_orphaning_deletion_leaves_the_placement_alone() -> None:
     world = hosted()
     world.delete_job(orphan=True)
