@@ -77,9 +77,7 @@ def test_a_host_that_takes_no_pods_is_refused_by_what_closes_it() -> None:
     decided = answer(job(Pe(0, host="n4")), nodes=nodes)
     assert not refused(decided, Reason.NODES_CLOSED, "n4 is cordoned").waits
     tainted = (*NODES[:4], replace(NODES[4], taints=(Taint("gpu", "a"),)), NODES[5])
-    refused(
-        answer(job(Pe(0, host="n4")), nodes=tainted), Reason.NODES_CLOSED, "n4 has the taint gpu"
-    )
+    refused(answer(job(Pe(0, host="n4")), nodes=tainted), Reason.NODES_CLOSED, "has the taint gpu")
     tolerant = Pe(0, host="n4", tolerations=(Toleration("gpu", "Equal", "a"),))
     assert placed(answer(job(tolerant), nodes=tainted)) == {0: "n4"}
 
@@ -107,11 +105,8 @@ def test_a_pool_of_tags_runs_where_all_of_them_are_also_in_the_original_s_form()
 
 
 def test_a_tag_that_no_node_has_is_refused_although_no_pe_is_in_the_pool() -> None:
-    refused(
-        answer(job(Pe(0), pools=(pool(tags=("blue", "red")),))),
-        Reason.TAG_MISSING,
-        "n0 lacks the tag red",
-    )
+    colourful = job(Pe(0), pools=(pool(tags=("blue", "red")),))
+    refused(answer(colourful), Reason.TAG_MISSING, "n0 lacks the tag red")
 
 
 @pytest.mark.parametrize("is_exclusive", [False, True])
@@ -122,9 +117,8 @@ def test_a_pool_has_as_many_members_as_its_size_says_or_fails_at_once(is_exclusi
     assert set(decided.pools[0].nodes) == {"n0", "n1", "n2"}
     assert (decided.assignment[1] in decided.pools[0].nodes) is False or not is_exclusive
     larger = job(Pe(0, pool=0), pools=(replace(sized, size=4),))
-    assert not refused(
-        answer(larger), Reason.POOL_TOO_SMALL, "4 nodes", "3 qualify", "n3 lacks"
-    ).waits
+    small = refused(answer(larger), Reason.POOL_TOO_SMALL, "4 nodes", "3 qualify", "n3 lacks")
+    assert not small.waits
 
 
 def test_the_default_pool_asks_for_nothing_wherever_it_stands() -> None:
