@@ -160,7 +160,7 @@ DEMANDS: dict[str, Demand] = {
         lambda nodes: ["InsufficientCapacity", f"{nodes[0]} lacks 8 cpu"],
         {
             "template": {"resources": {"requests": {"cpu": "40"}}},
-            "submissionTimeOutInSeconds": 2,
+            "submissionTimeOutInSeconds": 6,
         },
     ),
 }
