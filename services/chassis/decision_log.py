@@ -13,16 +13,18 @@ from collections import deque
 
 import orjson
 
-from contracts.decisions import DECISION_TYPE, DecisionRecord
+from contracts.decisions import DECISION_TYPE, DecisionRecord, EffectRecord
 from contracts.envelope import Envelope, to_headers
 from contracts.topics import DECISIONS, partition_of
 from services.chassis.bus import NewRecord, Partition
+from services.chassis.carrying_out import CarriedOut
 from services.chassis.log_lines import log_of
 from services.chassis.tracing import new_trace_id
 from services.chassis.wiring import Runtime
 
 QUEUED_MAX = 10_000
 BATCH_MAX = 500
+EFFECTS_IN_RECORD_MAX = 200
 GATHER_S = 0.05
 
 
@@ -77,3 +79,21 @@ class DecisionLog:
             except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
                 self._runtime.metrics.count("millrace_decisions_dropped_total", len(batch))
                 self._log.error("decisions_dropped", count=len(batch), problem=repr(problem))
+
+
+def effect_records(carried_out: CarriedOut) -> tuple[EffectRecord, ...]:
+    """What a decision record says of effects: of many the first ones, and how many more."""
+    outcomes = carried_out.outcomes
+    shown = tuple(
+        EffectRecord(type(effect).__name__, _subject_of(effect), outcome)
+        for effect, outcome in outcomes[:EFFECTS_IN_RECORD_MAX]
+    )
+    if len(outcomes) <= EFFECTS_IN_RECORD_MAX:
+        return shown
+    more = EffectRecord("…", "", f"{len(outcomes) - EFFECTS_IN_RECORD_MAX} more")
+    return (*shown, more)
+
+
+def _subject_of(effect: object) -> str:
+    """What an effect says it is for: its `subject`, else its `name`."""
+    return str(getattr(effect, "subject", "") or getattr(effect, "name", ""))

@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from contracts.decisions import DecisionRecord, EffectRecord
+from contracts.decisions import DecisionRecord
 from contracts.facts import SyncCompleted
 from contracts.topics import CATALOGUE
 from services.chassis.backing_off import Backoffs
@@ -28,7 +28,7 @@ from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
 from services.chassis.confirming import confirm_unsaid
 from services.chassis.crashes import Crashes
-from services.chassis.decision_log import DecisionLog
+from services.chassis.decision_log import DecisionLog, effect_records
 from services.chassis.errors import Superseded
 from services.chassis.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
 from services.chassis.leading import BeginsToLead, Leadership, Leading, read_anew
@@ -46,7 +46,6 @@ from services.chassis.writing import Outcome, Writer
 
 EFFECTS_IN_FLIGHT_MAX = 32
 REMEMBERED_KEYS_MAX = 20_000
-EFFECTS_IN_RECORD_MAX = 200
 COSTLY_DECISION_S = 0.002
 REST_PER_SPENT = 9
 REST_S_MAX = 0.25
@@ -68,15 +67,9 @@ class StageRunner:
     ) -> None:
         self._runtime = runtime
         self.table = Table()
-        self._writer = Writer(
-            runtime.kube,
-            self.table,
-            component=runtime.service,
-            now=runtime.clock.now,
-            require_awake=self._require_awake,
-        )
+        self._writer = self._new_writer()
         self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
-        self._has_slept = asyncio.Event()
+        self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
         self._work: KeyedWork[Hashable] = KeyedWork(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
@@ -101,17 +94,26 @@ class StageRunner:
         self._crashes = Crashes(self.stage, self.stage.name)
         self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
-        self._went_live = asyncio.Event()
-        self._leading: Leading | None = None
-        if leadership is not None:
-            self._leading = Leading(
-                runtime,
-                leadership,
-                prepare=self._prepare_to_lead,
-                begin=self._begin_to_lead,
-                end=lambda: self._work.abandon(lambda _: True),
-            )
+        self._leading = self._new_leading(leadership) if leadership is not None else None
         self._log = log_of(self.stage.name)
+
+    def _new_writer(self) -> Writer:
+        return Writer(
+            self._runtime.kube,
+            self.table,
+            component=self._runtime.service,
+            now=self._runtime.clock.now,
+            require_awake=self._require_awake,
+        )
+
+    def _new_leading(self, leadership: Leadership) -> Leading:
+        return Leading(
+            self._runtime,
+            leadership,
+            prepare=self._prepare_to_lead,
+            begin=self._begin_to_lead,
+            end=lambda: self._work.abandon(lambda _: True),
+        )
 
     @property
     def is_live(self) -> bool:
@@ -363,7 +365,7 @@ class StageRunner:
             service=self.stage.name,
             key=key_text(key),
             reason=decision.reason,
-            effects=_effect_records(carried_out),
+            effects=effect_records(carried_out),
             cause=cause.event_id,
             detail=decision.detail or {},
         )
@@ -373,23 +375,6 @@ class StageRunner:
 def key_text(key: Hashable) -> str:
     """A key as people read it."""
     return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _effect_records(carried_out: CarriedOut) -> tuple[EffectRecord, ...]:
-    outcomes = carried_out.outcomes
-    shown = tuple(
-        EffectRecord(type(effect).__name__, _subject_of(effect), outcome)
-        for effect, outcome in outcomes[:EFFECTS_IN_RECORD_MAX]
-    )
-    if len(outcomes) <= EFFECTS_IN_RECORD_MAX:
-        return shown
-    more = EffectRecord("…", "", f"{len(outcomes) - EFFECTS_IN_RECORD_MAX} more")
-    return (*shown, more)
-
-
-def _subject_of(effect: object) -> str:
-    """What an effect says it is for: its `subject`, else its `name`."""
-    return str(getattr(effect, "subject", "") or getattr(effect, "name", ""))
 
 
 def _remember(memory: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
