@@ -250,6 +250,7 @@ def _bound_pod(obj: Obj) -> dict[str, Any] | None:
     return {
         "node": spec["nodeName"],
         "requests": pod_requests(spec),
+        "isLeaving": obj["metadata"].get("deletionTimestamp") is not None,
         **_of_streams(obj["metadata"].get("labels") or {}),
     }
 

@@ -12,9 +12,7 @@ class HostpoolManagerSettings(ServiceSettings):
     """Where its Lease is, and how long it searches."""
 
     lease_namespace: str = Field(default="default", description="namespace of its Lease")
-    search_s: float = Field(
-        default=5.0, gt=0, description="seconds of one decision about a job"
-    )
+    search_s: float = Field(default=5.0, gt=0, description="seconds of one decision about a job")
     search_attempts: int = Field(
         default=20, ge=0, description="quick attempts before a search is exact"
     )

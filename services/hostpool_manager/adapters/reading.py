@@ -56,6 +56,7 @@ def pod_of(entry: Entry) -> BoundPod:
         job=Ref(entry.namespace, data["job"]) if data["job"] else None,
         job_uid=data["jobUid"],
         pe=data["pe"],
+        is_leaving=data["isLeaving"],
     )
 
 

@@ -30,13 +30,14 @@ NO_MARKS = Marks()
 
 @dataclass(frozen=True, slots=True)
 class BoundPod:
-    """A pod on a node; `job` is empty where it is none of Streams."""
+    """A pod on a node; `job` is empty where it is none of Streams, `is_leaving` while it ends."""
 
     node: str
     requests: Amounts
     job: Ref | None = None
     job_uid: str = ""
     pe: int = -1
+    is_leaving: bool = False
 
 
 class Picture:
@@ -123,7 +124,7 @@ class Picture:
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
         self._touch_jobs(touched)
-        if (old.job_uid if old else "") != (placement.job_uid if placement else ""):
+        if _standing(old) != _standing(placement):
             for name in self._pods_of.get(ref, ()):
                 self._count(name)
         self._count_promises(ref)
@@ -221,12 +222,23 @@ class Picture:
     # ------------------------------------------------------------------ pods and claims
 
     def _count(self, name: tuple[str, str]) -> None:
-        """Count what a pod takes."""
+        """Count what a pod takes; who leaves takes its room as long as it is there, no more.
+
+        A job that is submitted again would else be refused for the pods of the one before it.
+        """
         pod = self._pods.get(name)
-        self._take(
-            name,
-            [Pod(pod.node, pod.requests, self._name(pod.job, pod.job_uid), pod.pe)] if pod else (),
-        )
+        if pod is None:
+            self._take(name, ())
+            return
+        job = "" if self._leaves(pod) else self._name(pod.job, pod.job_uid)
+        self._take(name, [Pod(pod.node, pod.requests, job, pod.pe)])
+
+    def _leaves(self, pod: BoundPod) -> bool:
+        """Whether a pod ends, and no job that is placed has it launched again."""
+        placement = self.placements.get(pod.job) if pod.job is not None else None
+        if placement is None or _differ(placement.job_uid, pod.job_uid):
+            return pod.is_leaving
+        return placement.is_deleting
 
     def _count_promises(self, ref: Ref) -> None:
         """Count what is promised to PEs of a job that have no pod."""
@@ -292,6 +304,11 @@ class Picture:
 
 def _differ(one: str, other: str) -> bool:
     return bool(one and other and one != other)
+
+
+def _standing(placement: Placement | None) -> tuple[str, bool] | None:
+    """What of a Placement decides how the pods of its job count."""
+    return (placement.job_uid, placement.is_deleting) if placement is not None else None
 
 
 def _claims(pool: HostPool | None) -> tuple[object, ...]:

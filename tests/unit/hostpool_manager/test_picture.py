@@ -68,7 +68,8 @@ class Painter:
         job = self.random.choice((None, *JOBS))
         pe = self.random.randrange(3) if job else -1
         uid = self.random.choice(("", *UIDS)) if job else ""
-        pod = BoundPod(self.random.choice(NODES), {"cpu": 500}, job, uid, pe)
+        leaves = self.random.random() < 0.3
+        pod = BoundPod(self.random.choice(NODES), {"cpu": 500}, job, uid, pe, leaves)
         self.pods[name] = pod
         self.picture.see_pod(name, pod)
 
@@ -126,3 +127,38 @@ def test_a_picture_that_was_changed_often_is_as_one_that_was_painted_at_once(see
         assert told(painter.picture.cluster) == told(anew.cluster)
         for ref in painter.placements:
             assert painter.picture.problems(ref) == anew.problems(ref)
+
+
+@pytest.mark.parametrize("is_leaving", [False, True])
+def test_pods_that_end_take_room_and_close_no_node_to_the_next_job(is_leaving: bool) -> None:
+    """A job that is deleted and submitted again finds pods of the one before."""
+    picture = Picture()
+    picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
+    pod = BoundPod("n0", {"cpu": 500}, JOBS[0], "u1", 0, is_leaving)
+    picture.see_pod(("default", "a"), pod)
+    assert picture.cluster.used["cpu"].tolist() == [500]
+    assert picture.cluster.streams_pods.tolist() == [0 if is_leaving else 1]
+    assert picture.runs_others("n0", JOBS[0], "u2"), (
+        "the claim is not complete before they are gone"
+    )
+
+
+def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
+    """It is about to be launched again there."""
+    picture = Picture()
+    picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
+    asked = Job("default/one", (Pe(0, {"cpu": 1000}),), ())
+    placement = Placement(
+        JOBS[0],
+        uid="p",
+        generation=1,
+        version=1,
+        job_uid="u1",
+        asked=asked,
+        in_force=InForce(0, {}, {0: "n0"}),
+    )
+    picture.see_placement(JOBS[0], placement)
+    picture.see_pod(("default", "a"), BoundPod("n0", {"cpu": 1000}, JOBS[0], "u1", 0, True))
+    assert [pod.node for pod in picture.cluster.pods["default/one"]] == ["n0"]
+    picture.see_placement(JOBS[0], replace(placement, is_deleting=True))
+    assert "default/one" not in picture.cluster.pods

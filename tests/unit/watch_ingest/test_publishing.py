@@ -86,7 +86,14 @@ def test_a_pod_that_is_not_ours_takes_room_but_is_nobodys_business() -> None:
     assert say(ledger, foreign) == []
     (bound,) = say(ledger, foreign, kind="BoundPod")
     assert bound.fact.job == ""
-    assert bound.fact.data == {"node": "n1", "requests": [{}]}
+    assert bound.fact.data == {
+        "node": "n1",
+        "requests": {},
+        "isLeaving": False,
+        "job": "",
+        "jobUid": "",
+        "pe": -1,
+    }
 
 
 def test_the_job_of_an_object_is_that_at_the_end_of_its_owners() -> None:
