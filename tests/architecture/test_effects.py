@@ -75,4 +75,9 @@ def test_an_effect_is_a_frozen_value_that_carries_no_time(service: str) -> None:
 
 def test_there_are_services_to_look_at() -> None:
     """Tests over an empty list of services would pass."""
-    assert deciding_services() == ["fusion_backend", "hostpool_manager", "node_tainter", "pod_state_machine"]
+    assert deciding_services() == [
+        "fusion_backend",
+        "hostpool_manager",
+        "node_tainter",
+        "pod_state_machine",
+    ]
