@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Answer, Placed, Refused
-from services.hostpool_manager.core.cluster import Cluster, Node, Pod
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 
 PES, NODES, WAITING = 500, 5_000, 100
 AIMED_ORDINARY, AIMED_EDGE = 5.0, 300.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from services.chassis.settings import ServiceSettings
-from services.hostpool_manager.core.deciding import Limits
+from services.hostpool_manager.core.placing.deciding import Limits
 
 
 class HostpoolManagerSettings(ServiceSettings):

@@ -15,8 +15,8 @@ from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.placement import PlacementPhase
 from services.chassis.table import Entry, is_deleting
-from services.hostpool_manager.core.cluster import Node, Taint
 from services.hostpool_manager.core.picture import BoundPod
+from services.hostpool_manager.core.placing.cluster import Node, Taint
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 

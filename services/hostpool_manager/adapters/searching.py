@@ -17,12 +17,12 @@ from contracts.reasons import Reason
 from services.chassis.log_lines import log_of
 from services.chassis.wiring import Wiring
 from services.hostpool_manager.adapters.intake import CLUSTER, Found, JobKey, Knowledge
-from services.hostpool_manager.core.answers import Answer, Placed, Refused, Unknown
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Cluster
-from services.hostpool_manager.core.deciding import Limits, decide
 from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.job import Job
+from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused, Unknown
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Cluster
+from services.hostpool_manager.core.placing.deciding import Limits, decide
+from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.saying import said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     InForce,

@@ -17,8 +17,8 @@ from services.hostpool_manager.adapters.carry_out import CarryOut
 from services.hostpool_manager.adapters.intake import JobKey, Key, Knowledge
 from services.hostpool_manager.adapters.permissions import LEASE
 from services.hostpool_manager.adapters.searching import Searches
+from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Effect
-from services.hostpool_manager.core.reconciling import decide
 from services.hostpool_manager.core.snapshot import ClusterSnapshot, Snapshot
 from services.hostpool_manager.settings import HostpoolManagerSettings
 

@@ -1,151 +1,143 @@
-"""Decides whether a job fits, and where: as a whole or not at all, and the same for the same input.
+"""Decides what one key needs: the next searches for the cluster, statuses for a job.
 
-1. What contradicts itself, or names what does not exist, is refused.
-2. What an earlier decision chose is kept, if that can be done without search.
-3. One greedy attempt; bounds; some more attempts with numbers that follow from the job's name.
-4. The exact search, which alone may say no, or that it ran into its limit.
-5. Where colocation and its opposites are only preferred, the same again without them.
-6. What has no placement is explained (explaining.py).
+For a job:
+1. a spec that cannot be read is refused at once;
+2. an answer that was found is written into its Placement, where it does not stand there yet;
+3. each HostPool of the job says its members, which of them are claimed, and what is missing.
 
-Every placement is checked again before it is given (checking.py).
+What stands already as it should is not written.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from contracts.reasons import Reason
+from contracts.resources.placement import PlacementPhase
+from services.chassis.stage import Decision
+from services.hostpool_manager.core.choosing import choose
+from services.hostpool_manager.core.effects import (
+    Effect,
+    WriteHostPoolStatus,
+    WritePlacementStatus,
+)
+from services.hostpool_manager.core.placing.answers import Refused
+from services.hostpool_manager.core.saying import (
+    changes,
+    host_pool_status,
+    placement_status,
+    said_of,
+)
+from services.hostpool_manager.core.snapshot import (
+    ClusterSnapshot,
+    JobSnapshot,
+    Placement,
+    PlacementSaid,
+    PoolSaid,
+    PoolSeen,
+    Snapshot,
+)
 
-from services.hostpool_manager.core import exact
-from services.hostpool_manager.core.answers import Answer, Family, Placed, Unknown
-from services.hostpool_manager.core.bounds import is_impossible
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Cluster
-from services.hostpool_manager.core.contradicting import contradiction, missing
-from services.hostpool_manager.core.explaining import explain
-from services.hostpool_manager.core.greedy import Draw, attempt
-from services.hostpool_manager.core.job import Job
-from services.hostpool_manager.core.problem import Problem, Solution
-from services.hostpool_manager.core.rows import Exhausted
-from services.hostpool_manager.core.settling import settle
-from services.hostpool_manager.core.stating import state
-
-PREFERENCES: Final = frozenset({Family.COLOCATION, Family.EXLOCATION})
-CELLS_MAX: Final = 50_000_000
-"""Classes times nodes that greedy attempts after the first may look at: about three seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """`search_s`: seconds of one decision, its explanation included; `attempts`: greedy ones.
-
-    `clock` gives seconds that only grow. Without one, no search gets more than half of what the
-    searches before it were given and might have left.
-    """
-
-    search_s: float = 5.0
-    attempts: int = 20
-    clock: Callable[[], float] | None = None
+NAMES_SHOWN_MAX = 5
 
 
-@dataclass(slots=True)
-class Budget:
-    """The seconds that are left of one decision."""
-
-    limits: Limits
-    until: float = field(init=False)
-    unspent_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.unspent_s = self.limits.search_s
-        clock = self.limits.clock
-        self.until = 0.0 if clock is None else clock() + self.limits.search_s
-
-    def is_over(self) -> bool:
-        """Whether nothing is left."""
-        return self.limits.clock is not None and self.limits.clock() >= self.until
-
-    def next_s(self) -> float:
-        """Seconds for one more search."""
-        if self.limits.clock is not None:
-            return max(0.0, self.until - self.limits.clock())
-        self.unspent_s /= 2
-        return self.unspent_s
+def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
+    """What the key of a snapshot needs now (unix seconds)."""
+    if isinstance(snapshot, ClusterSnapshot):
+        choice = choose(snapshot, now)
+        why = Reason.PLACING if choice.searches else Reason.NOTHING_TO_CHANGE
+        return Decision(choice.searches, why, choice.recheck_at, {"waiting": choice.waiting})
+    placement = snapshot.placement
+    effects: list[Effect] = []
+    reason: Reason = Reason.WAITING
+    if placement is not None and not placement.is_deleting:
+        said = _to_say(snapshot, placement)
+        if said is not None:
+            reason = said.reason
+            if changes(snapshot.status, placement_status(snapshot.status, said, "")):
+                effects.append(WritePlacementStatus(placement.ref, placement.uid, said))
+        # Pools after that: no node is marked for a placement that somebody else refuses to hear of.
+        effects = effects or _pools(snapshot, placement)
+    if not effects:
+        return Decision((), Reason.NOTHING_TO_CHANGE)
+    detail = {"phase": placement.phase, "message": placement.message} if placement else None
+    return Decision(tuple(effects), reason, detail=detail)
 
 
-def decide(cluster: Cluster, job: Job, limits: Limits = Limits()) -> Answer:
-    """A checked placement of all PEs of the job, a refusal with its reason, or Unknown."""
-    budget = Budget(limits)
-    refused = contradiction(cluster, job) or missing(cluster, job)
-    if refused is not None:
-        return refused
-    kept = _kept(cluster, job, budget)
-    if kept is not None:
-        return kept
-    lifted: frozenset[Family] = frozenset()
-    found = _placed(cluster, job, lifted, budget)
-    if found is None and not job.is_required:
-        lifted = PREFERENCES
-        found = _placed(cluster, job, lifted, budget)
-    if found is not None:
-        return found
-
-    def has_placement(without: frozenset[Family]) -> bool | None:
-        found = search(state(cluster, job, without | lifted), budget)
-        return None if isinstance(found, Exhausted) else found is not None
-
-    return explain(state(cluster, job, lifted), has_placement)
-
-
-def _kept(cluster: Cluster, job: Job, budget: Budget) -> Placed | None:
-    """The earlier decision with what is new, if there was one and one attempt finds it."""
-    if not any(kind[0].assigned for kind in job.kinds) and not any(p.members for p in job.pools):
-        return None
-    problem = state(cluster, job, keeps=True)
-    found = attempt(problem, Draw(), budget.is_over)
-    return _checked(problem, found) if isinstance(found, Solution) else None
-
-
-def _placed(
-    cluster: Cluster, job: Job, lifted: frozenset[Family], budget: Budget
-) -> Placed | Unknown | None:
-    problem = state(cluster, job, lifted)
-    found = search(problem, budget)
-    if found is None:
-        return None
-    unknown = Unknown(
-        "neither a placement that holds was found nor a proof that there is none; one decision may "
-        f"take {budget.limits.search_s:g} s"
+def _to_say(snapshot: JobSnapshot, placement: Placement) -> PlacementSaid | None:
+    if not placement.problem:
+        return snapshot.found
+    return said_of(
+        Refused(Reason.SPEC_INVALID, placement.problem),
+        generation=placement.generation,
+        in_force=placement.in_force,
     )
-    if isinstance(found, Exhausted):
-        return unknown
-    return _checked(problem, found) or unknown
 
 
-def _checked(problem: Problem, solution: Solution) -> Placed | None:
-    placed = settle(problem, solution, is_as_preferred=not problem.lifted)
-    return None if violations(problem.cluster, problem.job, placed) else placed
+# --------------------------------------------------------------------------- host pools
 
 
-def search(problem: Problem, budget: Budget) -> Solution | Exhausted | None:
-    """A solution, None where there is none, or neither within what is left."""
-    if problem.overfull:
-        return None
-    found = attempt(problem, Draw(), budget.is_over)
-    if isinstance(found, Solution):
-        return found
-    if budget.is_over():
-        return Exhausted()
-    if is_impossible(problem):
-        return None
-    seed = zlib.crc32(problem.job.name.encode())
-    cells = sum(len(each.nodes) for each in problem.classes)
-    for number in range(min(budget.limits.attempts, CELLS_MAX // max(1, cells))):
-        draw = Draw(seed=seed + number, packs=number % 2 == 0)
-        found = attempt(problem, draw, budget.is_over)
-        if isinstance(found, Solution):
-            return found
-        if budget.is_over():
-            return Exhausted()
-    return exact.solve(problem, budget.next_s())
+def _pools(snapshot: JobSnapshot, placement: Placement) -> list[Effect]:
+    """Until a placement was found there is nothing to say; what a pool said then stays."""
+    if placement.in_force.generation is None:
+        return []
+    written: list[Effect] = []
+    for seen in snapshot.pools:
+        if seen.pool.is_deleting:
+            continue
+        said = pool_said(seen, placement)
+        if changes(seen.status, host_pool_status(seen.status, said, "")):
+            pool = seen.pool
+            written.append(WriteHostPoolStatus(pool.namespace, pool.name, pool.uid, said))
+    return written
+
+
+def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:
+    """What is true of a HostPool."""
+    claimed = tuple(
+        dict.fromkeys(
+            each.node
+            for each in seen.members
+            if each.is_there
+            and (each.is_marked or not seen.pool.is_marked)
+            and not (seen.pool.is_exclusive and each.runs_others)
+        )
+    )
+    before = seen.status.get("generation")
+    generation = max(each for each in (before, placement.in_force.generation) if each is not None)
+    reason, message = _state(seen, placement, frozenset(claimed))
+    return PoolSaid(
+        members=tuple(each.node for each in seen.members),
+        claimed=claimed,
+        generation=generation,
+        observed_generation=seen.pool.generation,
+        is_ready=reason is Reason.MEMBERS_READY,
+        reason=reason,
+        message=message,
+    )
+
+
+def _state(seen: PoolSeen, placement: Placement, claimed: frozenset[str]) -> tuple[Reason, str]:
+    gone = [each.node for each in seen.members if each.node and not each.is_there]
+    places = max(len(seen.members), seen.size or 0)
+    missing = places - sum(each.is_there for each in seen.members)
+    if missing:
+        why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
+        what = f"{missing} of {places} members are missing"
+        what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
+        what += f": {_named(gone)} are gone" if len(gone) > 1 else ""
+        return Reason.MEMBERS_MISSING, f"{what}. {why}".rstrip()
+    unclaimed = [each for each in seen.members if each.node not in claimed]
+    if unclaimed:
+        unmarked = [each.node for each in unclaimed if not each.is_marked and seen.pool.is_marked]
+        occupied = [each.node for each in unclaimed if each.runs_others]
+        said = [
+            f"{_named(unmarked)} lack the pool's marks" if unmarked else "",
+            f"{_named(occupied)} run PEs of other jobs" if occupied else "",
+        ]
+        return Reason.CLAIM_INCOMPLETE, "; ".join(each for each in said if each)
+    return Reason.MEMBERS_READY, Reason.MEMBERS_READY.sentence
+
+
+def _named(nodes: list[str]) -> str:
+    shown = ", ".join(nodes[:NAMES_SHOWN_MAX])
+    more = len(nodes) - NAMES_SHOWN_MAX
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Amounts, Claim, Cluster, Node, Pod
 from services.hostpool_manager.core.following import follows, not_followed
-from services.hostpool_manager.core.job import Job
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Amounts, Claim, Cluster, Node, Pod
+from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.snapshot import (
     HostPool,
     InForce,

@@ -14,7 +14,7 @@ from contracts.reasons import Reason
 from contracts.resources.conditions import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from contracts.resources.placement import NEAREST_MAX, PlacementPhase
-from services.hostpool_manager.core.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
 from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
 
 PLACED = "Placed"

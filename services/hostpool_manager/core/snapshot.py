@@ -1,8 +1,8 @@
 """What decisions look at, as frozen values: Placements, HostPools, and what was searched.
 
 The *question* of a Placement is its spec; what is *in force* is the last placement that was found,
-which a later refusal leaves alone. The cluster itself is `cluster.py`, kept by `picture.py`; values
-are read from objects by `adapters/reading.py`; what a status then says is `saying.py`.
+which a later refusal leaves alone. The cluster itself is in `placing/cluster.py`, kept by
+`picture.py`; values are read from objects by `adapters/reading.py`; `saying.py` makes statuses.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
-from services.hostpool_manager.core.answers import Family, Members, Nearest, Placed
-from services.hostpool_manager.core.job import Job, Pool
+from services.hostpool_manager.core.placing.answers import Family, Members, Nearest, Placed
+from services.hostpool_manager.core.placing.job import Job, Pool
 
 
 class Ref(NamedTuple):

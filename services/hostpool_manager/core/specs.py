@@ -12,9 +12,9 @@ from contracts.id_runs import ids_of
 from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import HostPoolDeclaration, MembershipMode
 from contracts.resources.placement import NodeSelectorRequirement, PeClass, PlacementSpec
-from services.hostpool_manager.core.cluster import Toleration
-from services.hostpool_manager.core.job import Job, Pe, Pool
-from services.hostpool_manager.core.selecting import Expression, Term
+from services.hostpool_manager.core.placing.cluster import Toleration
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.selecting import Expression, Term
 from services.hostpool_manager.core.snapshot import Ref
 
 PES_MAX: Final = 20_000

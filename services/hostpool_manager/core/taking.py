@@ -2,7 +2,7 @@
 
 A cluster has tens of thousands of pods, and one of them changes: what it took is given back, what
 it takes is added, and nobody counts the others again. Sums are whole numbers without a limit, so
-that what was added can be given back exactly; `cluster.py` limits them.
+that what was added can be given back exactly; `placing/cluster.py` limits them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from services.hostpool_manager.core.cluster import PODS, Pod, capped
+from services.hostpool_manager.core.placing.cluster import PODS, Pod, capped
 
 
 class Taken:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 
 from contracts.labels import HOSTNAME
-from services.hostpool_manager.core.cluster import Claim, Node, Pod
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.cluster import Claim, Node, Pod
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 
 Members = Mapping[int, frozenset[str]]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Refused
-from services.hostpool_manager.core.bounds import is_impossible
-from services.hostpool_manager.core.cluster import Cluster, Node
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe
-from services.hostpool_manager.core.stating import state
+from services.hostpool_manager.core.placing.answers import Refused
+from services.hostpool_manager.core.placing.bounds import is_impossible
+from services.hostpool_manager.core.placing.cluster import Cluster, Node
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Job, Pe
+from services.hostpool_manager.core.placing.stating import state
 
 
 def test_more_isolated_pes_than_racks_are_refused_by_their_count() -> None:

@@ -10,10 +10,10 @@ import pytest
 from contracts.id_runs import ids_of
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
-from services.hostpool_manager.core.answers import Members, Placed
 from services.hostpool_manager.core.choosing import Choice, choose
-from services.hostpool_manager.core.job import Job, Pe
 from services.hostpool_manager.core.observing import observe, phase_of
+from services.hostpool_manager.core.placing.answers import Members, Placed
+from services.hostpool_manager.core.placing.job import Job, Pe
 from services.hostpool_manager.core.saying import said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,

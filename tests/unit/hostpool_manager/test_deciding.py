@@ -7,15 +7,22 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Answer, Family, Placed, Refused, Unknown
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint, Toleration
-from services.hostpool_manager.core.deciding import Limits, decide
-from services.hostpool_manager.core.exact import solve
-from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
-from services.hostpool_manager.core.problem import Solution
-from services.hostpool_manager.core.rows import Exhausted
-from services.hostpool_manager.core.stating import state
+from services.hostpool_manager.core.placing.answers import Answer, Family, Placed, Refused, Unknown
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import (
+    Claim,
+    Cluster,
+    Node,
+    Pod,
+    Taint,
+    Toleration,
+)
+from services.hostpool_manager.core.placing.deciding import Limits, decide
+from services.hostpool_manager.core.placing.exact import solve
+from services.hostpool_manager.core.placing.job import DEFAULT_POOL, Job, Pe, Pool
+from services.hostpool_manager.core.placing.problem import Solution
+from services.hostpool_manager.core.placing.rows import Exhausted
+from services.hostpool_manager.core.placing.stating import state
 
 GIB = 1 << 30
 
@@ -389,10 +396,10 @@ def test_a_search_that_meets_its_limit_says_neither_yes_nor_no(
 ) -> None:
     asked, nodes = _bins(fits=True)
     monkeypatch.setattr(
-        "services.hostpool_manager.core.exact.solve", lambda problem, limit_s: Exhausted()
+        "services.hostpool_manager.core.placing.exact.solve", lambda problem, limit_s: Exhausted()
     )
     monkeypatch.setattr(
-        "services.hostpool_manager.core.deciding.is_impossible", lambda problem: False
+        "services.hostpool_manager.core.placing.deciding.is_impossible", lambda problem: False
     )
     crowded = job(*asked.pes, Pe(99, {"cpu": 1}))
     decided = decide(Cluster.of(nodes), crowded, Limits(search_s=0.5))

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.labels import HOSTNAME
-from services.hostpool_manager.core.answers import Placed, Refused
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import DEFAULT_POOL, Job, Pe, Pool
-from services.hostpool_manager.core.selecting import Expression, Term
+from services.hostpool_manager.core.placing.answers import Placed, Refused
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Claim, Cluster, Node, Pod, Taint
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import DEFAULT_POOL, Job, Pe, Pool
+from services.hostpool_manager.core.placing.selecting import Expression, Term
 from tests.unit.hostpool_manager.brute_force import Case, has_placement
 
 OWN, OTHER = "default/job", "default/other"

@@ -9,11 +9,11 @@ import pytest
 
 from contracts.pod_requests import AMOUNT_MAX
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Answer, Family, Placed, Refused
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.answers import Answer, Family, Placed, Refused
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Claim, Cluster, Node, Pod, Taint
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 
 
 def node(number: int, *tags: str, **more: object) -> Node:

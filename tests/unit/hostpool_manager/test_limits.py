@@ -9,17 +9,17 @@ from types import FrameType
 import pytest
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core import deciding, exact
-from services.hostpool_manager.core.answers import Placed, Refused, Unknown
-from services.hostpool_manager.core.bounds import is_impossible
-from services.hostpool_manager.core.cluster import Cluster, Node
-from services.hostpool_manager.core.deciding import Limits, decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
-from services.hostpool_manager.core.patterning import search_patterns
-from services.hostpool_manager.core.problem import Problem, Solution
-from services.hostpool_manager.core.reducing import alike, hard_classes
-from services.hostpool_manager.core.rows import Exhausted
-from services.hostpool_manager.core.stating import state
+from services.hostpool_manager.core.placing import deciding, exact
+from services.hostpool_manager.core.placing.answers import Placed, Refused, Unknown
+from services.hostpool_manager.core.placing.bounds import is_impossible
+from services.hostpool_manager.core.placing.cluster import Cluster, Node
+from services.hostpool_manager.core.placing.deciding import Limits, decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.patterning import search_patterns
+from services.hostpool_manager.core.placing.problem import Problem, Solution
+from services.hostpool_manager.core.placing.reducing import alike, hard_classes
+from services.hostpool_manager.core.placing.rows import Exhausted
+from services.hostpool_manager.core.placing.stating import state
 
 
 def cluster(count: int, cpu: int = 1000, **labels: str) -> Cluster:
@@ -68,7 +68,7 @@ def test_patterns_hold_what_must_be_apart_and_alone() -> None:
 def test_too_many_patterns_say_nothing_and_leave_the_answer_to_the_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("services.hostpool_manager.core.patterning.STEPS_MAX", 10)
+    monkeypatch.setattr("services.hostpool_manager.core.placing.patterning.STEPS_MAX", 10)
     asked = state(cluster(5), a_job(*by_threes(5)))
     hard = hard_classes(asked)
     assert isinstance(search_patterns(asked, hard, alike(asked, hard), 60.0), Exhausted)
@@ -160,7 +160,7 @@ def test_a_search_gets_the_seconds_that_attempts_left(monkeypatch: pytest.Monkey
 
 def test_a_program_that_would_not_fit_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = state(cluster(6), a_job(*range(301, 320)))
-    monkeypatch.setattr("services.hostpool_manager.core.patterning.STEPS_MAX", 10)
+    monkeypatch.setattr("services.hostpool_manager.core.placing.patterning.STEPS_MAX", 10)
     monkeypatch.setattr(exact, "CELLS_MAX", 100)
     assert isinstance(exact.solve(asked, 60.0), Exhausted)
     monkeypatch.setattr(exact, "COMPARED_MAX", 100)

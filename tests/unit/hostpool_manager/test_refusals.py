@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Refused
-from services.hostpool_manager.core.cluster import Claim, Cluster, Node, Pod, Taint
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.answers import Refused
+from services.hostpool_manager.core.placing.cluster import Claim, Cluster, Node, Pod, Taint
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 
 
 def node(name: str, *tags: str, **more: object) -> Node:

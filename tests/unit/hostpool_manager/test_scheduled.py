@@ -20,10 +20,10 @@ from contracts.resources.processing_element import (
 from sandbox.controllers import feasibility
 from sandbox.controllers.accounts import Accounts
 from sandbox.controllers.demands import demand_of
-from services.hostpool_manager.core.answers import Placed
-from services.hostpool_manager.core.cluster import Amounts, Cluster, Node
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Pe, Pool
+from services.hostpool_manager.core.placing.answers import Placed
+from services.hostpool_manager.core.placing.cluster import Amounts, Cluster, Node
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Pe, Pool
 from services.pod_state_machine.adapters.reading import job_view
 from services.pod_state_machine.core.launching import Launch
 from services.pod_state_machine.core.pod_placement import in_place

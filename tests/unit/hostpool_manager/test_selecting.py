@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import Family, Placed, Refused
-from services.hostpool_manager.core.checking import violations
-from services.hostpool_manager.core.cluster import Cluster, Node, Pod
-from services.hostpool_manager.core.deciding import decide
-from services.hostpool_manager.core.job import Job, Pe, Pool
-from services.hostpool_manager.core.selecting import Expression, Selector, Term
+from services.hostpool_manager.core.placing.answers import Family, Placed, Refused
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
+from services.hostpool_manager.core.placing.deciding import decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.selecting import Expression, Selector, Term
 
 HAS = {"cpu": 4000, "pods": 10}
 NODES = (

@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from services.hostpool_manager.core.cluster import Bools, Floats, Ints
-from services.hostpool_manager.core.problem import (
+from services.hostpool_manager.core.placing.cluster import Bools, Floats, Ints
+from services.hostpool_manager.core.placing.problem import (
     NONE,
     PoolChoice,
     Problem,
@@ -26,7 +26,7 @@ from services.hostpool_manager.core.problem import (
     UnitClass,
     fitting,
 )
-from services.hostpool_manager.core.spreading import first, packed, spread
+from services.hostpool_manager.core.placing.spreading import first, packed, spread
 
 _NOBODY: Final = -3
 _MIXED: Final = -2

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from contracts.labels import HOSTNAME, ORIGINAL_TAG, TAG_PREFIX
 from contracts.pod_requests import AMOUNT_MAX
-from services.hostpool_manager.core.selecting import Selector
+from services.hostpool_manager.core.placing.selecting import Selector
 
 Amounts = Mapping[str, int]
 """By resource: "cpu" in milli-CPU, "memory" in bytes, "pods" and others as they are counted."""

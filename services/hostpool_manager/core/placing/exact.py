@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.hostpool_manager.core.cluster import Bools
-from services.hostpool_manager.core.greedy import Draw, State
-from services.hostpool_manager.core.patterning import search_patterns
-from services.hostpool_manager.core.problem import Problem, Solution
-from services.hostpool_manager.core.program import Counts, Program
-from services.hostpool_manager.core.reducing import alike, hard_classes
-from services.hostpool_manager.core.rows import Exhausted
+from services.hostpool_manager.core.placing.cluster import Bools
+from services.hostpool_manager.core.placing.greedy import Draw, State
+from services.hostpool_manager.core.placing.patterning import search_patterns
+from services.hostpool_manager.core.placing.problem import Problem, Solution
+from services.hostpool_manager.core.placing.program import Counts, Program
+from services.hostpool_manager.core.placing.reducing import alike, hard_classes
+from services.hostpool_manager.core.placing.rows import Exhausted
 
 COMPARED_MAX: Final = 20_000_000
 """Classes times nodes that are compared to find nodes that look alike."""

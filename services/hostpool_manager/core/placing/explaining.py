@@ -14,7 +14,7 @@ import numpy as np
 
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import (
+from services.hostpool_manager.core.placing.answers import (
     NEAREST_MAX,
     Family,
     Nearest,
@@ -22,10 +22,10 @@ from services.hostpool_manager.core.answers import (
     Unknown,
     told,
 )
-from services.hostpool_manager.core.cluster import KEEPS_OUT, PODS, Bools, Ints, Node
-from services.hostpool_manager.core.greedy import Draw, attempt
-from services.hostpool_manager.core.job import Job, Pe, Pool
-from services.hostpool_manager.core.problem import PoolChoice, Problem, Solution, UnitClass
+from services.hostpool_manager.core.placing.cluster import KEEPS_OUT, PODS, Bools, Ints, Node
+from services.hostpool_manager.core.placing.greedy import Draw, attempt
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.problem import PoolChoice, Problem, Solution, UnitClass
 
 HasPlacement = Callable[[frozenset[Family]], bool | None]
 """Whether there is a placement without some families; None where that is not known in time."""

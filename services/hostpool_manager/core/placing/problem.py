@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import Bools, Cluster, Ints
-from services.hostpool_manager.core.job import Job
+from services.hostpool_manager.core.placing.answers import Family
+from services.hostpool_manager.core.placing.cluster import Bools, Cluster, Ints
+from services.hostpool_manager.core.placing.job import Job
 
 NONE = -1
 

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 from scipy.optimize import Bounds
 
-from services.hostpool_manager.core.cluster import TOTAL_MAX, Bools, Ints
-from services.hostpool_manager.core.problem import NONE, PoolChoice, Problem, UnitClass
-from services.hostpool_manager.core.rows import Exhausted, Rows, searched
+from services.hostpool_manager.core.placing.cluster import TOTAL_MAX, Bools, Ints
+from services.hostpool_manager.core.placing.problem import NONE, PoolChoice, Problem, UnitClass
+from services.hostpool_manager.core.placing.rows import Exhausted, Rows, searched
 
 _TIGHT_MAX: Final = 1e6
 """The largest number of a row of amounts: the solver's tolerance, 1e-6, is then less than a byte

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from services.hostpool_manager.core.cluster import Floats, Ints
+from services.hostpool_manager.core.placing.cluster import Floats, Ints
 
 _INFEASIBLE: Final = 2
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Members, Placed
-from services.hostpool_manager.core.job import Pool, running
-from services.hostpool_manager.core.problem import NONE, Problem, Solution
+from services.hostpool_manager.core.placing.answers import Members, Placed
+from services.hostpool_manager.core.placing.job import Pool, running
+from services.hostpool_manager.core.placing.problem import NONE, Problem, Solution
 
 
 def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True) -> Placed:

@@ -18,20 +18,20 @@ import numpy as np
 
 from contracts.labels import HOSTNAME
 from contracts.pod_requests import AMOUNT_MAX
-from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import PODS, Bools, Cluster, Ints
-from services.hostpool_manager.core.gathering import together
-from services.hostpool_manager.core.job import Job, Pe, running
-from services.hostpool_manager.core.masking import Masks
-from services.hostpool_manager.core.pooling import Pooling, chosen_pools
-from services.hostpool_manager.core.problem import (
+from services.hostpool_manager.core.placing.answers import Family
+from services.hostpool_manager.core.placing.cluster import PODS, Bools, Cluster, Ints
+from services.hostpool_manager.core.placing.gathering import together
+from services.hostpool_manager.core.placing.job import Job, Pe, running
+from services.hostpool_manager.core.placing.masking import Masks
+from services.hostpool_manager.core.placing.pooling import Pooling, chosen_pools
+from services.hostpool_manager.core.placing.problem import (
     NONE,
     Exclusion,
     Problem,
     UnitClass,
     with_their_domains,
 )
-from services.hostpool_manager.core.room import amounts_of, free_beside
+from services.hostpool_manager.core.placing.room import amounts_of, free_beside
 
 Token = tuple[str, Hashable]
 

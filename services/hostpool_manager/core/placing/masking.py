@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import Bools, Cluster, Ints
-from services.hostpool_manager.core.job import Job, Pe
-from services.hostpool_manager.core.pooling import Pooling
-from services.hostpool_manager.core.problem import NONE
+from services.hostpool_manager.core.placing.answers import Family
+from services.hostpool_manager.core.placing.cluster import Bools, Cluster, Ints
+from services.hostpool_manager.core.placing.job import Job, Pe
+from services.hostpool_manager.core.placing.pooling import Pooling
+from services.hostpool_manager.core.placing.problem import NONE
 
 
 @dataclass(slots=True)

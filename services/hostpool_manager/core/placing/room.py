@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from contracts.pod_requests import AMOUNT_MAX
-from services.hostpool_manager.core.cluster import PODS, Amounts, Cluster, Ints, capped
-from services.hostpool_manager.core.job import Job, Pe
-from services.hostpool_manager.core.problem import NONE
+from services.hostpool_manager.core.placing.cluster import PODS, Amounts, Cluster, Ints, capped
+from services.hostpool_manager.core.placing.job import Job, Pe
+from services.hostpool_manager.core.placing.problem import NONE
 
 Rows = dict[int, list[int]]
 

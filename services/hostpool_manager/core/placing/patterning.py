@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 from scipy.optimize import Bounds
 
-from services.hostpool_manager.core.cluster import Ints
-from services.hostpool_manager.core.problem import Problem
-from services.hostpool_manager.core.reducing import Kept
-from services.hostpool_manager.core.room import total
-from services.hostpool_manager.core.rows import Exhausted, Rows, searched
+from services.hostpool_manager.core.placing.cluster import Ints
+from services.hostpool_manager.core.placing.problem import Problem
+from services.hostpool_manager.core.placing.reducing import Kept
+from services.hostpool_manager.core.placing.room import total
+from services.hostpool_manager.core.placing.rows import Exhausted, Rows, searched
 
 STEPS_MAX: Final = 150_000
 """Of listing patterns: about half a second."""

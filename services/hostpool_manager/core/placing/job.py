@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Final
 
 from contracts.labels import HOSTNAME
-from services.hostpool_manager.core.cluster import Amounts, Cluster, Toleration
-from services.hostpool_manager.core.selecting import Selector, Term
+from services.hostpool_manager.core.placing.cluster import Amounts, Cluster, Toleration
+from services.hostpool_manager.core.placing.selecting import Selector, Term
 
 DEFAULT_POOL: Final = "$default"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.hostpool_manager.core.answers import Family
-from services.hostpool_manager.core.cluster import Bools, Cluster, Ints, Toleration
-from services.hostpool_manager.core.job import Job, Pe, Pool
-from services.hostpool_manager.core.problem import NONE, PoolChoice
+from services.hostpool_manager.core.placing.answers import Family
+from services.hostpool_manager.core.placing.cluster import Bools, Cluster, Ints, Toleration
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.placing.problem import NONE, PoolChoice
 
 
 @dataclass(frozen=True, slots=True, eq=False)

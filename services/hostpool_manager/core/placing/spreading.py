@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.hostpool_manager.core.cluster import Floats, Ints
+from services.hostpool_manager.core.placing.cluster import Floats, Ints
 
 
 def spread(room: Ints, preferred: Floats, count: int) -> Ints:

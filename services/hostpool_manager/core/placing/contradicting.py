@@ -11,10 +11,16 @@ from collections.abc import Callable, Hashable, Iterator
 
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
-from services.hostpool_manager.core.answers import NEAREST_MAX, Family, Nearest, Refused, told
-from services.hostpool_manager.core.cluster import Cluster, Node, normalised
-from services.hostpool_manager.core.gathering import together
-from services.hostpool_manager.core.job import Job, Pe, Pool, running
+from services.hostpool_manager.core.placing.answers import (
+    NEAREST_MAX,
+    Family,
+    Nearest,
+    Refused,
+    told,
+)
+from services.hostpool_manager.core.placing.cluster import Cluster, Node, normalised
+from services.hostpool_manager.core.placing.gathering import together
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool, running
 
 Kind = tuple[Pe, ...]
 

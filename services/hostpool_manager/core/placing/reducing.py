@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from contracts.pod_requests import AMOUNT_MAX
-from services.hostpool_manager.core.cluster import Ints
-from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
+from services.hostpool_manager.core.placing.cluster import Ints
+from services.hostpool_manager.core.placing.problem import NONE, Problem, UnitClass
 
 
 def hard_classes(problem: Problem) -> list[int]:

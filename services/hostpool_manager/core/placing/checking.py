@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from operator import add
 
 from contracts.labels import HOSTNAME
-from services.hostpool_manager.core.answers import Placed
-from services.hostpool_manager.core.cluster import (
+from services.hostpool_manager.core.placing.answers import Placed
+from services.hostpool_manager.core.placing.cluster import (
     KEEPS_OUT,
     PODS,
     Amounts,
@@ -21,7 +21,7 @@ from services.hostpool_manager.core.cluster import (
     Node,
     capped,
 )
-from services.hostpool_manager.core.job import Job, Pe, Pool, running
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool, running
 
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:

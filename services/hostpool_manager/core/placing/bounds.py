@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from services.hostpool_manager.core.cluster import Bools
-from services.hostpool_manager.core.problem import NONE, Problem, UnitClass
-from services.hostpool_manager.core.room import total
+from services.hostpool_manager.core.placing.cluster import Bools
+from services.hostpool_manager.core.placing.problem import NONE, Problem, UnitClass
+from services.hostpool_manager.core.placing.room import total
 
 _SIZES_MAX: Final = 32
 """Of one resource that are looked at; each takes a pass over the nodes."""
