@@ -7,6 +7,7 @@ what it means, and the message of the occasion names object, field and value.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Reason(StrEnum):
@@ -178,3 +179,22 @@ class Reason(StrEnum):
     POOL_SECURED = "PoolSecured", "The host pool is kept until its nodes have been released."
     POOL_RELEASED = "PoolReleased", "No node carries the marks of the host pool any more."
     NOTHING_TO_CHANGE = "NothingToChange", "The world is as it should be."
+
+
+UNPLACEABLE: Final = frozenset(
+    {
+        Reason.INSUFFICIENT_CAPACITY,
+        Reason.NODES_CLOSED,
+        Reason.HOST_MISSING,
+        Reason.HOST_UNFIT,
+        Reason.TAG_MISSING,
+        Reason.LABELS_MISSING,
+        Reason.POOL_TOO_SMALL,
+        Reason.NODES_CLAIMED,
+        Reason.COLOCATION_IMPOSSIBLE,
+        Reason.EXLOCATION_IMPOSSIBLE,
+        Reason.NO_PLACEMENT,
+        Reason.PLACEMENT_UNKNOWN,
+    }
+)
+"""Why a job cannot be placed on the nodes that there are: other nodes may help."""

@@ -11,17 +11,21 @@ import asyncio
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry
+from services.fusion_backend.core.effects import Wish
 from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import Provisions
+
+UNPLACED_MAX: Final = 64
+"""Wishes of a job that are remembered to have no placement."""
 
 
 @dataclass
@@ -32,6 +36,7 @@ class JobAnswers:
     """
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    unplaced: dict[tuple[str, Wish], PlanRefused] = field(default_factory=dict)
     texts_of: dict[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     troubled: dict[str, Trouble] = field(default_factory=dict)
     troubles: dict[str, Trouble] = field(default_factory=dict)
@@ -52,6 +57,12 @@ class JobAnswers:
         port_labels = {port_labels_id(outcome.port_labels): outcome.port_labels}
         pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
         self.texts_of[inputs.digest] = (port_labels, outcome.aadls.found_by(pe_of))
+
+    def learn_unplaced(self, inputs: PlanInputs, wish: Wish, refusal: PlanRefused) -> None:
+        """Keep that a wish has no placement, until its regions say so; of many the newest."""
+        self.unplaced[inputs.digest, wish] = refusal
+        while len(self.unplaced) > UNPLACED_MAX:
+            del self.unplaced[next(iter(self.unplaced))]
 
     @property
     def texts(self) -> Mapping[str, str]:

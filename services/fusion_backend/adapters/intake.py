@@ -134,6 +134,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
             if entry.uid in known.damaged
         },
         outcomes=dict(known.outcomes),
+        unplaced=dict(known.unplaced),
         is_planning=known.planning is not None,
         texts=known.texts,
         troubled=dict(known.troubled),

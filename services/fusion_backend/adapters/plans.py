@@ -141,9 +141,10 @@ class Plans:
         return outcome
 
     def keep(self, key: JobKey, effect: KeepRefusal) -> str:
-        """Keep that a plan has no placement as what the planner said: it is not tried again."""
+        """Keep that a wish has no placement: it is asked for again when somebody wishes anew."""
         refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
-        self._answers.of(effect.job_uid).learn(effect.inputs, refusal)
+        known = self._answers.of(effect.job_uid)
+        known.learn_unplaced(effect.inputs, effect.wish, refusal)
         self._wiring.wake(key)
         return "kept"
 

@@ -229,7 +229,8 @@ def _keep_refusal(situation: Situation) -> Effects:
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
     inputs = question.plan.inputs
-    return (KeepRefusal(situation.job.uid, inputs, refusal.reason, refusal.message),)
+    wish = () if situation.snapshot.newest is None else situation.widths.wish
+    return (KeepRefusal(situation.job.uid, inputs, wish, refusal.reason, refusal.message),)
 
 
 def _plan_widths(situation: Situation) -> Effects:

@@ -17,6 +17,8 @@ from services.fusion_backend.core.spec.provisions import RedisAsked
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]
+Wish = tuple[tuple[str, int], ...]
+"""Regions whose width is to change, each with the metadata.generation that says so."""
 _PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
 
 
@@ -109,10 +111,11 @@ class RecordPlan:
 
 @dataclass(frozen=True, slots=True)
 class KeepRefusal:
-    """Keep that a plan has no placement, as if the planner had refused these inputs."""
+    """Keep that what is wished for has no placement, as if the planner had refused these inputs."""
 
     job_uid: str
     inputs: PlanInputs
+    wish: Wish
     reason: Reason
     message: str
 

@@ -104,7 +104,9 @@ class Situation:
     def first_outcome(self) -> Outcome | None:
         """The planner's answer to the first inputs, if it has answered, or what nobody can use."""
         refusal = self.snapshot.provisions.refusal
-        return refusal or self.snapshot.outcomes.get(self.first_inputs.digest)
+        digest = self.first_inputs.digest
+        unplaced = self.snapshot.unplaced.get((digest, ()))
+        return refusal or unplaced or self.snapshot.outcomes.get(digest)
 
     @cached_property
     def question(self) -> Question | None:
@@ -264,10 +266,14 @@ class Situation:
 
     @cached_property
     def is_asking(self) -> bool:
-        """Whether the Placement may speak of a newer plan than the newest record."""
+        """Whether the Placement may speak of a newer plan than the newest record.
+
+        It does so until the regions say what was refused: a restarted service knows by them.
+        """
         asked = self.widths.asked
         is_planned = asked is not None and asked.digest not in self.snapshot.troubled
-        return is_planned or self.question is not None
+        is_unsaid = any(each.refusal is not None for each in self.unsaid)
+        return is_planned or is_unsaid or self.question is not None
 
     @cached_property
     def podless(self) -> list[int]:

@@ -15,6 +15,7 @@ from typing import Any
 from contracts import labels
 from contracts.reasons import Reason
 from services.chassis.table import Entry, label
+from services.fusion_backend.core.effects import Wish
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
 from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
@@ -120,7 +121,8 @@ class Snapshot:
     `children` holds, by kind and name, what is of the Job; `strangers` what is of another Job of
     that name. `heads` are the plan records seen, `plans` those that were read.
     `with_pods` are the uids of Jobs of this name that go, or are gone, and have pods that nobody
-    deletes yet. `outcomes` are the planner's answers by inputs digest, `texts` AADLs and port
+    deletes yet. `outcomes` are the planner's answers by inputs digest, `unplaced` what had no
+    placement when it was asked for by a wish, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
     is the highest launch seen of each PE, its pods included.
     """
@@ -136,6 +138,7 @@ class Snapshot:
     plans: Mapping[int, KnownPlan] = field(default_factory=dict)
     damaged: Mapping[int, Damage] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    unplaced: Mapping[tuple[str, Wish], PlanRefused] = field(default_factory=dict)
     is_planning: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
     troubled: Mapping[str, Trouble] = field(default_factory=dict)

@@ -3,7 +3,9 @@
 1. Widths that differ from the newest plan are tried together: one resize, one new generation.
 2. If that is refused, they are added one by one in the order of names, and those that fit make the
    generation. So one person's impossible width does not hold up another's.
-3. Whoever is refused keeps the width in force; the region's status says why.
+3. Whoever is refused keeps the width in force; the region's status says why. Where nodes were
+   missing, that is remembered there: who wants it tried again says a width again, or a newer plan
+   comes into force.
 
 Every trial is a plan under the digest of its inputs; a trial without an answer is asked for first.
 """
@@ -14,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from contracts import labels
-from contracts.reasons import Reason
+from contracts.reasons import UNPLACEABLE, Reason
 from services.chassis.table import Entry, is_deleting
-from services.fusion_backend.core.effects import SayWidth
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.effects import SayWidth, Wish
 from services.fusion_backend.core.numbering.records import RegionRecord
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
@@ -27,11 +30,15 @@ from services.fusion_backend.core.spec.inputs import PlanInputs, resized
 
 @dataclass(frozen=True, slots=True)
 class WidthsAsked:
-    """`asked`: a trial without an answer; `ready`: what can be recorded; `refused`: by region."""
+    """`asked`: a trial without an answer; `ready`: what can be recorded; `refused`: by region.
+
+    `wish` is what `ready` comes from.
+    """
 
     asked: PlanInputs | None = None
     ready: PlanInputs | None = None
     refused: Mapping[str, PlanRefused] = field(default_factory=dict)
+    wish: Wish = ()
 
 
 def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
@@ -48,12 +55,12 @@ def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
         return WidthsAsked(refused=refused)
     template = template_to_take_up(snapshot.job.spec, plan.inputs)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
-    together = _trial(plan, wanted)
-    outcome = _outcome(snapshot, together)
+    together, wish = _trial(plan, wanted), _wish_of(snapshot, plan, wanted)
+    outcome = _outcome(snapshot, together, wish)
     if outcome is None:
         return WidthsAsked(asked=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
-        return WidthsAsked(ready=together, refused=refused)
+        return WidthsAsked(ready=together, refused=refused, wish=wish)
     if len(wanted) == 1:
         return WidthsAsked(refused={**refused, **dict.fromkeys(wanted, outcome)})
     return _one_by_one(snapshot, plan, wanted, refused)
@@ -78,24 +85,37 @@ def _one_by_one(
 ) -> WidthsAsked:
     accepted: dict[str, int] = {}
     for name in sorted(wanted):
-        inputs = _trial(plan, {**accepted, name: wanted[name]})
-        outcome = _outcome(snapshot, inputs)
+        widths = {**accepted, name: wanted[name]}
+        inputs = _trial(plan, widths)
+        outcome = _outcome(snapshot, inputs, _wish_of(snapshot, plan, widths))
         if outcome is None:
             return WidthsAsked(asked=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
             refused[name] = outcome
         else:
             accepted[name] = wanted[name]
-    ready = _trial(plan, accepted) if accepted else None
-    return WidthsAsked(ready=ready, refused=refused)
+    if not accepted:
+        return WidthsAsked(refused=refused)
+    wish = _wish_of(snapshot, plan, accepted)
+    return WidthsAsked(ready=_trial(plan, accepted), refused=refused, wish=wish)
 
 
 def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
     return resized(plan.inputs, plan.record, {**plan.record.widths, **wanted})
 
 
-def _outcome(snapshot: Snapshot, inputs: PlanInputs) -> Outcome | None:
-    return snapshot.outcomes.get(inputs.digest)
+def _outcome(snapshot: Snapshot, inputs: PlanInputs, wish: Wish = ()) -> Outcome | None:
+    unplaced = snapshot.unplaced.get((inputs.digest, wish))
+    return unplaced or snapshot.outcomes.get(inputs.digest)
+
+
+def _wish_of(snapshot: Snapshot, plan: KnownPlan, wanted: Mapping[str, int]) -> Wish:
+    entries = ((each.name, region_entry(snapshot, each)) for each in plan.record.regions)
+    return tuple(
+        (name, int(entry.data["metadata"]["generation"]))
+        for name, entry in entries
+        if entry is not None and name in wanted
+    )
 
 
 def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[str, PlanRefused]]:
@@ -108,11 +128,32 @@ def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[s
         width = int(entry.data["spec"].get("width", region.width))
         if width == region.width:
             continue
-        if 1 <= width <= snapshot.width_max:
+        if not 1 <= width <= snapshot.width_max:
+            refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
+        elif (said := _said_unplaced(entry, region, plan)) is not None:
+            refused[region.name] = said
+        else:
             wanted[region.name] = width
-            continue
-        refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
     return wanted, refused
+
+
+def _said_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> PlanRefused | None:
+    """What the region's status says of this very wish, if it had no placement beside this plan."""
+    status, accepted = entry.data["status"], condition(entry.data["status"], "Accepted")
+    stands = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
+    reason = accepted.get("reason")
+    if (
+        stands != (entry.data["metadata"]["generation"], plan.record.generation, region.width)
+        or status.get("reason") != Reason.WIDTH_REFUSED
+        or reason not in UNPLACEABLE
+    ):
+        return None
+    told = str(status.get("message") or "").removeprefix(_stays(region))
+    return PlanRefused(Reason(reason), field="", value="", message=told)  # type: ignore[call-arg]
+
+
+def _stays(region: RegionRecord) -> str:
+    return f"width {region.width} stays in force: "
 
 
 def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:
@@ -162,9 +203,7 @@ def _wish(
         generation=generation,
         observed_generation=int(entry.data["metadata"]["generation"]),
         reason=Reason.WIDTH_IN_FORCE if refusal is None else Reason.WIDTH_REFUSED,
-        message=f"width {region.width} stays in force: {message}"
-        if message
-        else f"width {region.width} is in force",
+        message=f"{_stays(region)}{message}" if message else f"width {region.width} is in force",
         refusal=None if refusal is None else refusal.reason,
     )
 

@@ -29,6 +29,7 @@ _KINDS = {
     "streamspes": ("ProcessingElement", _PE),
     "streamsprs": ("ParallelRegion", {"alias": "R", "width": 2}),
     "streamshostpools": ("HostPool", {"hostpool": {"name": "p"}}),
+    "streamsplacements": ("Placement", {"generation": 0}),
 }
 # Specs that break a rule: plural, the part of the spec, and what stands there.
 _NAMES: Obj = {"sabName": "a.sab", "bundleName": "b.sab"}
@@ -56,6 +57,7 @@ _RISING = (
     ("streamspes", "spec", "generation"),
     ("streamsprs", "status", "generation"),
     ("streamshostpools", "status", "generation"),
+    ("streamsplacements", "status", "generation"),
 )
 
 

@@ -58,6 +58,60 @@ def test_a_refused_resize_leaves_the_last_good_width_untouched() -> None:
     assert world.asked_for == 0
 
 
+def test_a_restarted_service_knows_by_the_region_that_its_width_has_no_place() -> None:
+    """Else each restart plans, asks and sets back again what stands refused."""
+    world = hosted()
+    world.resize(0, 5)
+    world.converge()
+    asked, planned, before = len(world.asked), world.planned, world.meaning()
+    world.crash()
+    world.converge()
+    assert (len(world.asked), world.planned) == (asked, planned)
+    assert world.meaning() == before
+
+
+def test_a_width_that_is_asked_for_again_is_tried_again() -> None:
+    """Nodes may have come since; memory of the refusal is of that wish only."""
+    world = hosted()
+    world.resize(0, 5)
+    world.converge()
+    world.counting = 10
+    world.resize(0, 2)
+    world.converge()
+    world.resize(0, 5)
+    world.converge()
+    assert world.status()["widths"]["Counted"] == 5
+    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthInForce"
+
+
+def test_a_width_is_tried_again_beside_a_newer_plan() -> None:
+    """What another region gave back may be enough."""
+    world = hosted()
+    world.resize(0, 5)
+    world.converge()
+    world.counting = 10
+    world.resize(1, 3)
+    world.converge()
+    assert world.status()["widths"] == {"Counted": 5, "Totals": 3}
+
+
+def test_a_refusal_is_said_before_the_placement_is_set_back() -> None:
+    """Between the two a service may be restarted, and would ask anew."""
+    world = hosted()
+    world.resize(0, 5)
+    for _ in range(40):
+        effects = world.step().effects
+        status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
+        sets_back = any(
+            isinstance(each, PatchChild) and each.kind == "Placement" and each.asked is None
+            for each in effects
+        )
+        assert not sets_back or status["reason"] == "WidthRefused"
+        if not effects:
+            break
+    assert world.asked_for == 0
+
+
 def test_a_width_that_has_no_place_does_not_hold_up_that_of_another_region() -> None:
     world = hosted()
     world.resize(0, 5)

@@ -190,7 +190,8 @@ class World:
                 self._record(snapshot, effect)
             case KeepRefusal():
                 refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
-                self.answers.of(effect.job_uid).learn(effect.inputs, refusal)
+                known = self.answers.of(effect.job_uid)
+                known.learn_unplaced(effect.inputs, effect.wish, refusal)
             case CreateChild():
                 self._create(effect.kind, body_of(snapshot, effect))
             case PatchChild():
