@@ -122,11 +122,14 @@ async def test_a_pool_that_has_lost_a_member_for_good_says_so_until_a_node_joins
         await cluster.api.call("DELETE", f"{CORE}/pods/{old}", NOW)
         await job.until("missing", lambda: _readiness(job)[1] == "MembersMissing")
         assert _readiness(job)[0] == "False"
+        await until_members(job, 1, ["", kept])
+        assert "1 of 2 members are missing" in pool_of(job, 1)["status"]["message"]
         assert job.phase == "Submitted"
         assert pod_of(job, "b")["spec"]["nodeName"] == kept
         async with joining(there, TAGGED) as spare:
             await job.until("running again", job.is_settled)
             assert pod_of(job, "a")["spec"]["nodeName"] == spare
+            await until_members(job, 1, [spare, kept])
             await job.until("ready", lambda: _readiness(job) == ("True", "MembersReady"))
             await cluster.delete(job)
 
@@ -159,12 +162,13 @@ async def test_a_width_without_room_is_refused_and_what_runs_is_not_touched(
         assert {kind for kind, _ in changed} <= {"jobs", "regions", "placements"}
         assert after.keys() == before.versions.keys()
         assert placement_of(job)["status"]["assignments"] == kept
-        async with joining(there, TAGGED), joining(there, TAGGED):
-            await cluster.resize(job, "w", 4)
-            await until_widths(job, 6, {"w": 4})
+        async with joining(there, TAGGED):
+            await cluster.resize(job, "w", 2)
+            await cluster.resize(job, "w", 3)
+            await until_widths(job, 5, {"w": 3})
             assert condition_of_job(job, "Placed")["status"] == "True"
-            nodes = {pod_of(job, f"w[{n}]")["spec"]["nodeName"] for n in range(4)}
-            assert len(nodes) == 4
+            nodes = {pod_of(job, f"w[{n}]")["spec"]["nodeName"] for n in range(3)}
+            assert len(nodes) == 3
             await cluster.delete(job)
 
 
