@@ -8,7 +8,7 @@ the API has it; what was tried is remembered, so that it is not tried again and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from contracts.resources.placement import PlacementPhase
@@ -217,13 +217,17 @@ class Knowledge:
     def _seen(self, pool: HostPool, placement: Placement) -> PoolSeen:
         entry = self._table.get(HOST_POOL, pool.namespace, pool.name)
         members = placement.in_force.pools.get(pool.index, ())
-        sizes = {p.index: p.size for p in placement.asked.pools} if placement.asked else {}
-        return PoolSeen(
+        seen = PoolSeen(
             pool=pool,
             status=entry.data["status"] if entry else {},
             members=tuple(self._member(pool, placement, members, node) for node in members),
-            size=sizes.get(pool.index),
         )
+        asked = placement.asked
+        for each in asked.pools if asked else ():
+            if asked and each.index == pool.index and not each.is_default:
+                places = frozenset(asked.places_in(each))
+                return replace(seen, least=asked.least_of(each), places=places)
+        return seen
 
     def _member(
         self, pool: HostPool, placement: Placement, members: tuple[str, ...], node: str

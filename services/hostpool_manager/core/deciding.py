@@ -117,15 +117,14 @@ def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:
 
 def _state(seen: PoolSeen, placement: Placement, claimed: frozenset[str]) -> tuple[Reason, str]:
     gone = [each.node for each in seen.members if each.node and not each.is_there]
-    places = max(len(seen.members), seen.size or 0)
-    missing = places - sum(each.is_there for each in seen.members)
-    if missing:
+    if seen.missing:
         why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
-        what = f"{missing} of {places} members are missing"
+        places = max(len(seen.members), seen.least)
+        what = f"{seen.missing} of {places} members are missing"
         what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
         what += f": {_named(gone)} are gone" if len(gone) > 1 else ""
         return Reason.MEMBERS_MISSING, f"{what}. {why}".rstrip()
-    unclaimed = [each for each in seen.members if each.node not in claimed]
+    unclaimed = [each for each in seen.members if each.is_there and each.node not in claimed]
     if unclaimed:
         unmarked = [each.node for each in unclaimed if not each.is_marked and seen.pool.is_marked]
         occupied = [each.node for each in unclaimed if each.runs_others]

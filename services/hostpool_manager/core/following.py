@@ -49,7 +49,8 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
     """What of the placement in force is left where no other was found.
 
     A place is lost where its node is gone or does not qualify, and no PE of the pool runs there;
-    an assignment of a PE without a pod is, where its node is gone or its pool lost it.
+    an assignment of a PE without a pod is, where its node is gone or its pool lost it. A lost place
+    is empty where numbers matter, else it is none.
     """
     bound = {pod.pe: pod.node for pod in cluster.pods.get(job.name, ()) if pod.is_bound}
     pools = dict(in_force.pools)
@@ -79,7 +80,8 @@ def _kept(
         at = cluster.index.get(name)
         return at is not None and (name in runs or bool(pool.hosts) or bool(fits[at]))
 
-    return tuple(name if is_kept(name) else "" for name in in_force.pools[pool.index])
+    left = (name if is_kept(name) else "" for name in in_force.pools[pool.index])
+    return tuple(name for name in left if name or job.keeps_numbers(pool))
 
 
 def _holds(

@@ -258,12 +258,22 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class PoolSeen:
-    """A HostPool, its status as it is, and its members as they should be."""
+    """A HostPool, its status as it is, and its members as they should be.
+
+    `least` members it needs, and one at each of the `places` that PEs ask for.
+    """
 
     pool: HostPool
     status: Mapping[str, Any]
     members: tuple[Member, ...]
-    size: int | None = None
+    least: int = 0
+    places: frozenset[int] = frozenset()
+
+    @property
+    def missing(self) -> int:
+        """How many members it lacks."""
+        there = {at for at, each in enumerate(self.members) if each.is_there}
+        return max(0, self.least - len(there), len(self.places - there))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from contracts import labels
 from tests.unit.hostpool_manager.scene import Obj, Scene, a_class, a_pool
-from tests.virtual_time import virtually
+from tests.virtual_time import run_virtually, virtually
 
 SIZED = a_pool(size=2, tags=["gpu"])
 ALONE = a_pool(size=1, membershipMode="exclusive")
@@ -54,6 +56,91 @@ async def test_a_lost_member_leaves_its_place_empty_until_another_node_takes_it(
         assert scene.pool_status("shop-0")["members"] == ["n9", "n2"]
         assert scene.pool_status("shop-0")["reason"] == "MembersReady"
         assert scene.status()["phase"] == "Placed"
+
+
+@pytest.mark.parametrize(
+    ("mode", "place", "lost", "left"),
+    [
+        ("shared", None, 0, [1, 2]),
+        ("shared", None, 1, [0, 2]),
+        ("shared", None, 2, [0, 1]),
+        ("shared", 0, 1, [0, None, 2]),
+        ("exclusive", None, 1, [0, 2]),
+        ("exclusive", 0, 1, [0, None, 2]),
+    ],
+)
+def test_a_pool_that_nobody_counts_lacks_nobody_when_a_member_is_gone(
+    mode: str, place: int | None, lost: int, left: list[int | None]
+) -> None:
+    """Others keep their order, and their numbers where a PE asks for one."""
+
+    async def test() -> None:
+        scene = Scene()
+        for name in ("n1", "n2", "n3"):
+            scene.node(name, "gpu")
+        pool = a_pool(tags=["gpu"], membershipMode=mode)
+        location = {"poolIndex": 0, **({} if place is None else {"inpoolIndex": place})}
+        # Apart from each other, so that an exclusive pool has three members and may lose one.
+        some = a_class("0", hostPoolLocation=location, exLocations=["x"])
+        more = a_class("1-2", cpu="1", pool=0, exLocations=["x"])
+        scene.host_pool("shop", pool)
+        scene.placement("shop", some, more, pools=[pool])
+        async with scene.running():
+            before = scene.pool_status("shop-0")["members"]
+            assert len(before) == 3
+            fewer = [some, a_class("1", pool=0, exLocations=["x"])]
+            scene.patch("Placement", "shop", {"spec": {"generation": 1, "classes": fewer}})
+            await asyncio.sleep(5)
+            scene.delete("Node", before[lost])
+            await asyncio.sleep(5)
+            status = scene.pool_status("shop-0")
+            assert status["members"] == ["" if at is None else before[at] for at in left]
+            assert scene.status()["phase"] == "Placed"
+            assert status["reason"] == ("MembersReady" if mode == "shared" else "ClaimIncomplete")
+
+    run_virtually(test())
+
+
+@virtually
+async def test_a_pool_that_nobody_counts_lacks_the_places_that_pes_ask_for() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name, "gpu")
+    pool = a_pool(tags=["gpu"])
+    first = a_class("0", hostPoolLocation={"poolIndex": 0, "inpoolIndex": 0})
+    scene.host_pool("shop", pool)
+    scene.placement("shop", first, pools=[pool])
+    async with scene.running():
+        scene.pod("other", "n2", cpu="4")
+        scene.delete("Node", "n1")
+        await asyncio.sleep(5)
+        status = scene.pool_status("shop-0")
+        assert status["members"] == ["", "n2"]
+        assert (status["reason"], ready(status)["status"]) == ("MembersMissing", "False")
+        assert "1 of 2 members are missing" in status["message"]
+        scene.delete("Node", "n2")
+        await asyncio.sleep(5)
+        assert "1 of 2 members are missing" in scene.pool_status("shop-0")["message"]
+        scene.node("n3", "gpu")
+        await asyncio.sleep(10)
+        status = scene.pool_status("shop-0")
+        assert (status["members"], status["reason"]) == (["n3"], "MembersReady")
+
+
+@virtually
+async def test_a_pool_of_tags_that_has_lost_all_its_members_says_so() -> None:
+    scene = Scene()
+    scene.node("n1", "gpu")
+    scene.node("n2")
+    pool = a_pool(tags=["gpu"])
+    scene.host_pool("shop", pool)
+    scene.placement("shop", a_class("0", pool=0), pools=[pool])
+    async with scene.running():
+        scene.delete("Node", "n1")
+        await asyncio.sleep(5)
+        status = scene.pool_status("shop-0")
+        assert (status["members"], status["reason"]) == ([], "MembersMissing")
+        assert "gpu" in status["message"]
 
 
 @virtually

@@ -139,6 +139,19 @@ class Job:
         places = (kind[0].in_pool_index for kind in self.kinds_in(pool))
         return {place for place in places if place is not None}
 
+    def keeps_numbers(self, pool: Pool) -> bool:
+        """Whether it matters which of its members a node is, so that a lost one leaves a gap."""
+        return pool.size is not None or bool(pool.hosts) or bool(self.places_in(pool))
+
+    def least_of(self, pool: Pool, *, is_counted: bool = True) -> int:
+        """How many members a pool must have, by its hosts or size; else as many as are used."""
+        if is_counted and pool.hosts:
+            return len(pool.hosts)
+        if is_counted and pool.size is not None:
+            return pool.size
+        used = max((place + 1 for place in self.places_in(pool)), default=0)
+        return max(used, int(bool(pool.tags)))
+
     @property
     def chosen_pools(self) -> tuple[Pool, ...]:
         """Its pools but for that of everything that asks for none."""

@@ -35,7 +35,10 @@ def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True
 def _in_order(
     problem: Problem, solution: Solution, at: int, pool: Pool, assignment: Mapping[int, str]
 ) -> tuple[str, ...]:
-    """pool[i] is what a PE with that place got, else what it was; others fill the gaps by name."""
+    """pool[i] is what a PE with that place got, else what it was; others fill the gaps by name.
+
+    Where nobody asks for a place, what is left of a gap is closed.
+    """
     cluster = problem.cluster
     if pool.hosts:
         named = (cluster.node_of(host) for host in pool.hosts)
@@ -58,6 +61,8 @@ def _in_order(
         while place in order:
             place += 1
         order[place] = name
+    if not problem.job.keeps_numbers(pool):
+        return tuple(name for _, name in sorted(order.items()))
     return tuple(order.get(each, "") for each in range(max(order, default=NONE) + 1))
 
 
