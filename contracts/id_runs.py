@@ -23,15 +23,15 @@ def runs_of(ids: Iterable[int]) -> str:
     return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in runs)
 
 
-def ids_of(text: str) -> tuple[int, ...]:
-    """The ids of a text; raises ValueError for what `runs_of` does not write."""
+def ids_of(text: str, at_most: int = IDS_MAX) -> tuple[int, ...]:
+    """The ids of a text; raises ValueError for what `runs_of` does not write, and for too many."""
     ids: list[int] = []
     for run in text.split(",") if text else ():
         read = _RUN.fullmatch(run)
         if read is None:
             raise ValueError(f"{run[:40]!r} is no id and no run of ids such as 0-9")
         each = range(int(read["first"]), int(read["last"] or read["first"]) + 1)
-        if not each or len(ids) + len(each) > IDS_MAX:
-            raise ValueError(f"{run[:40]!r} is empty, or more than {IDS_MAX} ids")
+        if not each or len(ids) + len(each) > at_most:
+            raise ValueError(f"{run[:40]!r} is empty, or more than {at_most} ids")
         ids += each
     return tuple(ids)

@@ -31,6 +31,8 @@ from .processing_element import HostPoolLocation
 CLASSES_MAX: Final = 16_384
 POOLS_MAX: Final = 4_096
 NEAREST_MAX: Final = 16
+PES_MAX: Final = 20_000
+"""Of one Placement, asked or assigned: what is decided as a whole must end."""
 
 
 class PlacementPhase(StrEnum):

@@ -13,7 +13,7 @@ from contracts import labels
 from contracts.id_runs import ids_of
 from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import MembershipMode
-from contracts.resources.placement import PlacementPhase
+from contracts.resources.placement import PES_MAX, PlacementPhase
 from services.chassis.table import Entry, is_deleting
 from services.hostpool_manager.core.picture import BoundPod
 from services.hostpool_manager.core.placing.cluster import Node, Taint
@@ -137,9 +137,12 @@ def _in_force(status: Data) -> InForce:
 
 
 def _assignments(written: Iterable[Data]) -> Iterable[tuple[int, str]]:
+    """All together are no more than a Placement has: runs are short, and what they name is not."""
+    left = PES_MAX
     for each in written:
         try:
-            ids = ids_of(each["pes"])
+            ids = ids_of(each["pes"], left)
         except ValueError:
             continue
+        left -= len(ids)
         yield from ((pe, each["node"]) for pe in ids)

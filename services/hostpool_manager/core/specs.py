@@ -11,14 +11,17 @@ from pydantic import ValidationError
 from contracts.id_runs import ids_of
 from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import HostPoolDeclaration, MembershipMode
-from contracts.resources.placement import NodeSelectorRequirement, PeClass, PlacementSpec
+from contracts.resources.placement import (
+    PES_MAX,
+    NodeSelectorRequirement,
+    PeClass,
+    PlacementSpec,
+)
 from services.hostpool_manager.core.placing.cluster import Toleration
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.placing.selecting import Expression, Term
 from services.hostpool_manager.core.snapshot import Ref
 
-PES_MAX: Final = 20_000
-"""Of one Placement: what is decided as a whole must end."""
 VALUE_CHARS_MAX: Final = 80
 
 

@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry
 from services.pod_state_machine.adapters import intake
-from services.pod_state_machine.adapters.assignments import Assignments
+from services.pod_state_machine.adapters.assignments import Assignments, ids_on
 from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.effects import CreatePod, DeletePod, Effect, PatchPeStatus
 from services.pod_state_machine.core.snapshot import JobKey, PeKey, PeStatus
@@ -311,6 +311,13 @@ def test_runs_of_ids_that_are_none_assign_nobody() -> None:
     """Somebody wrote them by hand: a bad object delays only those whom it speaks of."""
     odd = a_placement({"n1": "9-0", "n2": "0"})
     assert node_of_launch(constrained(), odd, a_node("n2")) == "n2"
+
+
+def test_a_run_of_more_pes_than_a_placement_has_assigns_nobody() -> None:
+    """A few bytes would name a million PEs, and a few such runs take all memory."""
+    odd = a_placement({"n2": "0", "n1": "0-999999"})
+    assert node_of_launch(constrained(), odd, a_node("n1"), a_node("n2")) == "n2"
+    assert list(ids_on(odd.entry(), "n1")) == []
 
 
 def test_a_placement_that_changes_is_read_anew() -> None:
