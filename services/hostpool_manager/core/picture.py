@@ -166,7 +166,7 @@ class Picture:
                 {name: in_order(of, names) for name, of in self._taken.used.items()},
                 in_order(self._taken.streams_pods, names),
                 self._taken.of_jobs(),
-                self._each_claim(),
+                dict.fromkeys(self._each_claim()),
             )
         return self._cluster
 
@@ -270,7 +270,7 @@ class Picture:
             for owner in self._owners(marks):
                 job = self._name(owner.job, owner.job_uid)
                 locked.setdefault(node, []).append(job)
-                yield Claim(node, job, owner.name, is_exclusive=True)
+                yield Claim(node, job, self._called(owner), is_exclusive=True)
         for placement in self._live():
             if placement.asked is None:
                 continue
@@ -288,6 +288,14 @@ class Picture:
             for pool in self._pools.values():
                 if pool.uid in marks.taints and pool.is_exclusive and not pool.is_deleting:
                     yield pool
+
+    def _called(self, owner: HostPool) -> str:
+        """What the application calls a pool, as its Placement says it: one holder has one name."""
+        placement = self.placements.get(owner.job)
+        asked = placement.asked if placement is not None else None
+        if placement is None or asked is None or _differ(placement.job_uid, owner.job_uid):
+            return owner.name
+        return next((pool.name for pool in asked.pools if pool.index == owner.index), owner.name)
 
     def _live(self) -> Iterator[Placement]:
         return (each for each in self.placements.values() if not each.is_deleting)
@@ -324,9 +332,5 @@ def _problems(cluster: Cluster, placement: Placement, question: Job | None) -> t
     wanted = {pool.index for pool in question.pools if not pool.is_default}
     if wanted - placement.in_force.pools.keys():
         return ("its pools are not those that it asks for",)
-    members = (name for each in placement.in_force.pools.values() for name in each if name)
-    gone = tuple(f"{name} is gone" for name in members if name not in cluster.index)
-    if gone:
-        return gone
     wrong = violations(cluster, question, placement.placed)
     return tuple(wrong) or not_followed(cluster, question)

@@ -211,6 +211,22 @@ async def test_the_taint_of_another_live_pool_takes_the_node_whatever_the_status
 
 
 @virtually
+async def test_a_holder_is_named_once_and_as_the_application_calls_its_pool() -> None:
+    """Its Placement names the node, and the node has its taint: that is one claim."""
+    scene = Scene()
+    scene.node("n1")
+    uid = scene.host_pool("shop", ALONE)["metadata"]["uid"]
+    scene.placement("shop", a_class("0", pool=0), pools=[ALONE])
+    taint = {"key": labels.EXCLUSIVE_TAINT, "value": uid, "effect": "NoSchedule"}
+    scene.patch("Node", "n1", {"spec": {"taints": [taint]}})
+    async with scene.running():
+        scene.placement("next", a_class("0", pool=0), pools=[ALONE])
+        await asyncio.sleep(2)
+        lacks = ["is held by the pool gpu of default/shop"]
+        assert scene.status("next")["nearest"] == [{"node": "n1", "lacks": lacks}]
+
+
+@virtually
 async def test_a_node_that_is_gone_is_nobodys_claim() -> None:
     """It comes back under its name, and another job has it."""
     scene = Scene()

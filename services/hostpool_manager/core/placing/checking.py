@@ -157,7 +157,9 @@ class _View:
             yield from self._sized(pool, names)
             runs, named = self._runs(pool), {self.cluster.node_of(host) for host in pool.hosts}
             for name in names:
-                if name not in runs:
+                if name not in self.cluster.index:
+                    yield f"{name} of {pool.name} does not exist"
+                elif name not in runs:
                     yield from self._fits(pool, name, named)
 
     def _runs(self, pool: Pool) -> set[str]:
@@ -197,7 +199,7 @@ class _View:
                 users.setdefault(name, []).append(pool)
         ours = Counter(pod.node for pod in self.cluster.pods.get(self.job.name, ()))
         runs = {pool.index: self._runs(pool) for pool in self.job.chosen_pools}
-        for name in sorted(self.alone.keys() - {""}):
+        for name in sorted(self.alone.keys() & self.cluster.index.keys()):
             pool = self.alone[name][0]
             for other in users.get(name, ()):
                 if other.index != pool.index:
