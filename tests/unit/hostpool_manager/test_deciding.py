@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
-from services.hostpool_manager.core.placing.answers import Answer, Family, Placed, Refused, Unknown
+from services.hostpool_manager.core.placing.answers import Answer, Family, Placed, Refused
 from services.hostpool_manager.core.placing.checking import violations
 from services.hostpool_manager.core.placing.cluster import (
     Claim,
@@ -17,12 +17,8 @@ from services.hostpool_manager.core.placing.cluster import (
     Taint,
     Toleration,
 )
-from services.hostpool_manager.core.placing.deciding import Limits, decide
-from services.hostpool_manager.core.placing.exact import solve
+from services.hostpool_manager.core.placing.deciding import decide
 from services.hostpool_manager.core.placing.job import DEFAULT_POOL, Job, Pe, Pool
-from services.hostpool_manager.core.placing.problem import Solution
-from services.hostpool_manager.core.placing.rows import Exhausted
-from services.hostpool_manager.core.placing.stating import state
 
 GIB = 1 << 30
 
@@ -369,39 +365,3 @@ def test_a_cluster_without_nodes_refuses() -> None:
 
 def test_a_job_without_pes_is_placed() -> None:
     assert placed(answer(job())) == {}
-
-
-def _bins(fits: bool) -> tuple[Job, tuple[Node, ...]]:
-    """Two or three PEs a node that fill it to the last milli-CPU, which greedy attempts miss."""
-    sizes = [501, 499, 330, 330, 340, 260, 370, 370, 730, 270, 128, 872]
-    nodes = tuple(node(at, cpu=1000) for at in range(5))
-    extra = [] if fits else [1]
-    return job(*(Pe(at, {"cpu": size}) for at, size in enumerate([*sizes, *extra]))), nodes
-
-
-@pytest.mark.parametrize("fits", [True, False])
-def test_the_exact_search_finds_what_is_there_and_proves_what_is_not(fits: bool) -> None:
-    asked, nodes = _bins(fits)
-    found = solve(state(Cluster.of(nodes), asked), limit_s=60.0)
-    assert isinstance(found, Solution) if fits else found is None
-    decided = answer(asked, nodes=nodes)
-    if fits:
-        placed(decided)
-    else:
-        assert refused(decided, Reason.INSUFFICIENT_CAPACITY).waits
-
-
-def test_a_search_that_meets_its_limit_says_neither_yes_nor_no(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked, nodes = _bins(fits=True)
-    monkeypatch.setattr(
-        "services.hostpool_manager.core.placing.exact.solve", lambda problem, limit_s: Exhausted()
-    )
-    monkeypatch.setattr(
-        "services.hostpool_manager.core.placing.deciding.is_impossible", lambda problem: False
-    )
-    crowded = job(*asked.pes, Pe(99, {"cpu": 1}))
-    decided = decide(Cluster.of(nodes), crowded, Limits(search_s=0.5))
-    assert isinstance(decided, Unknown)
-    assert "0.5 s" in decided.message

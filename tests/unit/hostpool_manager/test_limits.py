@@ -12,6 +12,7 @@ from contracts.reasons import Reason
 from services.hostpool_manager.core.placing import deciding, exact
 from services.hostpool_manager.core.placing.answers import Placed, Refused, Unknown
 from services.hostpool_manager.core.placing.bounds import is_impossible
+from services.hostpool_manager.core.placing.checking import violations
 from services.hostpool_manager.core.placing.cluster import Cluster, Node
 from services.hostpool_manager.core.placing.deciding import Limits, decide
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
@@ -38,6 +39,39 @@ def by_threes(nodes: int) -> list[int]:
         one, other = (220, 260, 310)[at % 3], (290, 330, 370)[at * 7 % 5 % 3]
         sizes += [one, other, 1000 - one - other]
     return sizes
+
+
+def at_the_edge(*more: int) -> Job:
+    """Two or three PEs on each of five nodes, filled to the last, which greedy attempts miss."""
+    return a_job(501, 499, 330, 330, 340, 260, 370, 370, 730, 270, 128, 872, *more)
+
+
+# --------------------------------------------------------------------------- the exact search
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_the_exact_search_finds_what_is_there_and_proves_what_is_not(fits: bool) -> None:
+    asked = at_the_edge(*([] if fits else [1]))
+    found = exact.solve(state(cluster(5), asked), limit_s=60.0)
+    assert isinstance(found, Solution) if fits else found is None
+    decided = decide(cluster(5), asked)
+    if fits:
+        assert isinstance(decided, Placed)
+        assert violations(cluster(5), asked, decided) == []
+    else:
+        assert isinstance(decided, Refused)
+        assert decided.why is Reason.INSUFFICIENT_CAPACITY
+        assert decided.waits
+
+
+def test_a_search_that_meets_its_limit_says_neither_yes_nor_no(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "solve", lambda problem, limit_s: Exhausted())
+    monkeypatch.setattr(deciding, "is_impossible", lambda problem: False)
+    decided = decide(cluster(5), at_the_edge(1), Limits(search_s=0.5))
+    assert isinstance(decided, Unknown)
+    assert "0.5 s" in decided.message
 
 
 # --------------------------------------------------------------------------- patterns
