@@ -71,6 +71,17 @@ DEMANDS = (
         "closest: n1 lacks the tag red; n2 lacks the tag red",
         pools=(Pool(0, "P", tags=("blue", "red")),),
     ),
+    *(
+        Demand(
+            f"a place beyond all nodes, {mode}",
+            (Pe(0, pool=0, in_pool_index=4),),
+            Reason.POOL_TOO_SMALL,
+            f"the {mode} pool P, which asks for 5 nodes, of which 4 qualify, finds no place: "
+            "fewer nodes qualify than the pools need",
+            pools=(Pool(0, "P", is_exclusive=mode == "exclusive"),),
+        )
+        for mode in ("shared", "exclusive")
+    ),
     Demand(
         "a size that tags do not give",
         (Pe(0, pool=0),),

@@ -75,11 +75,18 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
         return Unknown(said + told(near))
     why = _WHY[families[0]] if len(families) == 1 else Reason.NO_PLACEMENT
     reasons = ", and ".join(_SAID[family] for family in families)
+    if not families and _is_short(culprit):
+        why, reasons = Reason.POOL_TOO_SMALL, _SAID[Family.SIZE]
     others = [family.value for family in blocking[1:]]
     also = f" (without {', or '.join(others)} there would be one)" if others else ""
     counts = _counts(problem, culprit) if Family.EXLOCATION in families else ""
     message = f"{who} finds no place: {reasons or 'no node can take it'}{counts}{also}"
     return Refused(why, message + told(near), families, near)
+
+
+def _is_short(culprit: UnitClass | PoolChoice | None) -> bool:
+    """Whether PEs ask for more places by number than there are nodes; no family stands for that."""
+    return isinstance(culprit, PoolChoice) and int(culprit.candidates.sum()) < culprit.least
 
 
 def _counts(problem: Problem, culprit: UnitClass | PoolChoice | None) -> str:
