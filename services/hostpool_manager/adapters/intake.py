@@ -7,6 +7,7 @@ the API has it; what was tried is remembered, so that it is not tried again and 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -152,6 +153,11 @@ class Knowledge:
         """Let an answer count from now on."""
         self._found[ref] = found
         self._picture.see_placement(ref, _with_answer(self._picture.placements[ref], found))
+
+    def spec_bytes(self, ref: Ref) -> int:
+        """How long the spec of a Placement is, as it is stored."""
+        entry = self._table.get(PLACEMENT, *ref)
+        return len(json.dumps(entry.data["spec"], ensure_ascii=False).encode()) if entry else 0
 
     # ------------------------------------------------------------------ keys and snapshots
 

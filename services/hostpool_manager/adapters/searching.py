@@ -114,7 +114,7 @@ class Searches:
         assert question is not None
         if isinstance(answer, Placed) and violations(picture.cluster, question, answer):
             return "overtaken"
-        unsayable = too_long(answer)
+        unsayable = too_long(answer, question, self._knowledge.spec_bytes(asked.ref))
         if unsayable:
             answer = Refused(Reason.SPEC_INVALID, unsayable)
         in_force = _in_force(picture.cluster, placement, question, answer)

@@ -6,6 +6,7 @@ changes nothing is not sent. Conditions keep the time of their last transition.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -15,13 +16,15 @@ from contracts.resources.conditions import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from contracts.resources.placement import NEAREST_MAX, PlacementPhase
 from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
 
 PLACED = "Placed"
 READY = "Ready"
 IDS_OF_TEXT_MAX: Final = 256
-STATUS_CHARS_MAX: Final = 1_000_000
-"""Of names in a status: etcd takes a million and a half, and the spec needs room as well."""
+OBJECT_BYTES_MAX: Final = 1_200_000
+"""Of spec and status of an object: etcd takes 1.5 MiB, of which metadata and conditions need some.
+"""
 Json = dict[str, Any]
 
 
@@ -57,18 +60,31 @@ def _runs(pes: list[int]) -> Iterator[str]:
     yield from (runs_of(ordered[at : at + step]) for at in range(0, len(ordered), step))
 
 
-def too_long(answer: Answer) -> str:
-    """Why no status can hold an answer; nothing, where one can."""
+def too_long(answer: Answer, question: Job, spec_bytes: int) -> str:
+    """Why no status can hold an answer; nothing, where one can. A HostPool may name nodes thrice.
+
+    `spec_bytes`: of the spec of the Placement, which is stored with its status.
+    """
     if not isinstance(answer, Placed):
         return ""
-    members = [name for pool in answer.pools for name in pool.nodes]
-    chars = sum(len(name) + 3 for name in (*members, *answer.assignment.values()))
-    if chars <= STATUS_CHARS_MAX:
+    in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
+    said = said_of(answer, generation=0, in_force=in_force)
+    status_bytes = _bytes(placement_status({}, said, ""))
+    hosts = {pool.index: pool.hosts for pool in question.pools}
+    of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
+    largest = max(spec_bytes + status_bytes, *of_pools, 0)
+    if largest <= OBJECT_BYTES_MAX:
         return ""
+    members = sum(len(each.nodes) for each in answer.pools)
     return (
-        f"spec.pools is {len(answer.pools)} pools with {len(members)} members and spec.classes "
-        f"{len(answer.assignment)} PEs: a status of {STATUS_CHARS_MAX} characters cannot name them"
+        f"spec.pools is {len(answer.pools)} pools with {members} members and spec.classes "
+        f"{len(answer.assignment)} PEs: to name their nodes takes {largest} bytes in one object, "
+        f"and {OBJECT_BYTES_MAX} can be stored"
     )
+
+
+def _bytes(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def _phase(answer: Answer) -> PlacementPhase:

@@ -13,8 +13,8 @@ from contracts.resources.placement import PlacementPhase
 from services.hostpool_manager.core.choosing import Choice, choose
 from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.placing.answers import Members, Placed
-from services.hostpool_manager.core.placing.job import Job, Pe
-from services.hostpool_manager.core.saying import said_of, too_long
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.saying import OBJECT_BYTES_MAX, said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,
     ClusterSnapshot,
@@ -169,9 +169,29 @@ def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> No
     assert [pe for _, text in said.assignments for pe in ids_of(text)] == list(pes)
 
 
-def test_an_answer_that_no_status_can_hold_says_so() -> None:
-    nodes = tuple(f"node-{number:04}" for number in range(5000))
-    small = Placed({0: "n1"}, (Members(0, nodes),))
-    assert too_long(small) == ""
-    large = Placed({0: "n1"}, tuple(Members(index, nodes) for index in range(40)))
-    assert "40 pools with 200000 members" in too_long(large)
+@pytest.mark.parametrize(
+    ("chars", "pools", "hosts", "spec_bytes", "is_sayable"),
+    [
+        (9, 1, False, 0, True),
+        (9, 40, False, 0, False),
+        (100, 1, False, 0, True),
+        (100, 1, True, 0, False),  # a HostPool names them as hosts, as members and as claimed
+        (150, 1, False, 0, False),
+        (100, 1, False, 900_000, False),
+    ],
+)
+def test_an_answer_that_no_object_can_hold_says_so(
+    chars: int, pools: int, hosts: bool, spec_bytes: int, is_sayable: bool
+) -> None:
+    nodes = tuple(f"node-{number:04}".ljust(chars, "x") for number in range(5000))
+    asked = Job(
+        "default/job",
+        (Pe(0),),
+        tuple(Pool(index, f"P{index}", hosts=nodes if hosts else ()) for index in range(pools)),
+    )
+    answer = Placed({0: "n1"}, tuple(Members(index, nodes) for index in range(pools)))
+    said = too_long(answer, asked, spec_bytes)
+    assert bool(said) is not is_sayable, said
+    if not is_sayable:
+        assert f"{pools} pools with {5000 * pools} members" in said
+        assert f"{OBJECT_BYTES_MAX} can be stored" in said
