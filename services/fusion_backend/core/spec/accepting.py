@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields
+from contracts.resources.pod_names import KEY_RULE, is_key
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from services.fusion_backend.core.refusals import PlanRefused, shown
@@ -47,6 +48,7 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
     return (
         refusal_of_urls(spec.get("bundle") or {})
         or _no_fusion(spec.get("fusion") or {})
+        or _no_topology(spec.get("placement") or {})
         or _no_pod(spec)
     )
 
@@ -81,6 +83,14 @@ def _no_fusion(fusion: Mapping[str, Any]) -> PlanRefused | None:
         message="spec.fusion.automatic is false, and neither spec.fusion.legacy nor"
         " spec.fusion.manual says how operators are fused instead",
     )
+
+
+def _no_topology(placement: Mapping[str, Any]) -> PlanRefused | None:
+    """The refusal of hosts by a label that no node can have: every pod would be refused for it."""
+    key = placement.get("topologyKey")
+    if key is None or is_key(key):
+        return None
+    return _refusal([_Fault("spec.placement.topologyKey", key, KEY_RULE)])
 
 
 def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:

@@ -114,3 +114,16 @@ def test_all_fields_of_a_wrong_type_are_named_at_once() -> None:
     assert refused is not None
     assert "spec.fusion.manual: " in refused.message
     assert "spec.parallelRegions.0.width: " in refused.message
+
+
+@pytest.mark.parametrize("key", ["not a key!", "a/b/c", "-zone", "Zone.example/rack", "k" * 64])
+def test_hosts_by_a_label_that_no_node_can_have_are_refused_at_the_job(key: str) -> None:
+    """Where constraints are preferred only, the job was placed and each of its pods refused."""
+    refused = refusal_of_spec({"bundle": {"name": "a.sab"}, "placement": {"topologyKey": key}})
+    assert refused is not None
+    assert refused.field == "spec.placement.topologyKey"
+
+
+@pytest.mark.parametrize("key", [None, "rack", "topology.kubernetes.io/zone"])
+def test_hosts_by_any_other_label_are_taken(key: str | None) -> None:
+    assert refusal_of_spec({"bundle": {"name": "a.sab"}, "placement": {"topologyKey": key}}) is None
