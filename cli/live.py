@@ -232,6 +232,7 @@ def job_panel(job: JobView, *, problems: bool = True) -> RenderableType:
 def job_line(job: JobView) -> Text:
     """A job in one line."""
     running = sum(pe.phase == "Running" for pe in job.pes.values())
+    waits_for = "" if job.pes or job.phase != "Submitting" else job.message
     return Text.assemble(
         ("job ", "dim"),
         (job.name, "bold"),
@@ -239,6 +240,7 @@ def job_line(job: JobView) -> Text:
         _coloured(job.phase or "waiting for fusion-backend"),
         f"  {running} of {len(job.pes)} processing elements running  ",
         (regions_text(job), "cyan"),
+        waits_for,
     )
 
 

@@ -55,6 +55,15 @@ def test_a_job_runs_when_it_is_submitted_its_widths_are_in_force_and_every_pod_r
     assert not view_of(job(), [region(2, 2)], [pe(0), pe(1)], [pod(0)]).is_running
 
 
+def test_a_job_without_processing_elements_says_what_it_waits_for() -> None:
+    """Its line is all that a person sees of it until its placement was found."""
+    waiting = job("Submitting", message="waits for capacity: node-1 lacks 1 cpu")
+    assert "waits for capacity: node-1 lacks 1 cpu" in plain(
+        job_panel(view_of(waiting, [], [], []))
+    )
+    assert "capacity" not in plain(job_panel(view_of(waiting, [], [pe(0)], [])))
+
+
 def test_a_failure_counts_for_the_spec_that_it_was_decided_on() -> None:
     """A changed spec that was not looked at yet has not failed."""
     failed = job("Failed")
