@@ -9,7 +9,7 @@ from typing import Final
 
 from contracts.reasons import Reason
 
-NEAREST_MAX: Final = 3
+NEAREST_TOLD_MAX: Final = 3
 """How many of the nodes that came closest are told."""
 
 

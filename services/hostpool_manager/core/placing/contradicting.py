@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from services.hostpool_manager.core.placing.answers import (
-    NEAREST_MAX,
+    NEAREST_TOLD_MAX,
     Family,
     Nearest,
     Refused,
@@ -54,10 +54,10 @@ def missing(cluster: Cluster, job: Job) -> Refused | None:
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
     sharing = cluster.nodes_at(host)
     if sharing:
-        listed = " and of ".join(sharing[:NEAREST_MAX])
+        listed = " and of ".join(sharing[:NEAREST_TOLD_MAX])
         return _unfit(f"{who} {host}, which is the address of {listed}: name the node instead")
     if normalised(host) is None:
-        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_MAX, cutoff=0.5)
+        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_TOLD_MAX, cutoff=0.5)
         said = f"{who} {host}, and no node has that name"
     else:
         closest = [host] if host in cluster.index else []
@@ -78,7 +78,7 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
     def lacks(node: Node) -> int:
         return len(asked - node.tags)
 
-    closest = sorted(cluster.nodes, key=lacks)[:NEAREST_MAX]
+    closest = sorted(cluster.nodes, key=lacks)[:NEAREST_TOLD_MAX]
     near = [node for node in closest if lacks(node) < len(asked)]
     nearest = tuple(
         Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(asked - node.tags)))

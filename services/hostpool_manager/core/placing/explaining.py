@@ -15,7 +15,7 @@ import numpy as np
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from services.hostpool_manager.core.placing.answers import (
-    NEAREST_MAX,
+    NEAREST_TOLD_MAX,
     Family,
     Nearest,
     Refused,
@@ -210,7 +210,7 @@ def _nearest(problem: Problem, culprit: UnitClass | PoolChoice | None) -> tuple[
     by_id = problem.job.by_id
     pes = [by_id[pe] for pe in culprit.units[0]]
     short = _shortfall(problem, culprit)
-    order = np.lexsort((short, _distance(problem, pes, culprit)))[:NEAREST_MAX]
+    order = np.lexsort((short, _distance(problem, pes, culprit)))[:NEAREST_TOLD_MAX]
     return tuple(
         Nearest(node.name, tuple(_lacks(problem, pes, culprit, at, node)))
         for at in order.tolist()
@@ -344,7 +344,7 @@ def _near_pool(problem: Problem, choice: PoolChoice) -> Iterator[Nearest]:
     missing = np.zeros(len(problem.cluster), np.int64) + ~problem.cluster.open_to(tolerations)
     for tag in pool.tags:
         missing += ~problem.cluster.with_tags([tag])
-    nodes: Ints = outside[np.argsort(missing[outside], kind="stable")][:NEAREST_MAX]
+    nodes: Ints = outside[np.argsort(missing[outside], kind="stable")][:NEAREST_TOLD_MAX]
     for at in nodes.tolist():
         node = problem.cluster.nodes[at]
         lacks = [f"lacks the tag {tag}" for tag in pool.tags if tag not in node.tags]
