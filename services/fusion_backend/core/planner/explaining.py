@@ -144,7 +144,7 @@ def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tup
             beside.setdefault(target, set()).add(source)
     return {
         pe: tuple(
-            (other, why + _shared(profiles[pe], profiles[other]))
+            (other, why + (_shared(profiles[pe], profiles[other]) if "ex-located" in why else ""))
             for other in sorted(others)
             if (why := conflict(profiles[pe], profiles[other])) is not None
         )

@@ -139,6 +139,15 @@ def test_people_are_told_where_a_pe_may_run() -> None:
     assert ("on the host 'h1'",) in [each.together for each in packed.values()]
 
 
+def test_a_shared_ex_location_is_told_of_those_that_it_keeps_apart_only() -> None:
+    adl = Adl().chain("a", "b")
+    adl.operators["a"].resources = NOWHERE + TOGETHER + APART
+    adl.operators["b"].resources = NOWHERE + APART
+    adl.operators["b"].host_isolated = True
+    found = explain(draft(request_of(adl, Fusion.manual(1))))
+    assert found[0].apart == ((1, "a host is isolated (CDISR3231E)"),)
+
+
 # --------------------------------------------------------------------------- never fused
 
 EXCLUDING = {
