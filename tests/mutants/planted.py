@@ -10,6 +10,7 @@ from __future__ import annotations
 from tests.mutants import (
     chassis,
     fusion_backend,
+    hostpool_manager,
     node_tainter,
     pod_state_machine,
     sandbox,
@@ -21,6 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,
+    *hostpool_manager.MUTANTS,
     *node_tainter.MUTANTS,
     *pod_state_machine.MUTANTS,
     *sandbox.MUTANTS,

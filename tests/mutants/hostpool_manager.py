@@ -1,0 +1,92 @@
+"""Mutants of hostpool-manager: what takes room, whose a node is, which answer counts."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_UNIT = "tests/unit/hostpool_manager"
+_CORE = "services/hostpool_manager/core"
+_ADAPTERS = "services/hostpool_manager/adapters"
+_ANSWERING = f"{_UNIT}/test_answering.py"
+_CHOOSING = f"{_UNIT}/test_choosing.py"
+_FOLLOWING = f"{_UNIT}/test_following.py"
+
+MUTANTS = (
+    Mutant(
+        "what is promised to processing elements without a pod takes no room",
+        f"{_CORE}/picture.py",
+        "            if pe in pes and pe not in bound:\n",
+        "            if pe in pes and pe in bound:\n",
+        (_ANSWERING, "-k", "promises_take_room"),
+    ),
+    Mutant(
+        "the taint of a live pool claims no node, whatever the status of another says",
+        f"{_CORE}/picture.py",
+        "        if marks.taints:\n",
+        "        if not marks:\n",
+        (_FOLLOWING, "-k", "taint_of_another_live_pool"),
+    ),
+    Mutant(
+        "what was found is not checked again on the newest cluster",
+        f"{_ADAPTERS}/searching.py",
+        "        if isinstance(answer, Placed) and violations(picture",
+        "        if isinstance(answer, Unknown) and violations(picture",
+        (f"{_UNIT}/test_overtaken.py",),
+    ),
+    Mutant(
+        "every instance decides, whoever has the Lease",
+        f"{_ADAPTERS}/stage.py",
+        "        leadership=Leadership(settings.lease_namespace, LEASE, intake.LISTED_FIRST),\n",
+        "        leadership=None,\n",
+        (f"{_UNIT}/test_leading.py", "-k", "loses_the_lease"),
+    ),
+    Mutant(
+        "a refusal overwrites what is in force",
+        f"{_ADAPTERS}/searching.py",
+        "    return placement.in_force\n",
+        "    return InForce()\n",
+        (_ANSWERING, "-k", "leaves_the_old_answer"),
+    ),
+    Mutant(
+        "those that wait are searched in the lane of those that are new",
+        f"{_CORE}/choosing.py",
+        "    is_patient = row.action is Action.SEARCH_PATIENTLY\n",
+        "    is_patient = False\n",
+        (_CHOOSING, "-k", "has_a_lane_of_its_own"),
+    ),
+    Mutant(
+        "an exclusive pool takes a node on which pods of others run",
+        f"{_CORE}/placing/pooling.py",
+        "        used = self.foreign | (",
+        "        used = (",
+        (f"{_UNIT}/test_deciding.py", "-k", "no_node_that_somebody_has_or_uses"),
+    ),
+    Mutant(
+        "the gap that a lost member leaves is closed by moving the others",
+        f"{_CORE}/following.py",
+        "    return tuple(name for name in left if name or job.keeps_numbers(pool))\n",
+        "    return tuple(name for name in left if name)\n",
+        (_FOLLOWING, "-k", "leaves_its_place_empty"),
+    ),
+    Mutant(
+        "a pool that nobody counts keeps gaps",
+        f"{_CORE}/placing/settling.py",
+        "    if not problem.job.keeps_numbers(pool):\n",
+        "    if False:\n",
+        (_FOLLOWING, "-k", "nobody_counts_lacks_nobody"),
+    ),
+    Mutant(
+        "a member that does not exist is no violation",
+        f"{_CORE}/placing/checking.py",
+        "                if name not in self.cluster.index:\n",
+        '                if name == "":\n',
+        (f"{_UNIT}/test_checking.py",),
+    ),
+    Mutant(
+        "an answer is written that no object can hold",
+        f"{_CORE}/saying.py",
+        "    if largest <= OBJECT_BYTES_MAX:\n",
+        "    if largest:\n",
+        (_CHOOSING, "-k", "no_object_can_hold"),
+    ),
+)
