@@ -9,6 +9,7 @@ import pytest
 from services.hostpool_manager.adapters import searching
 from services.hostpool_manager.core.placing.answers import Answer
 from services.hostpool_manager.core.placing.cluster import Cluster, Node
+from services.hostpool_manager.core.placing.deciding import Limits, decide
 from services.hostpool_manager.core.placing.job import Job
 from tests.unit.hostpool_manager.scene import Scene, a_class
 from tests.virtual_time import run_virtually
@@ -17,14 +18,14 @@ from tests.virtual_time import run_virtually
 def test_an_answer_whose_node_was_closed_meanwhile_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written, real = list[str](), searching.decide
+    written = list[str]()
 
-    def decide(cluster: Cluster, question: Job, limits: searching.Limits) -> Answer:
+    def outdated(cluster: Cluster, question: Job, limits: Limits) -> Answer:
         """The first search takes the cluster from before the node was closed."""
         if not written:
             written.append(question.name)
             cluster = old[0]
-        return real(cluster, question, limits)
+        return decide(cluster, question, limits)
 
     async def test() -> None:
         scene = Scene()
@@ -40,5 +41,5 @@ def test_an_answer_whose_node_was_closed_meanwhile_counts_for_nothing(
             assert scene.nodes_of() == {"0": "n1"}
 
     old = [Cluster.of([Node("n1", {}, (), {"cpu": 4000, "pods": 10})])]
-    monkeypatch.setattr(searching, "decide", decide)
+    monkeypatch.setattr(searching, "decide", outdated)
     run_virtually(test())
