@@ -238,18 +238,33 @@ def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
     """A HostPool as the application declares it."""
     name = labels.pe_name(job.name, pool.index)
     meta = _described(record, metadata(job, name, record.generation))
-    labels_members = any(
-        pe.host_pool == pool.index and pe.in_pool_index is not None for pe in record.pes
-    )
-    if pool.mode == "exclusive" or labels_members:
+    spec = pool_spec(job.name, pool, pools_with_places(record))
+    if pool.mode == "exclusive" or spec["labelsMembers"]:
         # Before the first claim, or a crash between claim and finalizer leaks taints.
         meta["finalizers"] = [labels.NODE_CLAIMS_FINALIZER]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "HostPool",
-        "metadata": meta,
-        "spec": {"hostpool": declaration(pool), "job": job.name, "labelsMembers": labels_members},
-    }
+    return {"apiVersion": API_VERSION, "kind": "HostPool", "metadata": meta, "spec": spec}
+
+
+def pools_with_places(record: PlanRecord) -> frozenset[int]:
+    """The host pools of which some PE asks for a particular place."""
+    return frozenset(
+        pe.host_pool
+        for pe in record.pes
+        if pe.host_pool is not None and pe.in_pool_index is not None
+    )
+
+
+def pool_spec(job: str, pool: PoolRecord, with_places: frozenset[int]) -> Body:
+    """What a HostPool says."""
+    labels_members = pool.index in with_places
+    return {"hostpool": declaration(pool), "job": job, "labelsMembers": labels_members}
+
+
+def host_pool_patch(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
+    """A HostPool as it was declared, whatever somebody made of it."""
+    spec = pool_spec(job.name, pool, pools_with_places(record))
+    spec["hostpool"] = {"size": None, **spec["hostpool"]}
+    return {"metadata": {"labels": {labels.GENERATION: str(record.generation)}}, "spec": spec}
 
 
 def processing_element(

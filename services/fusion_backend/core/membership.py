@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
 
 from contracts import labels
+from contracts.resources import HostPoolSpec
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
@@ -21,10 +25,12 @@ from services.fusion_backend.core.children import (
     input_ports,
     marks_of_job,
     marks_of_regions,
+    pool_spec,
+    pools_with_places,
 )
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
+from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord, PoolRecord
 from services.fusion_backend.core.placements import PLACEMENT, asks_for, is_asked, placement_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import (
@@ -83,7 +89,7 @@ def difference(
     for region in plan.record.regions:
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
-        search.compare_presence("HostPool", labels.pe_name(snapshot.name, pool.index))
+        search.compare_pool(pool, is_asking=is_asking)
     if asks(plan.record):
         search.compare_placement(is_asking=is_asking)
     found = search.found()
@@ -141,6 +147,7 @@ class _Search:
         self._port_labels_textless = False
         self._leaving = 0
         self._adopts: list[AdoptChild] = []
+        self._with_places = pools_with_places(plan.record)
 
     def found(self) -> Difference:
         """What was collected."""
@@ -189,6 +196,20 @@ class _Search:
         elif is_deleting(entry):
             self._leaving += 1
 
+    def compare_pool(self, pool: PoolRecord, *, is_asking: bool) -> None:
+        """What the application declares: another mode by hand would free the nodes that it holds.
+
+        A question about a newer plan may have changed the pool of a number (`pools_to_settle`).
+        """
+        name = labels.pe_name(self._snapshot.name, pool.index)
+        self.compare_presence("HostPool", name)
+        entry = self._snapshot.of("HostPool").get(name)
+        wanted = pool_spec(self._snapshot.name, pool, self._with_places)
+        if entry is None or is_deleting(entry) or is_asking:
+            return
+        if not _is_declared(entry.data["spec"], wanted):
+            self._patch(entry)
+
     def compare_placement(self, *, is_asking: bool) -> None:
         """What the job asks for; a plan in force is asked for as long as no newer one is."""
         entry = placement_of(self._snapshot)
@@ -230,6 +251,16 @@ class _Search:
         self._patches.append(
             PatchChild(entry.kind, entry.name, self._generation, entry.resource_version, pe)
         )
+
+
+def _is_declared(seen: Mapping[str, Any], wanted: Body) -> bool:
+    """Whether a HostPool says this, whatever the API server filled in."""
+    if seen == wanted:
+        return True
+    try:
+        return HostPoolSpec.model_validate(seen) == HostPoolSpec.model_validate(wanted)
+    except ValidationError:
+        return False
 
 
 # --------------------------------------------------------------------------- pods

@@ -15,7 +15,7 @@ from services.fusion_backend.core import children
 from services.fusion_backend.core.asking import placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
-from services.fusion_backend.core.numbering.records import PeRecord
+from services.fusion_backend.core.numbering.records import PeRecord, PoolRecord
 from services.fusion_backend.core.placements import question_of
 from services.fusion_backend.core.snapshot import (
     JobSeen,
@@ -26,7 +26,7 @@ from services.fusion_backend.core.snapshot import (
 )
 from services.fusion_backend.core.spec.inputs import spec_in_force
 
-PATCHED_KINDS = ("ConfigMap", "Service", "Placement", "ProcessingElement")
+PATCHED_KINDS = ("ConfigMap", "Service", "HostPool", "Placement", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
 
 
@@ -57,11 +57,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
                 if labels.pe_name(job.name, region.index) == effect.name
             )
         case "HostPool":
-            return next(
-                children.host_pool(job, record, pool)
-                for pool in record.pools
-                if labels.pe_name(job.name, pool.index) == effect.name
-            )
+            return children.host_pool(job, record, _pool(job, plan, effect.name))
         case "Placement":
             return children.placement(job, record, placement_spec(snapshot, plan))
     raise AssertionError(f"no child is of kind {effect.kind}")
@@ -80,9 +76,15 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             pe = _pe(snapshot, plan, effect.pe)
             planned = _as_planned(job, plan)
             return children.processing_element_patch(planned, plan.record, pe, entry.data)
+        case "HostPool":
+            return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))
         case "Placement":
             return children.placement_patch(effect.generation, placement_spec(snapshot, plan))
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
+
+
+def _pool(job: JobSeen, plan: KnownPlan, name: str) -> PoolRecord:
+    return next(pool for pool in plan.record.pools if labels.pe_name(job.name, pool.index) == name)
 
 
 def adoption_of(snapshot: Snapshot, entry: Entry) -> Body:

@@ -119,17 +119,26 @@ class Searches:
             answer = Refused(Reason.SPEC_INVALID, unsayable)
         in_force = _in_force(picture.cluster, placement, question, answer)
         said = said_of(answer, generation=placement.generation, in_force=in_force)
-        self._note_tried(asked, placement, changes, took_s)
+        is_placed = isinstance(answer, Placed)
+        self._note_tried(asked, placement, changes, took_s, is_placed=is_placed)
         self._knowledge.take_up(
             asked.ref, Found(placement.uid, placement.generation, said, in_force)
         )
         return said.phase.value.lower()
 
     def _note_tried(
-        self, asked: Question, placement: Placement, changes: int, took_s: float
+        self,
+        asked: Question,
+        placement: Placement,
+        changes: int,
+        took_s: float,
+        *,
+        is_placed: bool,
     ) -> None:
         before = self._knowledge.tried.get(asked.ref)
-        times = before.times + 1 if before is not None and before.is_of(placement) else 1
+        in_a_row = before.times if before is not None and before.is_of(placement) else 0
+        # What is placed and breaks again is a new trouble: its pause must not go on growing.
+        times = 0 if is_placed else in_a_row + 1
         self._knowledge.tried[asked.ref] = Tried(
             asked.uid, asked.generation, changes, self._runtime.clock.now(), took_s, times
         )

@@ -204,7 +204,8 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The last search for a Placement: when it ended (unix seconds), and how often in a row."""
+    """The last search for a Placement: when it ended (unix seconds), and how often in a row it
+    found nothing."""
 
     uid: str
     generation: int

@@ -160,3 +160,21 @@ async def test_a_changed_question_is_answered_and_a_refused_one_leaves_the_old_a
         )
         assert scene.nodes_of() == {"0-2": "n1"}
         assert "families" not in status
+
+
+@virtually
+async def test_what_breaks_again_after_it_was_mended_is_not_kept_waiting_the_longer() -> None:
+    """The pause grows while a question has no answer, and begins anew with one."""
+    scene = Scene()
+    scene.node("n1", "gpu")
+    pool = a_pool(tags=["gpu"], size=1)
+    scene.host_pool("shop", pool)
+    scene.placement("shop", a_class("0", pool=0), pools=[pool])
+    async with scene.running():
+        for _ in range(7):
+            scene.patch("Node", "n1", {"metadata": {"labels": {"tag.streams.ibm.com/gpu": None}}})
+            await asyncio.sleep(5)
+            assert scene.status()["phase"] == "Refused"
+            scene.patch("Node", "n1", {"metadata": {"labels": {"tag.streams.ibm.com/gpu": ""}}})
+            await asyncio.sleep(5)
+            assert scene.status()["phase"] == "Placed"

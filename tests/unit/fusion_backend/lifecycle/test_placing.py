@@ -194,6 +194,20 @@ def test_what_somebody_deleted_comes_back(name: tuple[str, str]) -> None:
     assert world.condition("Placed")["status"] == "True"
 
 
+def test_a_host_pool_that_somebody_edited_is_as_declared_again() -> None:
+    """A pool made shared by hand would let others onto the nodes that the job holds."""
+    world = hosted()
+    name = ("HostPool", f"{JOB}-1")
+    before = world.meaning()
+    declared = world.objects[name]["spec"]["hostpool"]
+    is_shared = declared["membershipMode"] == "shared"
+    other = {**declared, "membershipMode": "exclusive" if is_shared else "shared", "size": 7}
+    world.edit(*name, hostpool=other, labelsMembers=True)
+    assert world.meaning() != before
+    world.converge()
+    assert world.meaning() == before
+
+
 def test_a_placement_that_somebody_edited_asks_again_for_what_is_in_force() -> None:
     world = hosted()
     before = world.meaning()
