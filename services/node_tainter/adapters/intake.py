@@ -59,7 +59,9 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
     """The keys that a change of this entry concerns."""
     if entry.kind == HOST_POOL:
         yield PoolKey(entry.namespace, entry.name)
-        yield from map(NodeKey, sorted(map(str, _by_member(entry))))
+        # A member that does not exist wakes itself if it ever appears; there may be thousands.
+        listed = (name for name in sorted(map(str, _by_member(entry))) if table.get(NODE, "", name))
+        yield from map(NodeKey, listed)
         for node in table.by(_NODES_CARRYING, entry.uid):
             yield NodeKey(node.name)
     elif entry.kind == NODE:

@@ -65,15 +65,22 @@ def test_a_node_that_is_nobody_s_business_wakes_no_key() -> None:
     """Of thousands of nodes most are in no pool that marks its members."""
     table = table_of(a_node(), a_pool("a", "node-2"), a_pool("all", "node-1", mode="shared"))
     assert woken(table, a_node()) == []
-    assert set(intake.all_keys(table)) == {A, PoolKey("default", "all"), NodeKey("node-2")}
+    assert set(intake.all_keys(table)) == {A, PoolKey("default", "all")}
 
 
 def test_a_pool_wakes_its_members_and_whoever_carries_its_uid() -> None:
     """Those it lists may need marks, those that carry them may have to lose them."""
     left = marked(a_node("node-3").with_uid("uid-3"), "a")
-    table = table_of(a_pool("a", "node-1", "", "node-2"), left)
+    nodes = [a_node(name).with_uid(f"uid-{name}") for name in ("node-1", "node-2")]
+    table = table_of(a_pool("a", "node-1", "", "node-2"), *nodes, left)
     keys = woken(table, a_pool("a", "node-1", "", "node-2"))
     assert keys == [A, NodeKey("node-1"), NodeKey("node-2"), NodeKey("node-3")]
+
+
+def test_members_that_do_not_exist_wake_nobody() -> None:
+    """A pool may name thousands of them, by hand; one that appears wakes itself."""
+    pool = a_pool("a", *(f"none-{number}" for number in range(1000)))
+    assert woken(table_of(pool), pool) == [A]
 
 
 def test_a_node_wakes_itself_and_the_pool_whose_marks_it_carries() -> None:
