@@ -14,6 +14,7 @@ from enum import Enum, StrEnum
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.fusion_backend.core import transitions as job
+from services.hostpool_manager.core import transitions as placement
 from services.node_tainter.core import transitions as marks
 from services.pod_state_machine.core import transitions as pe
 
@@ -22,10 +23,10 @@ HEADER = """\
 
 # Life cycles
 
-What follows what, for a job, for a processing element (PE), and for the nodes and host pools that
-are marked. A row of a transition table is a pair of the phase that the object records and an
-observation, which is computed from everything that is known. The diagrams show the transitions
-that change the phase. Below them every pair is listed: what is done (and the new phase, if it is
+What follows what, for a job, for a processing element (PE), for a placement, and for the nodes and
+host pools that are marked. A row of a transition table is a pair of the phase that the object
+records and an observation, which is computed from everything that is known. The diagrams show the
+transitions that change the phase. Below them every pair is listed: what is done (and the new phase, if it is
 another), what is ignored, and what is forbidden because it cannot come about.
 """
 NO_PHASE = "none"
@@ -53,9 +54,8 @@ class LifeCycle:
 
 def page() -> str:
     """The whole page."""
-    return "\n".join(
-        (HEADER, *(_section(each) for each in (_of_jobs(), _of_pes(), _of_nodes(), _of_pools())))
-    )
+    cycles = (_of_jobs(), _of_pes(), _of_placements(), _of_nodes(), _of_pools())
+    return "\n".join((HEADER, *map(_section, cycles)))
 
 
 def _of_jobs() -> LifeCycle:
@@ -103,6 +103,29 @@ def _of_pes() -> LifeCycle:
         ),
         phases=tuple(map(_phase, PePhase)),
         observations=tuple(map(_words, pe.Observation)),
+        outcomes=outcomes,
+    )
+
+
+def _of_placements() -> LifeCycle:
+    outcomes = {}
+    for (phase, observation), row in placement.TRANSITIONS.items():
+        match row:
+            case placement.Transition(action=action):
+                outcome = Outcome(action.value)
+            case placement.Ignored(reason=reason):
+                outcome = Outcome(f"*ignored*: {reason.value}")
+            case placement.Forbidden(why=why):
+                outcome = Outcome(forbidden=why)
+        outcomes[_phase(phase), observation.value] = outcome
+    return LifeCycle(
+        title="A placement",
+        about=(
+            "hostpool-manager, `services/hostpool_manager/core/transitions.py`. The phase is the"
+            " answer that was given last;\na search gives the next one."
+        ),
+        phases=tuple(map(_phase, placement.Phase)),
+        observations=tuple(each.value for each in placement.Observation),
         outcomes=outcomes,
     )
 
@@ -170,7 +193,9 @@ def _transition(before: StrEnum, after: StrEnum, action: str) -> Outcome:
 
 def _section(cycle: LifeCycle) -> str:
     phases = (_listed(cycle, phase) for phase in cycle.phases)
-    return "\n".join((f"## {cycle.title}\n\n{cycle.about}\n", _diagram(cycle), *phases))
+    has_arrows = any(outcome.leads_to for outcome in cycle.outcomes.values())
+    diagram = (_diagram(cycle),) if has_arrows else ()
+    return "\n".join((f"## {cycle.title}\n\n{cycle.about}\n", *diagram, *phases))
 
 
 def _diagram(cycle: LifeCycle) -> str:
