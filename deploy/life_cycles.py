@@ -26,8 +26,8 @@ HEADER = """\
 What follows what, for a job, for a processing element (PE), for a placement, and for the nodes and
 host pools that are marked. A row of a transition table is a pair of the phase that the object
 records and an observation, which is computed from everything that is known. The diagrams show the
-transitions that change the phase. Below them every pair is listed: what is done (and the new phase, if it is
-another), what is ignored, and what is forbidden because it cannot come about.
+transitions that change the phase. Below them every pair is listed: what is done (and the new phase,
+if it is another), what is ignored, and what is forbidden because it cannot come about.
 """
 NO_PHASE = "none"
 
