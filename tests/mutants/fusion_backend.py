@@ -41,7 +41,7 @@ MUTANTS = (
     Mutant(
         "what a newer plan wrote is cleaned up",
         f"{_CORE}/membership.py",
-        "        if stamp_of(entry) < record.generation\n",
+        '        if (stamp_of(entry) < record.generation or (is_back and kind == "HostPool"))\n',
         "        if True\n",
         (f"{_LIFE}/test_leftovers.py",),
     ),
@@ -90,8 +90,8 @@ MUTANTS = (
     Mutant(
         "a width out of all bounds is planned",
         f"{_CORE}/widths.py",
-        "        if 1 <= width <= snapshot.width_max:\n",
-        "        if True:\n",
+        "        if not 1 <= width <= snapshot.width_max:\n",
+        "        if False:\n",
         (_A_JOB, _RESIZING),
     ),
     Mutant(
@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         "who shares a PE need not share its host",
         f"{_CORE}/fusion/contradicting.py",
-        '            hosts.join(index, ("unit", unit.operators[0]))\n',
-        "            pass\n",
+        '                groups.join(index, ("unit", unit.operators[0]))\n',
+        "                pass\n",
         (f"{_PLANNER}/test_contradicting.py",),
     ),
     Mutant(

@@ -12,11 +12,11 @@ from sandbox.http.in_process import Fault, When
 from services.chassis.memory_log import MemoryLog
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
-from tests.simulation.mains import MAINS
+from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.world import WRITES, Request, World, simulate
 
 
-@pytest.mark.parametrize("service", sorted(MAINS))
+@pytest.mark.parametrize("service", sorted(UNCONSTRAINED))
 def test_a_service_killed_anywhere_in_a_submission_and_a_resize_converges(
     tmp_path: Path, service: str
 ) -> None:
@@ -88,7 +88,7 @@ def test_services_that_begin_at_the_beginning_of_the_log_write_nothing(tmp_path:
             "resized", lambda: world.is_running("j") and len(world.live_pods("j")) == 5 + OUTSIDE
         )
         await world.settle()
-        for service in MAINS:
+        for service in UNCONSTRAINED:
             await world.stop(service)
         partitions = fact_partitions(DEFAULT_PREFIX)
         starts = await world.log.start_offsets(partitions)
@@ -111,7 +111,7 @@ def test_an_emptied_log_restarts_nothing(tmp_path: Path) -> None:
         pods = {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()}
         before = len(world.requests)
         await world.log.empty()
-        for service in MAINS:
+        for service in UNCONSTRAINED:
             await world.stop(service)
         world.start()
         await world.settle()

@@ -17,6 +17,7 @@ from contracts import labels
 from deploy.roles import PERMISSIONS, rules
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
+from sandbox.store.resources import NODE
 from services.chassis.permissions import Permission
 from services.fusion_backend.adapters import permissions as fusion_backend
 from services.fusion_backend.core import effects as fusion_effects
@@ -34,7 +35,10 @@ from tests.simulation.hands import (
     silence,
     with_pes,
 )
+from tests.simulation.mains import MAINS
 from tests.simulation.rights import needed_for, used_of
+from tests.simulation.scenarios.applications import provide, spec_of
+from tests.simulation.scenarios.placing import TAGGED, exclusive_pool, tag
 from tests.simulation.world import Request, World, simulate
 
 NEVER_SENT: Mapping[tuple[str, str, str], str] = {
@@ -42,6 +46,7 @@ NEVER_SENT: Mapping[tuple[str, str, str], str] = {
     ("pod-state-machine", "streamspes/finalizers", "update"): "asked for by an admission plug-in",
 }
 """(service, resource, verb) → why it is granted all the same."""
+ORPHANED = {"orphan-streamsplacements"}
 CHILDREN = ("configmaps", "services", "streamsprs", "streamshostpools", "streamspes")
 
 
@@ -53,6 +58,7 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "orphaned": _life_with_an_orphan,
         "hard": _life_with_lost_pods,
         "encrypted": _life_with_a_certificate,
+        "hosted": _life_with_hosts,
     }
     for name, life in lives.items():
         folder = tmp_path / name
@@ -116,6 +122,37 @@ async def _life_with_lost_pods(world: World) -> None:
 
 def _is_set_aside(pod: dict[str, Any]) -> bool:
     return bool(pod["metadata"]["labels"][labels.SERVICE_ROLE] == labels.ROLE_ZOMBIE)
+
+
+async def _life_with_hosts(world: World) -> None:
+    """A pool of its own: placed, robbed of finalizer, owner and Placement, and deleted twice."""
+    world.faults = first_attempts_fail()
+    provide(world, exclusive_pool())  # type: ignore[arg-type]
+    tag(world, TAGGED)  # type: ignore[arg-type]
+    world.start(*MAINS)
+    world.submit("j", spec_of())
+    await world.until("running", lambda: world.is_running("j"))
+    for plural in ("streamshostpools", "streamsplacements"):
+        for name in world.objects(plural, "j"):
+            nobody = {"metadata": {"finalizers": None, "ownerReferences": None}}
+            world.store.patch(world.kind(plural), "default", name, nobody, MERGE)
+    await world.settle()
+    for plural in ("streamshostpools", "streamsplacements"):
+        for name in world.objects(plural, "j"):
+            world.store.delete(world.kind(plural), "default", name, DeleteOptions())
+    unknown = {"metadata": {"labels": {labels.member_label("nobody"): "0"}}}
+    world.store.patch(NODE, None, TAGGED, unknown, MERGE)
+    await world.settle()
+    _delete(world)
+    await world.until("gone", lambda: not world.objects("streamsplacements", "j"))
+    release = {"metadata": {"finalizers": None}}
+    world.store.patch(world.kind("streamsjobs"), "default", "j", release, MERGE)
+    world.submit("j", spec_of())
+    await world.until("running again", lambda: world.is_running("j"))
+    _orphan(world, "streamsplacements")
+    await world.settle()
+    _delete(world)
+    await world.until("cleared", lambda: {*world.objects("streamsplacements", "j")} == ORPHANED)
 
 
 async def _life_with_a_certificate(world: World) -> None:

@@ -16,7 +16,7 @@ from sandbox.store.deleting import DeleteOptions
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.e2e.applications import FIRST, SECOND, nested, row_of_our_own
 from tests.simulation.applications import submit_example
-from tests.simulation.mains import MAINS
+from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.world import World, simulate
 
 STEADY_S = 600.0
@@ -56,7 +56,7 @@ def test_a_steady_cluster_of_several_regions_is_not_written_to(tmp_path: Path) -
     simulate(tmp_path, test)
 
 
-@pytest.mark.parametrize("service", sorted(MAINS))
+@pytest.mark.parametrize("service", sorted(UNCONSTRAINED))
 @pytest.mark.parametrize("end", ["stopped", "killed"])
 def test_a_service_that_reads_its_topics_again_from_the_beginning_writes_nothing(
     tmp_path: Path, service: str, end: str

@@ -28,6 +28,7 @@ from services.fusion_backend.core.spec.inputs import spec_in_force
 
 PATCHED_KINDS = ("ConfigMap", "Service", "HostPool", "Placement", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
+_KINDS_OF_PES = frozenset({"ConfigMap", "Service", "ProcessingElement"})
 
 
 def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
@@ -118,7 +119,7 @@ def marks_wanted(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> dict[str,
 
 def _pe_named(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> PeRecord | None:
     """The PE that a child is written for, by the names of children."""
-    if entry.kind not in PATCHED_KINDS:
+    if entry.kind not in _KINDS_OF_PES:
         return None
     number = entry.name.removeprefix(f"{snapshot.name}-").partition("-")[0]
     is_of_pe = entry.name != snapshot.name and number.isdecimal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -32,6 +33,8 @@ from tests.unit.fusion_backend.planner.tree_writing import Tree
 
 RESIZES = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 3)), min_size=2, max_size=3)
 Shape = tuple[object, ...]
+SECONDS_MAX = 600
+"""Against hanging: machines are shared, and one example in many is large."""
 
 
 def widths_after(tree: Tree, resizes: Iterable[tuple[int, int]]) -> Iterable[dict[str, int]]:
@@ -82,6 +85,7 @@ def check_for_life(made: Draft, naive: Reference) -> None:
 
 
 @SLOW
+@pytest.mark.timeout(SECONDS_MAX)
 @given(tree=trees(), fusion=SCHEMES, resizes=RESIZES)
 def test_numbers_for_life_stand_for_the_topology_of_the_widths(
     tree: Tree, fusion: Fusion, resizes: list[tuple[int, int]]
@@ -104,6 +108,7 @@ def test_numbers_for_life_stand_for_the_topology_of_the_widths(
 
 
 @SLOW
+@pytest.mark.timeout(SECONDS_MAX)
 @given(tree=trees(), fusion=SCHEMES, resizes=RESIZES)
 def test_every_resize_in_compat_starts_from_fresh_numbers_of_the_widths_before(
     tree: Tree, fusion: Fusion, resizes: list[tuple[int, int]]
