@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 PREFIX = "streams.ibm.com"
@@ -142,6 +143,15 @@ def label_value(text: str) -> str:
 def member_label(pool_uid: str) -> str:
     """The key of the node label of a pool's members: nobody else knows the uid, so none clashes."""
     return f"{MEMBER_PREFIX}{pool_uid}"
+
+
+def member_places(labels: Mapping[str, str]) -> dict[str, str]:
+    """What the labels of a node say of host pools: the place in each, by the HostPool's uid."""
+    return {
+        key.removeprefix(MEMBER_PREFIX): value
+        for key, value in labels.items()
+        if key.startswith(MEMBER_PREFIX)
+    }
 
 
 def selector_of_job(job: str, job_uid: str) -> str:

@@ -8,10 +8,9 @@ CPU counts in thousandths, everything else in ones (bytes, devices), both rounde
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
-from contracts.quantities import quantity_of
+from contracts.quantities import rounded_up
 
 CPU: Final = "cpu"
 AMOUNT_MAX: Final = 2**53
@@ -22,11 +21,7 @@ Amounts = dict[str, int]
 
 def amount_of(resource: str, written: object) -> int:
     """An amount of a resource; what is no quantity counts as nothing."""
-    quantity = quantity_of(written)
-    if quantity is None:
-        return 0
-    value = quantity.value * 1000 if resource == CPU else quantity.value
-    return int(min(value, Decimal(AMOUNT_MAX)).to_integral_value(ROUND_CEILING))
+    return min(rounded_up(written, 1000 if resource == CPU else 1), AMOUNT_MAX)
 
 
 def amounts_of(written: Mapping[str, object]) -> Amounts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final
 
 DECIMAL_UNITS: Final = ("E", "P", "T", "G", "M", "k", "", "m", "u", "n")
@@ -65,3 +65,11 @@ def quantity_of(written: object) -> Quantity | None:
         return None
     number = EXACT.scaleb(Decimal(found["number"]), int(found["exponent"] or 0))
     return Quantity(number, found["suffix"] or "")
+
+
+def rounded_up(written: object, parts: int = 1) -> int:
+    """A quantity in ones, or in so many parts of one, rounded up; 0 for what is no quantity."""
+    quantity = quantity_of(written)
+    if quantity is None:
+        return 0
+    return int(EXACT.multiply(quantity.value, parts).to_integral_value(ROUND_CEILING))

@@ -8,11 +8,13 @@ of a newer one leaves it alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from pydantic import Field
 
+from contracts.id_runs import ids_of
 from contracts.labels import HOSTNAME
 
 from .conditions import Conditions
@@ -190,6 +192,22 @@ class PlacementStatus(Fields):
         default=None, max_length=MEMBERS_MAX, description="The node of each PE."
     )
     conditions: Conditions = Field(default=[], description="Aspects of the answer.")
+
+
+def assigned(assignments: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+    """Each PE of `status.assignments` (as JSON) with its node.
+
+    Runs are short, and what they name is not: all together are no more PEs than a Placement has.
+    What hostpool-manager never writes, in words or number, names none.
+    """
+    left = PES_MAX
+    for each in assignments:
+        try:
+            ids = ids_of(each["pes"], left)
+        except ValueError:
+            continue
+        left -= len(ids)
+        yield from ((pe_id, str(each["node"])) for pe_id in ids)
 
 
 PLACEMENT = CustomResource(

@@ -11,9 +11,8 @@ from sandbox.store.store import Store
 from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.recording import parts_of, plan_of
 from tests.sandboxed import kind_of
-from tests.simulation.node_invariants import ApartWatch, ClaimsWatch
+from tests.simulation.node_invariants import OVER, ApartWatch, ClaimsWatch
 
-OVER = ("Succeeded", "Failed")
 CHILDREN = (
     *("pods", "configmaps", "secrets", "services"),
     *("streamspes", "streamsprs", "streamshostpools", "streamsplacements"),

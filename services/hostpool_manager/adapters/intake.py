@@ -37,6 +37,7 @@ from services.hostpool_manager.core.snapshot import (
     Ref,
     Standing,
     Tried,
+    differ,
 )
 
 NODE, POD, PLACEMENT, HOST_POOL = "Node", "BoundPod", "Placement", "HostPool"
@@ -254,7 +255,7 @@ class Knowledge:
 
 def _is_of(pool: HostPool, placement: Placement) -> bool:
     """Whether the HostPool is one of the very job, and not of a namesake that is gone."""
-    return not (pool.job_uid and placement.job_uid and pool.job_uid != placement.job_uid)
+    return not differ(pool.job_uid, placement.job_uid)
 
 
 def _is_placed(placement: Placement) -> bool:

@@ -6,14 +6,13 @@ not said: it is decided anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
-from contracts.id_runs import ids_of
 from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import MembershipMode
-from contracts.resources.placement import PES_MAX, PlacementPhase
+from contracts.resources.placement import PlacementPhase, assigned
 from services.chassis.table import Entry, is_deleting
 from services.hostpool_manager.core.picture import BoundPod
 from services.hostpool_manager.core.placing.cluster import Node, Taint
@@ -38,13 +37,8 @@ def node_of(entry: Entry) -> tuple[Node, Marks]:
         unschedulable=data["unschedulable"],
         ready=data["ready"],
     )
-    places = {
-        key.removeprefix(labels.MEMBER_PREFIX): str(value)
-        for key, value in carried.items()
-        if key.startswith(labels.MEMBER_PREFIX)
-    }
     owners = frozenset(value for key, value, _ in taints if key == labels.EXCLUSIVE_TAINT)
-    return node, Marks(owners, places)
+    return node, Marks(owners, labels.member_places(carried))
 
 
 def pod_of(entry: Entry) -> BoundPod:
@@ -131,18 +125,6 @@ def _in_force(status: Data) -> InForce:
             int(pool["index"]): tuple(pool.get("members") or ())
             for pool in status.get("pools") or ()
         },
-        assignments=dict(_assignments(status.get("assignments") or ())),
+        assignments=dict(assigned(status.get("assignments") or ())),
         is_as_preferred=status.get("asPreferred") is not False,
     )
-
-
-def _assignments(written: Iterable[Data]) -> Iterable[tuple[int, str]]:
-    """All together are no more than a Placement has: runs are short, and what they name is not."""
-    left = PES_MAX
-    for each in written:
-        try:
-            ids = ids_of(each["pes"], left)
-        except ValueError:
-            continue
-        left -= len(ids)
-        yield from ((pe, each["node"]) for pe in ids)

@@ -21,6 +21,7 @@ from services.hostpool_manager.core.snapshot import (
     Marks,
     Placement,
     Ref,
+    differ,
     holds_on,
 )
 from services.hostpool_manager.core.taking import Taken, in_order
@@ -190,7 +191,7 @@ class Picture:
         members = {
             pool.index: pool.members
             for pool in self.pools_of(ref)
-            if not pool.is_deleting and not _differ(pool.job_uid, placement.job_uid)
+            if not pool.is_deleting and not differ(pool.job_uid, placement.job_uid)
         }
         pools = (replace(pool, members=members.get(pool.index, ())) for pool in question.pools)
         return replace(question, pools=tuple(pools))
@@ -215,8 +216,7 @@ class Picture:
         """Whether Streams pods of other jobs are on a node; a namesake's job is another one."""
         pods = (self._pods[name] for name in self._pods_on.get(node, ()))
         return any(
-            pod.job is not None and (pod.job != job or _differ(pod.job_uid, job_uid))
-            for pod in pods
+            pod.job is not None and (pod.job != job or differ(pod.job_uid, job_uid)) for pod in pods
         )
 
     # ------------------------------------------------------------------ pods and claims
@@ -236,7 +236,7 @@ class Picture:
     def _leaves(self, pod: BoundPod) -> bool:
         """Whether a pod ends, and no job that is placed has it launched again."""
         placement = self.placements.get(pod.job) if pod.job is not None else None
-        if placement is None or _differ(placement.job_uid, pod.job_uid):
+        if placement is None or differ(placement.job_uid, pod.job_uid):
             return pod.is_leaving
         return placement.is_deleting
 
@@ -257,7 +257,7 @@ class Picture:
         bound = {
             pod.pe
             for name in self._pods_of.get(placement.ref, ())
-            if not _differ((pod := self._pods[name]).job_uid, placement.job_uid)
+            if not differ((pod := self._pods[name]).job_uid, placement.job_uid)
         }
         pes = placement.asked.by_id
         for pe, node in placement.in_force.assignments.items():
@@ -293,7 +293,7 @@ class Picture:
         """What the application calls a pool, as its Placement says it: one holder has one name."""
         placement = self.placements.get(owner.job)
         asked = placement.asked if placement is not None else None
-        if placement is None or asked is None or _differ(placement.job_uid, owner.job_uid):
+        if placement is None or asked is None or differ(placement.job_uid, owner.job_uid):
             return owner.name
         return next((pool.name for pool in asked.pools if pool.index == owner.index), owner.name)
 
@@ -305,13 +305,9 @@ class Picture:
         if job is None:
             return ""
         placement = self.placements.get(job)
-        if placement is not None and _differ(placement.job_uid, uid):
+        if placement is not None and differ(placement.job_uid, uid):
             return f"{'/'.join(job)} ({uid})"
         return "/".join(job)
-
-
-def _differ(one: str, other: str) -> bool:
-    return bool(one and other and one != other)
 
 
 def _standing(placement: Placement | None) -> tuple[str, bool] | None:

@@ -137,6 +137,11 @@ class Marks:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
+def differ(one: str, other: str) -> bool:
+    """Whether two uids of Jobs are known, and not the same."""
+    return bool(one and other and one != other)
+
+
 def holds_on(pool: Pool) -> bool:
     """Whether a pool keeps nodes from the exclusive pools of others: see `cluster.Claim`."""
     return pool.is_exclusive or bool(pool.hosts) or pool.size is not None

@@ -19,14 +19,9 @@ Json = Mapping[str, Any]
 
 def marks_of(labels: Mapping[str, str], taints: Iterable[Json]) -> Marks:
     """What a node carries of ours."""
-    places = (
-        (key.removeprefix(keys.MEMBER_PREFIX), str(value))
-        for key, value in labels.items()
-        if key.startswith(keys.MEMBER_PREFIX)
-    )
     return Marks(
         taints=tuple(_taint(each) for each in taints if _is_ours(each)),
-        places=tuple(sorted(places)),
+        places=tuple(sorted(keys.member_places(labels).items())),
     )
 
 

@@ -9,8 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from contracts.id_runs import ids_of
-from contracts.resources.placement import PES_MAX
+from contracts.resources.placement import assigned
 from services.chassis.table import Entry
 
 PLACEMENTS_KEPT_MAX = 1_000
@@ -28,7 +27,7 @@ class Assignments:
         place, version = (placement.namespace, placement.name), placement.resource_version
         known = self._read.get(place)
         if known is None or known[:2] != (placement.uid, version):
-            known = (placement.uid, version, dict(_assigned(_said(placement))))
+            known = (placement.uid, version, dict(assigned(_said(placement))))
             self._read[place] = known
         self._read.move_to_end(place)
         if len(self._read) > self._kept_max:
@@ -39,24 +38,12 @@ class Assignments:
 def ids_on(placement: Entry, node: str) -> Iterator[int]:
     """The PEs that a Placement assigns to a node; the runs of others are not even read."""
     said = (each for each in _said(placement) if each["node"] == node)
-    return (pe_id for pe_id, _ in _assigned(said))
+    return (pe_id for pe_id, _ in assigned(said))
 
 
 def nodes_of(placement: Entry) -> Iterator[str]:
     """The nodes that a Placement assigns PEs to."""
     return (str(each["node"]) for each in _said(placement))
-
-
-def _assigned(said: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
-    """Each PE with its node; what hostpool-manager never writes, in words or number, names none."""
-    left = PES_MAX
-    for each in said:
-        try:
-            ids = ids_of(each["pes"], left)
-        except ValueError:
-            continue
-        left -= len(ids)
-        yield from ((pe_id, str(each["node"])) for pe_id in ids)
 
 
 def _said(placement: Entry) -> Iterable[Mapping[str, Any]]:

@@ -12,10 +12,10 @@ Shares never add up to more than the whole, but for rule 3's least.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_DOWN, Decimal, localcontext
+from decimal import ROUND_DOWN, Decimal, localcontext
 from typing import Any, Final
 
-from contracts.quantities import EXACT, Quantity, quantity_of
+from contracts.quantities import EXACT, Quantity, quantity_of, rounded_up
 
 _DECIMALS: Final = Decimal("0.001")
 _WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
@@ -45,10 +45,7 @@ def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
 
 def mcpu_of(quantity: object) -> int:
     """Thousandths of a CPU, rounded up; 0 for what is no quantity."""
-    cpus = quantity_of(quantity)
-    if cpus is None:
-        return 0
-    return int(EXACT.multiply(cpus.value, 1000).to_integral_value(ROUND_CEILING))
+    return rounded_up(quantity, 1000)
 
 
 def _share(whole: Quantity, parts: int, resource: str) -> str:
