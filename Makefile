@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-real sim fuzz mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ sim: venv  ## every fault at every step of every scenario, in virtual time; SEED
 
 fuzz: venv  ## 10,000 bad objects and records beside a good job, in virtual time; ARGS="--seed 2 --count 500"
 	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+search: venv  ## every property once more with examples of its own, which make test draws alike for everybody; TIMES=10
+	@for run in $$(seq $(or $(TIMES),1)); do \
+	  $(BIN)/pytest -m hypothesis --hypothesis-profile=searching $(ARGS) || exit 1; \
+	done
 
 mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS="words of their names"
 	$(BIN)/python -m tests.mutants $(ARGS)
