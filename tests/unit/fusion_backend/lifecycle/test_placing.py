@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from contracts import labels
@@ -180,7 +178,7 @@ def test_an_answer_to_an_older_question_is_none() -> None:
     assert f"{JOB}.plan.0" not in world.named("ConfigMap")
 
 
-# --------------------------------------------------------------------------- repairs and crashes
+# --------------------------------------------------------------------------- repairs
 
 
 @pytest.mark.parametrize("name", [PLACEMENT, ("HostPool", f"{JOB}-1")])
@@ -226,29 +224,6 @@ def test_a_placement_lost_later_is_said_of_what_runs() -> None:
     placed = world.condition("Placed")
     assert (placed["status"], placed["reason"]) == ("False", "ExlocationImpossible")
     assert len(world.named("Pod")) == PES
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_whatever_effects_a_crash_loses_the_placed_job_converges(seed: int) -> None:
-    undisturbed = hosted()
-    undisturbed.resize(0, 3)
-    undisturbed.converge()
-
-    chance = random.Random(seed)
-    world = HostedWorld()
-    for resize in (False, True):
-        if resize:
-            world.resize(0, 3)
-        for _ in range(25):
-            world.is_answered = chance.random() < 0.5
-            world.step(dropping=lambda _: chance.random() < 0.5)
-            if chance.random() < 0.5:
-                world.crash()
-        world.is_answered = True
-        world.answer()
-        world.converge()
-    assert world.meaning() == undisturbed.meaning()
-    assert world.status()["phase"] == "Submitted"
 
 
 # --------------------------------------------------------------------------- deleting

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import random
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ from tests.unit.fusion_backend.lifecycle.hosted_world import (
     HostedWorld,
     hosted,
 )
-from tests.unit.fusion_backend.lifecycle.world import JOB
+from tests.unit.fusion_backend.lifecycle.world import JOB, Name
 
 PES = 6
 
@@ -236,22 +239,34 @@ def test_a_pool_that_another_question_brought_in_under_the_same_number_is_replac
     assert world.objects[pool]["spec"]["hostpool"]["tags"] == ["counting"]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_whatever_a_crash_loses_a_refused_width_leaves_nothing(seed: int) -> None:
-    undisturbed = hosted()
-    undisturbed.resize(0, 5)
-    undisturbed.converge()
-
-    chance = random.Random(seed)
+@functools.cache
+def undisturbed(width: int) -> Mapping[Name, Any]:
+    """What a job says in the end that was submitted and asked for a width, without a crash."""
     world = hosted()
-    world.resize(0, 5)
-    for _ in range(25):
-        world.is_answered = chance.random() < 0.5
-        world.step(dropping=lambda _: chance.random() < 0.5)
-        if chance.random() < 0.5:
-            world.crash()
-    world.is_answered = True
-    world.answer()
+    world.resize(0, width)
     world.converge()
-    assert world.meaning() == undisturbed.meaning()
-    assert world.status()["widths"]["Counted"] == 2
+    return world.meaning()
+
+
+@pytest.mark.parametrize(("asked", "in_force"), [(3, 3), (5, 2)], ids=["placed", "refused"])
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_effects_a_crash_loses_the_job_ends_as_if_none_were_lost(
+    seed: int, asked: int, in_force: int
+) -> None:
+    """Of a submission and of a width that has a place, or that is refused and leaves nothing."""
+    chance = random.Random(seed)
+    world = HostedWorld()
+    for is_resized in (False, True):
+        if is_resized:
+            world.resize(0, asked)
+        for _ in range(25):
+            world.is_answered = chance.random() < 0.5
+            world.step(dropping=lambda _: chance.random() < 0.5)
+            if chance.random() < 0.5:
+                world.crash()
+        world.is_answered = True
+        world.answer()
+        world.converge()
+    assert world.meaning() == undisturbed(asked)
+    assert world.status()["phase"] == "Submitted"
+    assert world.status()["widths"]["Counted"] == in_force
