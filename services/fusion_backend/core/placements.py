@@ -18,6 +18,8 @@ from contracts.resources import PlacementPhase, PlacementSpec
 from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import Body
+from services.fusion_backend.core.naming_pes import with_operators
+from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import WARNINGS_MAX
 from services.fusion_backend.core.refusals import PlanRefused
@@ -118,17 +120,21 @@ def reason_of(entry: Entry) -> Reason:
     return Reason(said) if said in set(Reason) else Reason.NO_PLACEMENT  # type: ignore[call-arg]
 
 
-def message_of(entry: Entry) -> str:
-    """The same as a sentence, with the nodes that came closest."""
-    return str(entry.data["status"].get("message") or reason_of(entry).sentence)
+def message_of(entry: Entry, record: PlanRecord) -> str:
+    """The same as a sentence, with the operators of its PEs and the nodes that came closest."""
+    said = str(entry.data["status"].get("message") or reason_of(entry).sentence)
+    return with_operators(said, record)
 
 
-def refusal_of_placement(entry: Entry, *, waited_s: float | None = None) -> PlanRefused:
+def refusal_of_placement(
+    entry: Entry, record: PlanRecord, *, waited_s: float | None = None
+) -> PlanRefused:
     """The refusal of a plan that has no placement, or got none in the time that it had."""
     if waited_s is None:
-        return PlanRefused(reason_of(entry), field="", value="", message=message_of(entry))
+        said = message_of(entry, record)
+        return PlanRefused(reason_of(entry), field="", value="", message=said)
     is_told = _of_answer(entry) is Standing.WAITING
-    told = message_of(entry) if is_told else f"Placement {entry.name} has no answer"
+    told = message_of(entry, record) if is_told else f"Placement {entry.name} has no answer"
     return PlanRefused(
         reason_of(entry) if is_told else Reason.PLACEMENT_UNKNOWN,
         field="",

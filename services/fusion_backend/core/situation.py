@@ -138,7 +138,8 @@ class Situation:
             return self.question.refusal
         entry = placement_of(self.snapshot)
         assert entry is not None, "what is refused was asked"
-        return refusal_of_placement(entry, waited_s=self.time_out_s if self.is_late else None)
+        waited_s = self.time_out_s if self.is_late else None
+        return refusal_of_placement(entry, self.question.plan.record, waited_s=waited_s)
 
     @property
     def is_placing(self) -> bool:

@@ -111,6 +111,8 @@ def _of_failure(situation: Situation, refusal: PlanRefused, message: str) -> Ite
             yield Said(each.value, "False", reason, message)
         elif each is JobCondition.PLACED and situation.standing is Standing.WAITING:
             yield placed(situation)
+        elif each is JobCondition.PLACED and reason is Reason.CONSTRAINTS_CONTRADICT:
+            yield Said(each.value, "False", reason, message)  # no cluster has a place for it
         elif each is JobCondition.HEALTHY:
             yield Said(each.value, "False", reason)
         elif condition(situation.job.status, each.value).get("status") != "True":

@@ -64,20 +64,23 @@ def placed(situation: Situation) -> Said:
         waiting = ""
         if situation.snapshot.newest is not None:
             waiting = f"widths {widths_of(situation.question.plan.record)} wait: "
-        return _placed(situation, situation.standing, waiting)
+        return _placed(situation, situation.standing, situation.question.plan.record, waiting)
     plan = situation.snapshot.newest
     if plan is None or not asks(plan.record):
         return Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
-    return _placed(situation, standing_in_force(placement_of(situation.snapshot)))
+    standing = standing_in_force(placement_of(situation.snapshot))
+    return _placed(situation, standing, plan.record)
 
 
-def _placed(situation: Situation, standing: Standing, waiting: str = "") -> Said:
+def _placed(
+    situation: Situation, standing: Standing, record: PlanRecord, waiting: str = ""
+) -> Said:
     name, entry = JobCondition.PLACED.value, placement_of(situation.snapshot)
     if standing is Standing.PLACED:
         return Said(name, "True", Reason.PLACED)
     if entry is None or standing in (Standing.UNASKED, Standing.UNANSWERED):
         return Said(name, "Unknown", Reason.PLACING)
-    return Said(name, "False", reason_of(entry), f"{waiting}{message_of(entry)}")
+    return Said(name, "False", reason_of(entry), f"{waiting}{message_of(entry, record)}")
 
 
 def says_placing(situation: Situation) -> bool:
@@ -107,9 +110,10 @@ def _waits(said: Said, question: Question) -> str:
 
 def placement_awaited(situation: Situation) -> str:
     """What a submission was waiting for that has its plan, for people."""
-    entry = placement_of(situation.snapshot)
-    if situation.standing is Standing.WAITING and entry is not None:
-        return f"it has no placement: {reason_of(entry)}: {message_of(entry)}"
+    entry, question = placement_of(situation.snapshot), situation.question
+    if situation.standing is Standing.WAITING and entry is not None and question is not None:
+        said = message_of(entry, question.plan.record)
+        return f"it has no placement: {reason_of(entry)}: {said}"
     if situation.standing is Standing.UNANSWERED:
         return f"nobody decided where it runs: Placement {situation.job.name} has no answer"
     return "where it runs was not asked yet"
