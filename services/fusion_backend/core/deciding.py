@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from contracts.reasons import Reason
+from services.chassis.life_cycles import Forbidden, Transition
 from services.chassis.stage import Decision
 from services.chassis.table import is_deleting
 from services.fusion_backend.core import wording
@@ -40,14 +41,7 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized
-from services.fusion_backend.core.transitions import (
-    TRANSITIONS,
-    Action,
-    Forbidden,
-    Observation,
-    Phase,
-    Transition,
-)
+from services.fusion_backend.core.transitions import TRANSITIONS, Action, Observation, Phase
 from services.fusion_backend.core.wording_plans import placing, says_placing
 
 Effects = tuple[Effect, ...]

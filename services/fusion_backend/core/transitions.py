@@ -8,10 +8,10 @@ fusion-backend decides what follows what; the docs' diagram is drawn from this t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from contracts.reasons import Reason
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Phase(StrEnum):
@@ -96,31 +96,7 @@ class Action(StrEnum):
     SAY_HEALTH = "say whether every pod runs"
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Go to `phase`, at once or in the end, by `action`, because of `reason`."""
-
-    phase: Phase
-    action: Action
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Nothing is done, and why."""
-
-    why: str
-    reason: Reason = Reason.NOTHING_TO_CHANGE
-
-
-@dataclass(frozen=True, slots=True)
-class Forbidden:
-    """This cannot be; the sentence says why."""
-
-    why: str
-
-
-Row = Transition | Ignored | Forbidden
+_Rows = dict[tuple[Phase, Observation], Row[Phase, Action]]
 
 _P, _O, _A = Phase, Observation, Action
 _R = Reason
@@ -128,14 +104,16 @@ _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 _RUNNING = (Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
 
 
-def _rows() -> dict[tuple[Phase, Observation], Row]:
+def _rows() -> _Rows:
     submitting, failed, submitted = _P.SUBMITTING, _P.FAILED, _P.SUBMITTED
-    table: dict[tuple[Phase, Observation], Row] = {
+    table: _Rows = {
         (_P.NONE, _O.JOB_GONE): Ignored(
-            "children of Jobs that are gone are cleared in any case", _R.OWNER_DELETED
+            _R.OWNER_DELETED, "children of Jobs that are gone are cleared in any case"
         ),
         (failed, _O.REMAINS): Transition(failed, _A.DELETE_CHILDREN, _R.CLEARING),
-        (failed, _O.FAILED_FOR_GOOD): Ignored("Failed is terminal for a generation of the Job"),
+        (failed, _O.FAILED_FOR_GOOD): Ignored(
+            _R.NOTHING_TO_CHANGE, "Failed is terminal for a generation of the Job"
+        ),
         (failed, _O.TRIED_ANEW): Transition(submitting, _A.BEGIN, _R.RETRY_REQUESTED),
         (submitting, _O.TIMED_OUT): Transition(failed, _A.FAIL, _R.SUBMISSION_TIMED_OUT),
         (submitting, _O.NAME_TAKEN): Transition(failed, _A.FAIL, _R.NAME_TAKEN),
@@ -150,21 +128,25 @@ def _rows() -> dict[tuple[Phase, Observation], Row]:
         table[phase, _O.NOT_BEGUN] = Transition(submitting, _A.BEGIN, _R.SUBMITTING)
     for phase in Phase:
         table[phase, _O.JOB_ORPHANING] = Ignored(
-            "children of an orphaning deletion are left alone", _R.OWNER_DELETED
+            _R.OWNER_DELETED, "children of an orphaning deletion are left alone"
         )
         table[phase, _O.JOB_DELETING] = Transition(_P.DELETING, _A.DELETE_CHILDREN, _R.DELETING)
     for phase in _PLANNED:
         table |= _rows_with_a_plan(phase)
     for phase in _RUNNING:
-        table[phase, _O.PLAN_REFUSED] = Ignored("what runs goes on; there is nothing to go by")
-        table[phase, _O.PLACEMENT_REFUSED] = Ignored("what runs goes on where it is")
+        table[phase, _O.PLAN_REFUSED] = Ignored(
+            _R.NOTHING_TO_CHANGE, "what runs goes on; there is nothing to go by"
+        )
+        table[phase, _O.PLACEMENT_REFUSED] = Ignored(
+            _R.NOTHING_TO_CHANGE, "what runs goes on where it is"
+        )
     for phase in (submitted, _P.COMPLETED):
         table[phase, _O.STATUS_DIFFERS] = Transition(phase, _A.SAY_STATUS, _R.ACCEPTED)
-        table[phase, _O.IN_PLACE] = Ignored("the world is as it should be")
+        table[phase, _O.IN_PLACE] = Ignored(_R.NOTHING_TO_CHANGE, "the world is as it should be")
     return table
 
 
-def _rows_with_a_plan(phase: Phase) -> dict[tuple[Phase, Observation], Row]:
+def _rows_with_a_plan(phase: Phase) -> _Rows:
     repaired = _P.SUBMITTING if phase is _P.SUBMITTING else _P.RESIZING
     doing = {_P.SUBMITTING: _R.SUBMITTING, _P.RESIZING: _R.RESIZING}.get(phase, _R.REPAIRING)
     return {
@@ -209,9 +191,7 @@ _WHY_FORBIDDEN: Mapping[Observation, str] = {
 }
 
 
-def _complete(
-    rows: dict[tuple[Phase, Observation], Row],
-) -> dict[tuple[Phase, Observation], Row]:
+def _complete(rows: _Rows) -> _Rows:
     for phase in Phase:
         for observation in Observation:
             why = _WHY_FORBIDDEN.get(observation)
@@ -224,4 +204,4 @@ def _complete(
     return rows
 
 
-TRANSITIONS: Mapping[tuple[Phase, Observation], Row] = _complete(_rows())
+TRANSITIONS: Mapping[tuple[Phase, Observation], Row[Phase, Action]] = _complete(_rows())

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources.placement import PlacementPhase
+from services.chassis.life_cycles import Transition
 from services.hostpool_manager.core.effects import Search
 from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.snapshot import (
@@ -23,7 +24,7 @@ from services.hostpool_manager.core.snapshot import (
     Question,
     Standing,
 )
-from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Observation, Transition
+from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Observation
 
 
 @dataclass(frozen=True, slots=True)

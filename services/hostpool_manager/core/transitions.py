@@ -7,10 +7,10 @@ or is ignored with a reason, or cannot come about.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from contracts.reasons import Reason
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Phase(StrEnum):
@@ -42,38 +42,15 @@ class Action(Enum):
     SEARCH_PATIENTLY = "search when there may be room, in the lane of those that wait"
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Something is done."""
-
-    action: Action
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Nothing is done, for this reason."""
-
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Forbidden:
-    """It cannot come about."""
-
-    why: str
-
-
-Row = Transition | Ignored | Forbidden
-
 _GOES = Ignored(Reason.OWNER_DELETED)
-_REFUSE = Transition(Action.REFUSE)
-_SEARCH = Transition(Action.SEARCH)
-_WAITS = Transition(Action.SEARCH_PATIENTLY)
+_REFUSE = Transition(None, Action.REFUSE, Reason.SPEC_INVALID)
+_SEARCH = Transition(None, Action.SEARCH, Reason.PLACING)
+_WAITS = Transition(None, Action.SEARCH_PATIENTLY, Reason.PLACING)
 _UNASKED = Forbidden("what was never answered is asked")
 _AS_ASKED = Forbidden("what was placed is in force")
 _UNKNOWN = Forbidden("a search that ends by its limit settles nothing")
 
-TRANSITIONS: Mapping[tuple[Phase, Observation], Row] = {
+TRANSITIONS: Mapping[tuple[Phase, Observation], Row[None, Action]] = {
     (Phase.NEW, Observation.LEAVING): _GOES,
     (Phase.NEW, Observation.UNREADABLE): _REFUSE,
     (Phase.NEW, Observation.ASKED): _SEARCH,

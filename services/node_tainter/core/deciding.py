@@ -11,6 +11,7 @@ not written; marks of a pool that lives or that nobody told of go only after a l
 from __future__ import annotations
 
 from contracts.reasons import Reason
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 from services.chassis.stage import Decision
 from services.node_tainter.core.claiming import Wanted, is_claim, wanted_marks
 from services.node_tainter.core.effects import AddFinalizer, Effect, RemoveFinalizer, SetMarks
@@ -21,15 +22,7 @@ from services.node_tainter.core.observing import (
     pool_phase,
 )
 from services.node_tainter.core.snapshot import NodeSnapshot, PoolKey, PoolSnapshot, Snapshot
-from services.node_tainter.core.transitions import (
-    NODES,
-    POOLS,
-    Action,
-    Forbidden,
-    Ignored,
-    Row,
-    Transition,
-)
+from services.node_tainter.core.transitions import NODES, POOLS, Action, NodePhase, PoolPhase
 
 
 def decide(snapshot: Snapshot) -> Decision[Effect]:
@@ -74,7 +67,7 @@ def _decide_pool(snapshot: PoolSnapshot) -> Decision[Effect]:
     return _decision(row, effects, phase=phase.value, observation=seen.name)
 
 
-def _of_pool(snapshot: PoolSnapshot, row: Transition) -> Effect:
+def _of_pool(snapshot: PoolSnapshot, row: Transition[PoolPhase, Action]) -> Effect:
     pool = snapshot.pool
     assert pool is not None
     if row.action is Action.ADD_FINALIZER:
@@ -82,7 +75,9 @@ def _of_pool(snapshot: PoolSnapshot, row: Transition) -> Effect:
     return RemoveFinalizer(pool.name, pool.uid)
 
 
-def _decision(row: Row, effects: tuple[Effect, ...], **detail: str) -> Decision[Effect]:
+def _decision(
+    row: Row[NodePhase | PoolPhase, Action], effects: tuple[Effect, ...], **detail: str
+) -> Decision[Effect]:
     match row:
         case Transition(reason=reason) | Ignored(reason=reason):
             return Decision(effects, reason, detail=detail)

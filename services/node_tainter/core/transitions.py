@@ -9,10 +9,10 @@ because it cannot come about: a test counts that no pair is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
 from contracts.reasons import Reason
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class NodePhase(StrEnum):
@@ -62,35 +62,10 @@ class Action(Enum):
     REMOVE_FINALIZER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Go to `phase` by `action`."""
-
-    phase: NodePhase | PoolPhase
-    action: Action
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Nothing follows from it, because of `reason`."""
-
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Forbidden:
-    """It cannot come about; if it does all the same, nothing is done but say so."""
-
-    why: str
-
-
-Row = Transition | Ignored | Forbidden
-
 _FINE = Ignored(Reason.NOTHING_TO_CHANGE)
 _WAITS = Ignored(Reason.WAITING)
 
-NODES: Mapping[tuple[NodePhase, NodeObservation], Row] = {
+NODES: Mapping[tuple[NodePhase, NodeObservation], Row[NodePhase, Action]] = {
     (NodePhase.FREE, NodeObservation.NODE_GONE): _FINE,
     (NodePhase.FREE, NodeObservation.UNCLAIMED): _FINE,
     (NodePhase.FREE, NodeObservation.MARKS_DIFFER): Transition(
@@ -111,7 +86,7 @@ NODES: Mapping[tuple[NodePhase, NodeObservation], Row] = {
     (NodePhase.MARKED, NodeObservation.MARKS_STAND): _FINE,
 }
 
-POOLS: Mapping[tuple[PoolPhase, PoolObservation], Row] = {
+POOLS: Mapping[tuple[PoolPhase, PoolObservation], Row[PoolPhase, Action]] = {
     (PoolPhase.OPEN, PoolObservation.POOL_GONE): _FINE,
     (PoolPhase.OPEN, PoolObservation.DELETING_CARRIED): _WAITS,
     (PoolPhase.OPEN, PoolObservation.DELETING_CLEAR): _FINE,

@@ -17,6 +17,7 @@ from dataclasses import replace
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 from services.chassis.stage import Decision
 from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
@@ -26,14 +27,7 @@ from services.pod_state_machine.core.observing import observe, predecessors
 from services.pod_state_machine.core.recording import Situation, intent, seen_status, writes_at
 from services.pod_state_machine.core.removing import ends_of_keeping, removals
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot, Timing
-from services.pod_state_machine.core.transitions import (
-    TRANSITIONS,
-    Action,
-    Forbidden,
-    Ignored,
-    Observation,
-    Transition,
-)
+from services.pod_state_machine.core.transitions import TRANSITIONS, Action, Observation
 
 _FIRST_LAUNCH_NUMBER = 1
 
@@ -68,7 +62,7 @@ def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Deci
     )
 
 
-def _of_row(at: Situation, row: Transition | Ignored | Forbidden) -> Decision[Effect]:
+def _of_row(at: Situation, row: Row[PePhase, Action]) -> Decision[Effect]:
     pe, seen = at.pe, at.seen
     reason: str
     match row:
@@ -123,7 +117,7 @@ def _create_pod(at: Situation) -> CreatePod:
     )
 
 
-def _record(at: Situation, row: Transition) -> Decision[Effect]:
+def _record(at: Situation, row: Transition[PePhase, Action]) -> Decision[Effect]:
     recorded = seen_status(at, row)
     if recorded == at.pe.status:
         return Decision((), row.reason, at.seen.due_at)

@@ -16,6 +16,7 @@ from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
+from services.chassis.life_cycles import Transition
 from services.pod_state_machine.core.awaiting import awaited_place
 from services.pod_state_machine.core.conditions import (
     BACKING_OFF,
@@ -30,7 +31,7 @@ from services.pod_state_machine.core.hanging import what_to_do
 from services.pod_state_machine.core.observing import Seen, hanging_pod
 from services.pod_state_machine.core.restarting import restarts_in_a_row
 from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, PeStatus, Pod, Timing
-from services.pod_state_machine.core.transitions import Observation, Transition
+from services.pod_state_machine.core.transitions import Action, Observation
 
 _BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 CROWD_PES = 32
@@ -108,7 +109,7 @@ def _why(pod: Pod | None) -> str:
 # --------------------------------------------------------------------------- what is seen
 
 
-def seen_status(at: Situation, row: Transition) -> PeStatus:
+def seen_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
     """The status that says what is seen."""
     pe, seen = at.pe, at.seen
     before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
@@ -157,7 +158,7 @@ def _had_launched(at: Situation) -> PeStatus:
     )
 
 
-def _reason_of(at: Situation, row: Transition) -> tuple[Reason, str]:
+def _reason_of(at: Situation, row: Transition[PePhase, Action]) -> tuple[Reason, str]:
     seen, pod = at.seen, at.seen.pod
     match seen.observation:
         case Observation.POD_BLOCKED:

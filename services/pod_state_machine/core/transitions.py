@@ -8,11 +8,11 @@ or forbidden, because it cannot come about: a test counts that no pair is missin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Observation(Enum):
@@ -67,30 +67,7 @@ class Action(Enum):
     """Write what is seen, if the status does not say it yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """Go to `phase` by `action`."""
-
-    phase: PePhase
-    action: Action
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Ignored:
-    """Nothing follows from it, because of `reason`."""
-
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Forbidden:
-    """It cannot come about; if it does all the same, nothing is done but say so."""
-
-    why: str
-
-
-Row = Transition | Ignored | Forbidden
+_Rows = dict[Observation, Row[PePhase, Action]]
 
 _O = Observation
 _LAUNCH = Transition(PePhase.WAITING, Action.CREATE_POD, Reason.FIRST_LAUNCH)
@@ -121,7 +98,7 @@ _UNFAILED = Forbidden("a pod that failed never completes")
 _ONLY_OF_WAITING = Forbidden("only a launch that waits has something to wait for")
 _RECORDED = Forbidden("only a launch that waits is not recorded")
 
-_IN_EVERY_PHASE: dict[Observation, Row] = {
+_IN_EVERY_PHASE: _Rows = {
     _O.JOB_GONE: Ignored(Reason.OWNER_DELETED),
     _O.PE_DELETING: Ignored(Reason.OWNER_DELETED),
     _O.VIEW_BEHIND: Ignored(Reason.WAITING),
@@ -134,7 +111,7 @@ _IN_EVERY_PHASE: dict[Observation, Row] = {
     _O.RESTART_DUE: _RESTART,
 }
 # Of a launch that is recorded; a pod that was missed for a moment may be seen again.
-_WHATEVER_WAS_RECORDED: dict[Observation, Row] = {
+_WHATEVER_WAS_RECORDED: _Rows = {
     **_IN_EVERY_PHASE,
     _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
     _O.PREDECESSOR_STUCK: _ONLY_OF_WAITING,
@@ -155,7 +132,7 @@ _WHATEVER_WAS_RECORDED: dict[Observation, Row] = {
     _O.POD_FAILED: _FAILED,
     _O.POD_DISRUPTED: _DISRUPTED,
 }
-_OF_A_POD_THAT_ENDED: dict[Observation, Row] = {
+_OF_A_POD_THAT_ENDED: _Rows = {
     **_WHATEVER_WAS_RECORDED,
     _O.POD_ABSENT: _LET_BE,
     _O.POD_MISPLACED: _BACKWARDS,
@@ -165,7 +142,7 @@ _OF_A_POD_THAT_ENDED: dict[Observation, Row] = {
     _O.POD_RUNNING: _REVIVED,
 }
 
-_ROWS: dict[PePhase, dict[Observation, Row]] = {
+_ROWS: dict[PePhase, _Rows] = {
     PePhase.WAITING: {
         **_WHATEVER_WAS_RECORDED,
         _O.PREDECESSOR_ALIVE: Ignored(Reason.POD_SUPERSEDED),
@@ -202,6 +179,6 @@ _ROWS: dict[PePhase, dict[Observation, Row]] = {
     PePhase.STOPPED: _WHATEVER_WAS_RECORDED,
 }
 
-TRANSITIONS: Mapping[tuple[PePhase, Observation], Row] = {
+TRANSITIONS: Mapping[tuple[PePhase, Observation], Row[PePhase, Action]] = {
     (phase, observation): row for phase, rows in _ROWS.items() for observation, row in rows.items()
 }

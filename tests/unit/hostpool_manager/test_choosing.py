@@ -10,6 +10,7 @@ import pytest
 from contracts.id_runs import ids_of
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
+from services.chassis.life_cycles import Forbidden
 from services.hostpool_manager.core.choosing import Choice, choose
 from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.placing.answers import Members, Placed
@@ -25,12 +26,7 @@ from services.hostpool_manager.core.snapshot import (
     Standing,
     Tried,
 )
-from services.hostpool_manager.core.transitions import (
-    TRANSITIONS,
-    Forbidden,
-    Observation,
-    Phase,
-)
+from services.hostpool_manager.core.transitions import TRANSITIONS, Observation, Phase
 
 NOW = 1000.0
 

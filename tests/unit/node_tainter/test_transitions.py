@@ -6,21 +6,18 @@ import itertools
 
 import pytest
 
+from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
 from services.node_tainter.core.transitions import (
     NODES,
     POOLS,
     Action,
-    Forbidden,
-    Ignored,
     NodeObservation,
     NodePhase,
     PoolObservation,
     PoolPhase,
-    Row,
-    Transition,
 )
 
-ROWS: tuple[Row, ...] = (*NODES.values(), *POOLS.values())
+ROWS: tuple[Row[NodePhase | PoolPhase, Action], ...] = (*NODES.values(), *POOLS.values())
 
 
 def test_every_pair_of_phase_and_observation_has_exactly_one_row() -> None:

@@ -7,16 +7,9 @@ from itertools import product
 import pytest
 
 from contracts.resources import JobPhase
+from services.chassis.life_cycles import Forbidden, Ignored, Transition
 from services.fusion_backend.core.deciding import ACTIONS
-from services.fusion_backend.core.transitions import (
-    TRANSITIONS,
-    Action,
-    Forbidden,
-    Ignored,
-    Observation,
-    Phase,
-    Transition,
-)
+from services.fusion_backend.core.transitions import TRANSITIONS, Action, Observation, Phase
 
 
 @pytest.mark.parametrize(("phase", "observation"), list(product(Phase, Observation)))
