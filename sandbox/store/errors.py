@@ -222,6 +222,12 @@ def forbidden(rt: Named, name: str, why: str, causes: Sequence[Cause] = ()) -> A
     return ApiError(403, "Forbidden", f"{_resource(rt)}{said} is forbidden: {why}", details)
 
 
+def in_ending_namespace(rt: Named, name: str, namespace: str) -> ApiError:
+    ending = f"namespace {namespace} is being terminated"
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    return forbidden(rt, name, why, [Cause("metadata.namespace", ending, "NamespaceTerminating")])
+
+
 def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 

@@ -24,6 +24,7 @@ from sandbox.store.strategies import Body
 
 UNREACHABLE_TOLERATION_S = 300
 FILE_MODE = 420  # 0644 in octal
+_TOPOLOGY = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _SPEC_DEFAULTS: dict[str, Any] = {
     "restartPolicy": "Always",
@@ -136,6 +137,26 @@ def qos_class(spec: Mapping[str, Any]) -> str:
             if name not in limits or requests.get(name) != limits[name]:
                 return "Burstable"
     return "Guaranteed"
+
+
+def why_not_bound(pod: Mapping[str, Any]) -> str:
+    """What stands against a binding; empty where nothing does."""
+    name = pod["metadata"]["name"]
+    if pod["metadata"].get("deletionTimestamp"):
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    if assigned := pod["spec"].get("nodeName"):
+        return f'pod {name} is already assigned to node "{assigned}"'
+    return ""
+
+
+def in_topology_of(pod: Body, node: Mapping[str, Any] | None) -> Body:
+    """The Pod with its node's zone and region, in place of what it said of them itself."""
+    theirs = (node["metadata"].get("labels") if node is not None else None) or {}
+    topology = {key: theirs[key] for key in _TOPOLOGY if key in theirs}
+    if not topology:
+        return pod
+    meta = pod["metadata"]
+    return {**pod, "metadata": {**meta, "labels": {**(meta.get("labels") or {}), **topology}}}
 
 
 def bound(pod: Mapping[str, Any], node: str, now: str) -> Body:

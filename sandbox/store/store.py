@@ -16,10 +16,9 @@ import orjson
 
 from sandbox.store import definitions, deleting, errors, metadata, pods, scaling
 from sandbox.store.deleting import DeleteOptions
-from sandbox.store.errors import Cause
 from sandbox.store.naming import metadata_causes
 from sandbox.store.patching import patched
-from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, POD, ResourceType
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, NODE, POD, ResourceType
 from sandbox.store.selecting import selector_of
 from sandbox.store.state import State
 from sandbox.store.strategies import Body
@@ -184,9 +183,9 @@ class Store:
         self._require_namespace(rt, namespace, obj["metadata"].get("name", ""))
         strategy = self._state.strategy(rt)
         self._name(rt, obj)
-        obj = strategy.admit_new(obj)
-        causes = metadata_causes(rt, obj["metadata"]) + strategy.causes_against_new(obj)
+        obj = self._in_topology(rt, strategy.admit_new(obj))
         meta = obj["metadata"]
+        causes = metadata_causes(rt, meta) + strategy.causes_against_new(obj)
         if causes:
             raise errors.invalid(rt, meta["name"], causes)
         validation.warn(*warnings_of(rt, obj, None))
@@ -283,13 +282,10 @@ class Store:
     def bind(self, namespace: str, name: str, node: str) -> StoredObject:
         """POST pods/binding: give a Pod its node; 409 if it has one or is being deleted."""
         pod = self._state.existing(POD, namespace, name)
-        if pod["metadata"].get("deletionTimestamp"):
-            why = f"pod {name} is being deleted, cannot be assigned to a host"
+        if why := pods.why_not_bound(pod):
             raise errors.conflict(_BINDING, name, why)
-        if assigned := pod["spec"].get("nodeName"):
-            why = f'pod {name} is already assigned to node "{assigned}"'
-            raise errors.conflict(_BINDING, name, why)
-        return self._state.commit(POD, pods.bound(pod, node, rfc3339(self._now())), pod)
+        bound = self._in_topology(POD, pods.bound(pod, node, rfc3339(self._now())))
+        return self._state.commit(POD, bound, pod)
 
     def evict(self, namespace: str, name: str, options: DeleteOptions | None = None) -> Removal:
         """POST pods/eviction: there are no budgets; a pod that runs is first called disrupted."""
@@ -298,18 +294,18 @@ class Store:
             self._state.commit(POD, pods.evicted(pod, rfc3339(self._now())), pod)
         return self.remove(POD, namespace, name, options)
 
+    def _in_topology(self, rt: ResourceType, obj: Body) -> Body:
+        """A Pod that has a node, with the labels of that node that it gets."""
+        name = str(obj["spec"].get("nodeName", "")) if rt.key == POD.key else ""
+        return pods.in_topology_of(obj, self._state.table(NODE).get("", name))
+
     def _require_namespace(self, rt: ResourceType, namespace: str | None, name: str) -> None:
         if not rt.namespaced:
             return
         found = self._state.existing(NAMESPACE, None, namespace or "")
         if not found["metadata"].get("deletionTimestamp"):
             return
-        ending = f"namespace {namespace} is being terminated"
-        why = (
-            f"unable to create new content in namespace {namespace} because it is being terminated"
-        )
-        cause = Cause("metadata.namespace", ending, "NamespaceTerminating")
-        raise errors.forbidden(rt, name, why, [cause])
+        raise errors.in_ending_namespace(rt, name, namespace or "")
 
     def _read(self, rt: ResourceType, body: Any, validation: FieldValidation) -> Body:
         """What was sent as an object of its kind; fields that nobody knows are refused or named."""

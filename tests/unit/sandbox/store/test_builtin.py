@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from sandbox.store.deleting import DeleteOptions
-from sandbox.store.resources import CONFIG_MAP, EVENT, NAMESPACE, POD, SECRET, SERVICE
+from sandbox.store.resources import CONFIG_MAP, EVENT, NAMESPACE, NODE, POD, SECRET, SERVICE
 from sandbox.store.store import Store
 from tests.unit.sandbox.store.building import MERGE, causes, config_map, pod, refusal
 
 MEBIBYTE = 1_048_576
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
 def test_a_new_pod_is_pending_and_complete(store: Store) -> None:
@@ -249,3 +250,17 @@ def test_text_of_a_secret_is_stored_encoded(store: Store) -> None:
     assert made["data"] == {"a": "Yg=="}
     assert "stringData" not in made
     assert made["type"] == "Opaque"
+
+
+@pytest.mark.parametrize("is_made_there", [True, False])
+def test_a_pod_with_a_node_has_its_zone_and_region(store: Store, is_made_there: bool) -> None:
+    """Whether it is bound or made there, and whatever it said itself; other labels are its own."""
+    theirs = {ZONE: "east", REGION: "north", "disk": "ssd"}
+    store.create(NODE, None, {"metadata": {"name": "n1", "labels": theirs}})
+    labels = {ZONE: "west", "disk": "none"}
+    spec = {"nodeName": "n1"} if is_made_there else {}
+    made = store.create(POD, "default", pod(metadata={"labels": labels}, **spec))
+    if not is_made_there:
+        assert made["metadata"]["labels"] == labels
+        made = store.bind("default", "worker", "n1")
+    assert made["metadata"]["labels"] == {ZONE: "east", REGION: "north", "disk": "none"}
