@@ -20,6 +20,16 @@ New ones are looked for by `make search`; otherwise an old defect that one examp
 shows stops whoever comes by."""
 
 
+WORKERS_MAX = 8
+"""Each has a system of its own for the tests of it, which is seven processes."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """How many `-n auto` is: one more than cores, since tests of a running system mostly wait."""
+    return min((os.cpu_count() or 1) + 1, WORKERS_MAX)
+
+
 def pytest_configure() -> None:
     """No test finds an event loop that it did not ask for.
 

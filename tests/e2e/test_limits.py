@@ -34,7 +34,11 @@ from tests.unit.fusion_backend.planner.archive_writing import (
     zip_of,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(TEST_S_MAX),
+    pytest.mark.xdist_group("narrow"),  # one worker has that system
+]
 MEMORY_BYTES_MAX = 400 * 1024 * 1024
 CPU_S_MAX = 2
 CHANNELS = 1_000

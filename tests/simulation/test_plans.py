@@ -19,7 +19,8 @@ from tests.simulation.scenarios import SCENARIOS
 ONE_IN = 60
 SECONDS_MAX = 900
 
-pytestmark = pytest.mark.timeout(SECONDS_MAX)
+pytestmark = [pytest.mark.timeout(SECONDS_MAX), pytest.mark.xdist_group("plans")]
+"""One group, for which one worker has the report made."""
 
 
 @dataclass(frozen=True)
