@@ -247,8 +247,13 @@ def job_line(job: JobView) -> Text:
 def problems_of(job: JobView) -> list[str]:
     """Why the job failed, and why widths that were asked for are not in force."""
     problems = [f"{job.reason}: {job.message}"] if job.has_failed else []
-    refused = ((alias, refusal(job, alias)) for alias in sorted(job.regions))
-    return problems + [f"{alias}: {why}" for alias, why in refused if why]
+    unmet = ((alias, refusal(job, alias) or _waits(job, alias)) for alias in sorted(job.regions))
+    return problems + [f"{alias}: {why}" for alias, why in unmet if why]
+
+
+def _waits(view: JobView, alias: str) -> str:
+    reason, message = view.region_messages.get(alias, ("", ""))
+    return message if reason == Reason.WIDTH_WAITS else ""
 
 
 def refusal(view: JobView, alias: str, *, generation: int = 0) -> str:
@@ -257,8 +262,8 @@ def refusal(view: JobView, alias: str, *, generation: int = 0) -> str:
         return ""
     reason, message = view.region_messages.get(alias, ("", ""))
     wanted, in_force = view.regions.get(alias, (0, 0))
-    healthy = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZING, Reason.RESIZED)
-    return "" if healthy or wanted == in_force else f"{reason}: {message}"
+    goes_on = (Reason.WIDTH_IN_FORCE, Reason.WIDTH_WAITS, Reason.RESIZING, Reason.RESIZED)
+    return "" if reason in ("", *goes_on) or wanted == in_force else f"{reason}: {message}"
 
 
 def resize_text(outcome: ResizeOutcome) -> str:

@@ -117,6 +117,7 @@ class Reason(StrEnum):
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
     WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
+    WIDTH_WAITS = "WidthWaits", "The new width waits for a placement; the last one is in force."
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
     ACCEPTED = "Accepted", "The job's spec is accepted."
     EDIT_TAKEN_UP_LATER = (

@@ -7,6 +7,7 @@ whose version the patch carries.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from contracts.moments import moment_of
@@ -62,12 +63,11 @@ def region_status_patch(
     status: Status, said: SayWidth, *, selector: str, now: float
 ) -> dict[str, Any]:
     """The patch of a ParallelRegion's status."""
-    accepted = Said(
-        "Accepted",
-        "True" if said.refusal is None else "False",
-        said.refusal or said.reason,
-        said.message,
-    )
+    accepted = Said("Accepted", "True", said.reason, said.message)
+    if said.refusal is not None:
+        accepted = replace(accepted, status="False", reason=said.refusal)
+    elif said.awaited is not None:
+        accepted = replace(accepted, status="Unknown", reason=said.awaited)
     return {
         "status": {
             "width": said.width,

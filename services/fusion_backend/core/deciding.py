@@ -85,6 +85,7 @@ def _recheck_at(situation: Situation) -> float | None:
     wishes = [
         situation.deadline,
         situation.placing_until,
+        situation.unanswered_from,
         next_look_at(situation.snapshot, situation.now),
     ]
     if situation.phase is Phase.SUBMITTED and situation.healthy_since is not None:

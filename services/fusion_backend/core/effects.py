@@ -201,7 +201,10 @@ class DeleteChildren:
 
 @dataclass(frozen=True, slots=True)
 class SayWidth:
-    """Patch the status of a ParallelRegion: the width in force, or why the new one is refused."""
+    """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
+
+    `refusal` is why that is refused, `awaited` why it waits.
+    """
 
     name: str
     index: int
@@ -211,6 +214,7 @@ class SayWidth:
     reason: Reason
     message: str
     refusal: Reason | None = None
+    awaited: Reason | None = None
 
     @property
     def urgency(self) -> Urgency:

@@ -126,6 +126,12 @@ def message_of(entry: Entry, record: PlanRecord) -> str:
     return with_operators(said, record)
 
 
+def waits_for(entry: Entry) -> str:
+    """What is waited for while there is no placement."""
+    is_room = reason_of(entry) is Reason.INSUFFICIENT_CAPACITY
+    return "waits for capacity" if is_room else "waits for a placement"
+
+
 def refusal_of_placement(
     entry: Entry, record: PlanRecord, *, waited_s: float | None = None
 ) -> PlanRefused:

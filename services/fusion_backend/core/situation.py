@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from contracts import labels
-from contracts.moments import unix_s_of
+from contracts.moments import moment_of, unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobSpec
 from services.fusion_backend.core.conditions import condition
@@ -27,10 +27,13 @@ from services.fusion_backend.core.placements import (
     PLACEMENT,
     Question,
     Standing,
+    message_of,
     placement_of,
     question_of,
+    reason_of,
     refusal_of_placement,
     standing_of,
+    waits_for,
 )
 from services.fusion_backend.core.provisions_due import provisions_missing
 from services.fusion_backend.core.refusals import PlanRefused
@@ -39,7 +42,7 @@ from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.transitions import Phase
-from services.fusion_backend.core.widths import WidthsAsked, unsaid, widths_asked
+from services.fusion_backend.core.widths import Waiting, WidthsAsked, unsaid, widths_asked
 
 SUBMISSION_TIME_OUT_S = 300
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
@@ -47,6 +50,8 @@ JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
 TROUBLE_SETTLES_S = 1.0
 """How long something must go wrong until a condition says so: most trouble passes sooner."""
+PLACING_SETTLES_S = 2.0
+"""How long a Placement may go without an answer until a region says so."""
 HEALTH_SETTLES_S = 5.0
 """How long Healthy stays True at least: pods that come and go must not write on every step."""
 
@@ -158,6 +163,11 @@ class Situation:
         They have as long as a submission, from when the condition Placed began to say so; it is
         False where there is no placement for now, and Unknown while nobody has answered.
         """
+        return None if self.placing_since is None else self.placing_since + self.time_out_s
+
+    @cached_property
+    def placing_since(self) -> float | None:
+        """Since when the condition Placed says that new widths have no placement yet."""
         if self.snapshot.newest is None or self.question is None:
             return None
         standing = standing_of(placement_of(self.snapshot), self.question)
@@ -165,7 +175,14 @@ class Situation:
         wanted = {Standing.UNANSWERED: "Unknown", Standing.WAITING: "False"}.get(standing)
         if wanted is None or said.get("status") != wanted:
             return None
-        return unix_s_of(said["lastTransitionTime"]) + self.time_out_s
+        return unix_s_of(said["lastTransitionTime"])
+
+    @property
+    def unanswered_from(self) -> float | None:
+        """When regions say that new widths have no answer: most have it sooner."""
+        if self.placing_since is None or self.standing is not Standing.UNANSWERED:
+            return None
+        return self.placing_since + PLACING_SETTLES_S
 
     @cached_property
     def edit_refusal(self) -> PlanRefused | None:
@@ -304,7 +321,23 @@ class Situation:
         Those of a submission are due at once, those of a resize when every pod exists.
         """
         is_settled = self.phase is Phase.SUBMITTING or not (self.in_progress and self.podless)
-        return unsaid(self.snapshot, self.plan, self.widths.refused, is_settled=is_settled)
+        return unsaid(
+            self.snapshot, self.plan, self.widths, self.waiting_widths, is_settled=is_settled
+        )
+
+    @cached_property
+    def waiting_widths(self) -> Waiting | None:
+        """What new widths wait for, once the condition Placed says it and since when."""
+        if self.placing_since is None or self.question is None:
+            return None
+        since, entry = self.placing_since, placement_of(self.snapshot)
+        told = f"since {moment_of(since)}"
+        if self.standing is Standing.WAITING and entry is not None:
+            said = f"{waits_for(entry)} {told}: {message_of(entry, self.question.plan.record)}"
+            return Waiting(reason_of(entry), said)
+        if self.unanswered_from is not None and self.now >= self.unanswered_from:
+            return Waiting(Reason.PLACING, f"waits for the answer of its Placement {told}")
+        return None
 
     @property
     def healthy_since(self) -> float | None:

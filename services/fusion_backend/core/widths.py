@@ -171,41 +171,65 @@ def region_entry(snapshot: Snapshot, region: RegionRecord) -> Entry | None:
     return snapshot.of("ParallelRegion").get(labels.pe_name(snapshot.name, region.index))
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What wanted widths wait for, as a sentence without its subject, and why."""
+
+    reason: Reason
+    text: str
+
+
 def unsaid(
-    snapshot: Snapshot, plan: KnownPlan, refused: Mapping[str, PlanRefused], *, is_settled: bool
+    snapshot: Snapshot,
+    plan: KnownPlan,
+    widths: WidthsAsked,
+    waiting: Waiting | None,
+    *,
+    is_settled: bool,
 ) -> tuple[SayWidth, ...]:
     """Statuses of ParallelRegions that do not say what is so.
 
     A new width is said to be in force only when the generation is complete (`is_settled`).
     """
     said = []
+    wished = dict(widths.wish) if waiting is not None else {}
     for region in plan.record.regions:
         entry = region_entry(snapshot, region)
         if entry is None or is_deleting(entry):
             continue
-        refusal = refused.get(region.name)
-        if not is_settled and refusal is None:
+        refusal = widths.refused.get(region.name)
+        wish = _in_force(entry, region, plan.record.generation)
+        if refusal is not None:
+            wish = _refused(wish, region, refusal)
+        elif waiting is not None and region.name in wished:
+            wish = _waits(wish, region, entry, waiting)
+        elif not is_settled:
             continue
-        wish = _wish(entry, region, plan.record.generation, refusal)
         if not _says(entry, wish):
             said.append(wish)
     return tuple(said)
 
 
-def _wish(
-    entry: Entry, region: RegionRecord, generation: int, refusal: PlanRefused | None
-) -> SayWidth:
-    message = "" if refusal is None else sentence(refusal)
+def _in_force(entry: Entry, region: RegionRecord, generation: int) -> SayWidth:
     return SayWidth(
         name=entry.name,
         index=region.index,
         width=region.width,
         generation=generation,
         observed_generation=int(entry.data["metadata"]["generation"]),
-        reason=Reason.WIDTH_IN_FORCE if refusal is None else Reason.WIDTH_REFUSED,
-        message=f"{_stays(region)}{message}" if message else f"width {region.width} is in force",
-        refusal=None if refusal is None else refusal.reason,
+        reason=Reason.WIDTH_IN_FORCE,
+        message=f"width {region.width} is in force",
     )
+
+
+def _refused(wish: SayWidth, region: RegionRecord, refusal: PlanRefused) -> SayWidth:
+    message = f"{_stays(region)}{sentence(refusal)}"
+    return replace(wish, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
+
+
+def _waits(wish: SayWidth, region: RegionRecord, entry: Entry, waiting: Waiting) -> SayWidth:
+    message = f"{_stays(region)}width {entry.data['spec']['width']} {waiting.text}"
+    return replace(wish, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 
 def _says(entry: Entry, wish: SayWidth) -> bool:

@@ -19,13 +19,12 @@ from services.fusion_backend.core.placements import (
     placement_of,
     reason_of,
     standing_in_force,
+    waits_for,
 )
 from services.fusion_backend.core.refusals import counted, shown
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import KnownPlan
 from services.fusion_backend.core.transitions import Phase
-
-_WAITS_FOR = {Reason.INSUFFICIENT_CAPACITY: "capacity"}
 
 
 def fused(plan: KnownPlan) -> Said:
@@ -96,16 +95,18 @@ def placing(situation: Situation) -> JobStatusChange:
     return JobStatusChange(
         phase=situation.phase.value,
         reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else said.reason,
-        message=_waits(said, question),
+        message=_waits(situation, said, question),
         conditions=(fused(question.plan), said),
     )
 
 
-def _waits(said: Said, question: Question) -> str:
+def _waits(situation: Situation, said: Said, question: Question) -> str:
     if said.status != "False":
         pes = counted(len(question.plan.record.pes), "PE")
         return f"it is being decided where {pes} can run"
-    return f"waits for {_WAITS_FOR.get(said.reason, 'a placement')}: {said.message}"
+    entry = placement_of(situation.snapshot)
+    assert entry is not None, "what is False has an answer"
+    return f"{waits_for(entry)}: {said.message}"
 
 
 def placement_awaited(situation: Situation) -> str:

@@ -114,6 +114,13 @@ def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
     assert "to 9" not in plain(job_panel(resizing))
 
 
+def test_a_width_that_waits_says_for_what_and_is_not_refused() -> None:
+    message = "width 2 stays in force: width 9 waits for capacity"
+    waiting = view_of(job(), [region(9, 2, "WidthWaits", message)], [pe(0)], [pod(0)])
+    assert f"R: {message}" in plain(job_panel(waiting))
+    assert refusal(waiting, "R") == ""
+
+
 def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None:
     """Until the newest is looked at, the status still speaks of the one before."""
     stale = region(4, 2, "WidthRefused", "9 is too wide")

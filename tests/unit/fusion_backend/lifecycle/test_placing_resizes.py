@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from contracts.moments import moment_of
 from services.fusion_backend.core.deciding import decide
-from services.fusion_backend.core.effects import PatchChild, RecordPlan
+from services.fusion_backend.core.effects import PatchChild, RecordPlan, SayWidth
+from services.fusion_backend.core.situation import PLACING_SETTLES_S
 from tests.unit.fusion_backend.lifecycle.hosted_world import (
     CLOSEST,
     PLACEMENT,
@@ -148,6 +150,71 @@ def test_a_resize_waits_for_capacity_while_everything_else_goes_on() -> None:
     assert world.condition("Placed")["status"] == "True"
 
 
+def region_of(world: HostedWorld) -> tuple[str, str, str, str]:
+    """What a region says: its reason, its message, its condition's status and since when."""
+    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
+    (accepted,) = status["conditions"]
+    assert accepted["message"] == status["message"]
+    return status["reason"], status["message"], accepted["status"], accepted["lastTransitionTime"]
+
+
+def test_a_region_says_which_width_waits_for_what_and_since_when() -> None:
+    world = hosted()
+    world.waits = True
+    world.now += 3600
+    since = moment_of(world.now)
+    world.resize(0, 5)
+    world.converge()
+    said = f"width 2 stays in force: width 5 waits for capacity since {since}: 5 PEs apart"
+    reason, message, status, at = region_of(world)
+    assert (reason, status, at) == ("WidthWaits", "Unknown", since)
+    assert message.startswith(said)
+    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["width"] == 2
+    assert world.objects["ParallelRegion", f"{JOB}-1"]["status"]["reason"] == "WidthInForce"
+    world.now += 30
+    world.crash()
+    world.converge()
+    assert region_of(world)[1].startswith(said), "still since then"
+    world.counting = 5
+    world.ask_again()
+    world.converge()
+    reason, message, status, _ = region_of(world)
+    assert (reason, message, status) == ("WidthInForce", "width 5 is in force", "True")
+
+
+def test_a_region_says_that_nobody_answers_only_when_that_takes_long() -> None:
+    world = hosted()
+    world.is_answered = False
+    since = moment_of(world.now)
+    world.resize(0, 3)
+    world.converge()
+    assert region_of(world)[0] == "WidthInForce"
+    world.now += PLACING_SETTLES_S
+    world.converge()
+    reason, message, status, _ = region_of(world)
+    assert (reason, status) == ("WidthWaits", "Unknown")
+    assert message.endswith(f"width 3 waits for the answer of its Placement since {since}")
+
+
+def test_an_answer_that_comes_at_once_costs_the_region_no_status_more() -> None:
+    world = hosted()
+    world.resize(0, 3)
+    said = [
+        effect for _ in range(30) for effect in world.step().effects if isinstance(effect, SayWidth)
+    ]
+    assert [each.reason for each in said if each.index == 0] == ["WidthInForce"]
+
+
+def test_a_region_whose_width_is_taken_back_waits_no_more() -> None:
+    world = hosted()
+    world.waits = True
+    world.resize(0, 5)
+    world.converge()
+    world.resize(0, 2)
+    world.converge()
+    assert region_of(world)[:3] == ("WidthInForce", "width 2 is in force", "True")
+
+
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_a_resize_waits_no_longer_than_a_submission(is_answered: bool) -> None:
     world = hosted(submissionTimeOutInSeconds=60)
@@ -157,7 +224,7 @@ def test_a_resize_waits_no_longer_than_a_submission(is_answered: bool) -> None:
     world.resize(0, 5)
     world.converge()
     decision = decide(world.snapshot(), world.now)
-    assert decision.recheck_at == world.now + 60
+    assert decision.recheck_at == world.now + (60 if is_answered else PLACING_SETTLES_S)
     world.crash()
     world.now += 59
     world.converge()
