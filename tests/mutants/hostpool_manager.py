@@ -9,6 +9,7 @@ _CORE = "services/hostpool_manager/core"
 _ADAPTERS = "services/hostpool_manager/adapters"
 _ANSWERING = f"{_UNIT}/test_answering.py"
 _CHOOSING = f"{_UNIT}/test_choosing.py"
+_LIFE_CYCLE = f"{_UNIT}/test_life_cycle.py"
 _FOLLOWING = f"{_UNIT}/test_following.py"
 
 MUTANTS = (
@@ -28,9 +29,9 @@ MUTANTS = (
     ),
     Mutant(
         "what was found is not checked again on the newest cluster",
-        f"{_ADAPTERS}/searching.py",
-        "        if isinstance(answer, Placed) and violations(picture",
-        "        if isinstance(answer, Unknown) and violations(picture",
+        f"{_CORE}/answering.py",
+        "    if isinstance(answer, Placed) and violations(",
+        "    if isinstance(answer, Refused) and violations(",
         (f"{_UNIT}/test_overtaken.py",),
     ),
     Mutant(
@@ -42,10 +43,24 @@ MUTANTS = (
     ),
     Mutant(
         "a refusal overwrites what is in force",
-        f"{_ADAPTERS}/searching.py",
+        f"{_CORE}/answering.py",
         "    return placement.in_force\n",
         "    return InForce()\n",
         (_ANSWERING, "-k", "leaves_the_old_answer"),
+    ),
+    Mutant(
+        "what was found is written although its status says it",
+        f"{_CORE}/observing.py",
+        "    if said is None or not changes(",
+        "    if said is None or changes(",
+        (_LIFE_CYCLE,),
+    ),
+    Mutant(
+        "an answer counts whatever its Placement asks for by now",
+        f"{_CORE}/answering.py",
+        " or not target.is_of(placement):",
+        ":",
+        (_LIFE_CYCLE, "-k", "another_spec"),
     ),
     Mutant(
         "those that wait are searched in the lane of those that are new",

@@ -44,7 +44,7 @@ class CarryOut:
         now = moment_of(self._now())
         match effect:
             case Search():
-                return "begun" if self._searches.begin(effect.question) else "superseded"
+                return "begun" if self._searches.begin(effect.target) else "superseded"
             case WritePlacementStatus():
                 entry = self._entry(PLACEMENT, *effect.ref, effect.uid)
                 return await self._write(

@@ -9,33 +9,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from contracts.resources.placement import PlacementPhase
-from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
 from services.chassis.table import Entry, Index, TableReading
+from services.hostpool_manager.adapters.readable import Readable
 from services.hostpool_manager.adapters.reading import (
     host_pool_of,
+    job_of_pool,
     node_of,
     placement_of,
     pod_of,
 )
 from services.hostpool_manager.core.picture import Picture
+from services.hostpool_manager.core.placing.cluster import Node
 from services.hostpool_manager.core.saying import changes, placement_status
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
+    Found,
     HostPool,
-    InForce,
     JobSnapshot,
     Member,
     Placement,
     PlacementSaid,
+    PlacementSeen,
     PoolSeen,
-    Question,
     Ref,
-    Standing,
+    SearchTarget,
     Tried,
     differ,
 )
@@ -66,23 +68,12 @@ CLUSTER = ClusterKey()
 Key = ClusterKey | JobKey
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The answer to a question: what is to be said, and the placement that is then in force."""
-
-    uid: str
-    generation: int
-    said: PlacementSaid
-    in_force: InForce
-
-
 class Knowledge:
     """The picture, what was found and what was tried."""
 
     def __init__(self, table: TableReading, metrics: Metrics) -> None:
         self._table = table
-        self._metrics = metrics
-        self._log = log_of("intake")
+        self._readable = Readable(metrics)
         self._picture = Picture()
         self._noted: set[tuple[str, str, str]] | None = None  # None: everything
         self.forget()
@@ -107,57 +98,68 @@ class Knowledge:
         """What is known by now."""
         if self._noted is None:
             self._picture = Picture(changes=self._picture.changes + 1)
-            refs = [entry.ref for kind in sorted(KINDS) for entry in self._table.of_kind(kind)]
+            there = (entry.ref for kind in KINDS for entry in self._table.of_kind(kind))
+            refs = self._readable.refs.union(there)
         else:
-            refs = sorted(self._noted)
+            refs = self._noted
         self._noted = set()
-        for ref in refs:
-            try:
-                self._see(*ref, self._table.get(*ref))
-            except Exception:  # noqa: BLE001 - a bad object must not stop what others wait for
-                self._note_crash("reading", ref)
-                self._see(*ref, None)
+        for ref in sorted(refs):
+            entry = self._table.get(*ref)
+            if entry is None:
+                self._readable.forget(ref)
+                self._see_gone(*ref)
+            elif not self._readable.read(entry, self._see):
+                self._see_unknown(*ref)
         return self._picture
 
-    def _note_crash(self, where: str, ref: tuple[str, ...]) -> None:
-        self._metrics.count("millrace_crashes_total", where=where)
-        self._log.exception(f"{where}_crashed", object="/".join(ref))
+    def _see(self, entry: Entry) -> None:
+        match entry.kind:
+            case "Node":
+                self._picture.see_node(entry.name, *node_of(entry))
+            case "BoundPod":
+                self._picture.see_pod((entry.namespace, entry.name), pod_of(entry))
+            case "HostPool":
+                self._picture.see_pool((entry.namespace, entry.name), host_pool_of(entry))
+            case "Placement":
+                self._see_placement(Ref(entry.namespace, entry.name), entry)
 
-    def _see(self, kind: str, namespace: str, name: str, entry: Entry | None) -> None:
+    def _see_gone(self, kind: str, namespace: str, name: str) -> None:
         match kind:
             case "Node":
-                self._picture.see_node(name, *(node_of(entry) if entry else (None,)))
+                self._picture.see_node(name, None)
             case "BoundPod":
-                self._picture.see_pod((namespace, name), pod_of(entry) if entry else None)
+                self._picture.see_pod((namespace, name), None)
             case "HostPool":
-                pool = host_pool_of(entry) if entry else None
-                self._picture.see_pool((namespace, name), pool)
+                self._picture.see_pool((namespace, name), None)
             case "Placement":
-                self._see_placement(Ref(namespace, name), entry)
+                self._found.pop(Ref(namespace, name), None)
+                self.tried.pop(Ref(namespace, name), None)
+                self._picture.see_placement(Ref(namespace, name), None)
 
-    def _see_placement(self, ref: Ref, entry: Entry | None) -> None:
-        if entry is None:
-            self._found.pop(ref, None)
-            self.tried.pop(ref, None)
-            self._picture.see_placement(ref, None)
-            return
+    def _see_unknown(self, kind: str, namespace: str, name: str) -> None:
+        """An object that was never read: a node is there and takes nothing, others say nothing."""
+        self._see_gone(kind, namespace, name)
+        if kind == NODE:
+            self._picture.see_node(name, Node(name, unschedulable=True, ready=False))
+
+    def _see_placement(self, ref: Ref, entry: Entry) -> None:
         placement = placement_of(entry)
         found = self._found.get(ref)
         if found is not None:
-            if not _is_about(found, placement) or _stands(entry, found.said):
+            if not found.is_of(placement) or _stands(entry, found.said):
                 del self._found[ref]
             else:
                 placement = _with_answer(placement, found)
         self._picture.see_placement(ref, placement)
 
-    def take_up(self, ref: Ref, found: Found) -> None:
-        """Let an answer count from now on."""
-        self._found[ref] = found
+    def take_up(self, ref: Ref, found: Found, tried: Tried) -> None:
+        """Let what a search found count from now on."""
+        self._found[ref], self.tried[ref] = found, tried
         self._picture.see_placement(ref, _with_answer(self._picture.placements[ref], found))
 
     def spec_bytes(self, ref: Ref) -> int:
         """How long the spec of a Placement is, as it is stored."""
-        entry = self._table.get(PLACEMENT, *ref)
+        entry = self._readable.last((PLACEMENT, *ref))
         return len(json.dumps(entry.data["spec"], ensure_ascii=False).encode()) if entry else 0
 
     # ------------------------------------------------------------------ keys and snapshots
@@ -169,11 +171,12 @@ class Knowledge:
             case "Placement":
                 yield JobKey(entry.namespace, entry.name)
             case "HostPool":
-                yield JobKey(*host_pool_of(entry).job)
+                yield JobKey(*job_of_pool(entry))
             case "Node":
                 yield from (JobKey(*ref) for ref in self._picture.jobs_at(entry.name))
             case "BoundPod":
-                yield from (JobKey(*ref) for ref in self._picture.jobs_at(entry.data["node"]))
+                node = entry.data.get("node", "")
+                yield from (JobKey(*ref) for ref in self._picture.jobs_at(node))
 
     def all_keys(self) -> Iterable[Key]:
         """Every key; what changed while nobody was woken is looked at as well."""
@@ -181,59 +184,60 @@ class Knowledge:
         yield CLUSTER
         yield from (JobKey(*ref) for ref in self.picture.placements)
 
-    def cluster_snapshot(self, searching: tuple[Question, ...]) -> ClusterSnapshot:
+    def cluster_snapshot(self, searching: tuple[SearchTarget, ...]) -> ClusterSnapshot:
         """What the choice of the next search looks at."""
-        picture = self.picture
+        placements = sorted(self.picture.placements.items())
         return ClusterSnapshot(
-            standings=tuple(
-                Standing(
-                    placement,
-                    is_broken=_is_placed(placement) and self._is_broken(ref),
-                    tried=self.tried.get(ref),
-                )
-                for ref, placement in sorted(picture.placements.items())
-            ),
+            placements=tuple(self._placement_seen(*each) for each in placements),
             searching=searching,
-            changes=picture.changes,
+            changes=self._picture.changes,
+        )
+
+    def _placement_seen(self, ref: Ref, placement: Placement) -> PlacementSeen:
+        entry = self._readable.last((PLACEMENT, *ref))
+        return PlacementSeen(
+            placement,
+            status=entry.data["status"] if entry else {},
+            found=self._found.get(ref),
+            is_broken=_is_placed(placement) and self._is_broken(ref),
+            tried=self.tried.get(ref),
         )
 
     def _is_broken(self, ref: Ref) -> bool:
         try:
             return bool(self._picture.problems(ref))
         except Exception:  # noqa: BLE001 - one that cannot be judged must not stop the others
-            self._note_crash("checking", ref)
+            self._readable.note_crash("checking", ref)
             return False
 
     def job_snapshot(self, key: JobKey) -> JobSnapshot:
         """What the statuses of a job are decided on."""
         ref, picture = Ref(*key), self.picture
         placement = picture.placements.get(ref)
-        entry = self._table.get(PLACEMENT, *ref)
-        found = self._found.get(ref)
+        if placement is None:
+            return JobSnapshot(None, ())
         return JobSnapshot(
-            placement=placement,
-            status=entry.data["status"] if entry else {},
-            found=found.said if found else None,
-            pools=tuple(
-                self._seen(pool, placement)
-                for pool in (picture.pools_of(ref) if placement else ())
-                if placement and _is_of(pool, placement)
+            self._placement_seen(ref, placement),
+            tuple(
+                self._pool_seen(pool, placement)
+                for pool in picture.pools_of(ref)
+                if not differ(pool.job_uid, placement.job_uid)
             ),
         )
 
-    def _seen(self, pool: HostPool, placement: Placement) -> PoolSeen:
-        entry = self._table.get(HOST_POOL, pool.namespace, pool.name)
+    def _pool_seen(self, pool: HostPool, placement: Placement) -> PoolSeen:
+        entry = self._readable.last((HOST_POOL, pool.namespace, pool.name))
         members = placement.in_force.pools.get(pool.index, ())
         seen = PoolSeen(
             pool=pool,
             status=entry.data["status"] if entry else {},
             members=tuple(self._member(pool, placement, members, node) for node in members),
         )
-        asked = placement.asked
-        for each in asked.pools if asked else ():
-            if asked and each.index == pool.index and not each.is_default:
-                places = frozenset(asked.places_in(each))
-                return replace(seen, least=asked.least_of(each), places=places)
+        job = placement.spec
+        for each in job.chosen_pools if job else ():
+            if job and each.index == pool.index:
+                places = frozenset(job.places_in(each))
+                return replace(seen, least=job.least_of(each), places=places)
         return seen
 
     def _member(
@@ -253,18 +257,9 @@ class Knowledge:
         )
 
 
-def _is_of(pool: HostPool, placement: Placement) -> bool:
-    """Whether the HostPool is one of the very job, and not of a namesake that is gone."""
-    return not differ(pool.job_uid, placement.job_uid)
-
-
 def _is_placed(placement: Placement) -> bool:
     is_asked = placement.is_answered and placement.is_in_force
     return is_asked and placement.phase is PlacementPhase.PLACED
-
-
-def _is_about(found: Found, placement: Placement) -> bool:
-    return (found.uid, found.generation) == (placement.uid, placement.generation)
 
 
 def _stands(entry: Entry, said: PlacementSaid) -> bool:

@@ -58,9 +58,9 @@ def placement_of(entry: Entry) -> Placement:
     """A Placement; one whose spec cannot be read says why."""
     ref = Ref(entry.namespace, entry.name)
     status = entry.data["status"]
-    asked, problem, generation = None, "", 0
+    job, problem, generation = None, "", 0
     try:
-        generation, asked = job_of(ref, entry.data["spec"])
+        generation, job = job_of(ref, entry.data["spec"])
     except SpecInvalid as invalid:
         problem = str(invalid)
     in_force = _in_force(status)
@@ -68,7 +68,7 @@ def placement_of(entry: Entry) -> Placement:
         problem = (
             f"spec.generation is {generation}: generation {in_force.generation} is in force already"
         )
-        asked = None
+        job = None
     return Placement(
         ref=ref,
         uid=entry.uid,
@@ -76,8 +76,8 @@ def placement_of(entry: Entry) -> Placement:
         version=entry.resource_version,
         job_uid=_job_uid(entry),
         is_deleting=is_deleting(entry),
-        asked_generation=generation,
-        asked=asked,
+        plan_generation=generation,
+        spec=job,
         problem=problem,
         phase=_PHASES.get(status.get("phase") or ""),
         observed=status.get("observedGeneration"),
@@ -87,17 +87,23 @@ def placement_of(entry: Entry) -> Placement:
     )
 
 
+def job_of_pool(entry: Entry) -> Ref:
+    """The job of a HostPool, whatever else of it can be read."""
+    spec, meta = entry.data.get("spec") or {}, entry.data.get("metadata") or {}
+    said = spec.get("job") or (meta.get("labels") or {}).get(labels.JOB, "")
+    return Ref(entry.namespace, said)
+
+
 def host_pool_of(entry: Entry) -> HostPool:
     """A HostPool; its index is in its declaration."""
     spec = entry.data["spec"]
     declared = spec.get("hostpool") or {}
-    job = spec.get("job") or entry.data["metadata"]["labels"].get(labels.JOB, "")
     return HostPool(
         namespace=entry.namespace,
         name=entry.name,
         uid=entry.uid,
         generation=int(entry.data["metadata"]["generation"]),
-        job=Ref(entry.namespace, job),
+        job=job_of_pool(entry),
         job_uid=_job_uid(entry),
         index=int(declared.get("index") or 0),
         is_exclusive=declared.get("membershipMode") == MembershipMode.EXCLUSIVE,

@@ -1,4 +1,4 @@
-"""Searches that run beside everything else: one for new questions, one for those that wait.
+"""Searches that run beside everything else: one for new specs, one for those that wait.
 
 A search takes the cluster as it is when it begins, and seconds at worst; what it found is checked
 again on the cluster as it is when it ends, and counts from then on. So two searches may find the
@@ -16,20 +16,13 @@ from typing import TypeVar
 from contracts.reasons import Reason
 from services.chassis.log_lines import log_of
 from services.chassis.wiring import Wiring
-from services.hostpool_manager.adapters.intake import CLUSTER, Found, JobKey, Knowledge
-from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused, Unknown
-from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.adapters.intake import CLUSTER, JobKey, Knowledge
+from services.hostpool_manager.core.answering import Dropped, Newest, judge, misses_in_a_row
+from services.hostpool_manager.core.placing.answers import Answer, Unknown
 from services.hostpool_manager.core.placing.cluster import Cluster
 from services.hostpool_manager.core.placing.deciding import Limits, decide
 from services.hostpool_manager.core.placing.job import Job
-from services.hostpool_manager.core.saying import said_of, too_long
-from services.hostpool_manager.core.snapshot import (
-    InForce,
-    Placement,
-    Question,
-    Tried,
-)
+from services.hostpool_manager.core.snapshot import SearchTarget, Tried
 
 T = TypeVar("T")
 
@@ -47,11 +40,11 @@ class Searches:
         clock = wiring.runtime.clock.monotonic if in_threads else None
         self._limits = replace(limits, clock=clock)
         self._in_threads = in_threads
-        self._running: dict[Question, asyncio.Task[None]] = {}
+        self._running: dict[SearchTarget, asyncio.Task[None]] = {}
         self._log = log_of("searching")
 
     @property
-    def running(self) -> tuple[Question, ...]:
+    def running(self) -> tuple[SearchTarget, ...]:
         """What is searched now."""
         return tuple(self._running)
 
@@ -61,104 +54,68 @@ class Searches:
             task.cancel()
         self._running.clear()
 
-    def begin(self, asked: Question) -> bool:
-        """Begin a search, unless its lane is taken or the question is another by now."""
-        placement = self._knowledge.picture.placements.get(asked.ref)
-        is_busy = any(each.is_patient == asked.is_patient for each in self._running)
-        if is_busy or placement is None or not _is_of(asked, placement):
+    def begin(self, target: SearchTarget) -> bool:
+        """Begin a search, unless its lane is taken or the spec is another by now."""
+        picture = self._knowledge.picture
+        placement = picture.placements.get(target.ref)
+        is_busy = any(each.is_patient == target.is_patient for each in self._running)
+        job = picture.job(target.ref) if placement else None
+        if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
-        task = asyncio.create_task(self._run(asked, placement), name=f"search {asked.subject}")
-        self._running[asked] = task
+        run = self._run(target, job)
+        self._running[target] = asyncio.create_task(run, name=f"search {target.subject}")
         return True
 
-    async def _run(self, asked: Question, placement: Placement) -> None:
+    async def _run(self, target: SearchTarget, job: Job) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
-        question, began_s = self._knowledge.picture.question(asked.ref), clock.monotonic()
-        assert question is not None, "a spec that cannot be read is not searched"
-        changes = self._knowledge.picture.changes
+        picture, began_s = self._knowledge.picture, clock.monotonic()
+        changes = picture.changes
         try:
-            answer = await self._answer(self._knowledge.picture.cluster, question)
+            answer = await self._answer(picture.cluster, job)
             took_s = clock.monotonic() - began_s
-            outcome = self._take_up(asked, answer, changes, took_s)
+            outcome = self._take_up(target, answer, changes, took_s)
             metrics.count("hostpool_manager_searches_total", answer=outcome)
             metrics.observe("hostpool_manager_search_seconds", took_s)
-            self._log.info("searched", job=asked.subject, answer=outcome, took_s=round(took_s, 3))
+            self._log.info("searched", job=target.subject, answer=outcome, took_s=round(took_s, 3))
         finally:
-            if self._running.get(asked) is asyncio.current_task():
-                del self._running[asked]
-                self._wake(JobKey(*asked.ref))
+            if self._running.get(target) is asyncio.current_task():
+                del self._running[target]
+                self._wake(JobKey(*target.ref))
                 self._wake(CLUSTER)
 
-    async def _answer(self, cluster: Cluster, question: Job) -> Answer:
+    async def _answer(self, cluster: Cluster, job: Job) -> Answer:
         """An answer in any case: a defect of ours must not keep others from theirs."""
         try:
             if not self._in_threads:
-                return decide(cluster, question, self._limits)
-            return await in_a_thread(lambda: decide(cluster, question, self._limits))
+                return decide(cluster, job, self._limits)
+            return await in_a_thread(lambda: decide(cluster, job, self._limits))
         except Exception as defect:  # noqa: BLE001 - it delays only this job
             self._runtime.metrics.count("millrace_crashes_total", where="search")
-            self._log.exception("search_crashed", job=question.name)
+            self._log.exception("search_crashed", job=job.name)
             return Unknown(
                 f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
                 "the log of hostpool-manager has the traceback",
                 Reason.CRASHING,
             )
 
-    def _take_up(self, asked: Question, answer: Answer, changes: int, took_s: float) -> str:
-        """Let what was found count, if it is still what is asked and still holds."""
-        picture = self._knowledge.picture
-        placement = picture.placements.get(asked.ref)
-        if placement is None or not _is_of(asked, placement) or placement.asked is None:
-            return "outdated"
-        question = picture.question(asked.ref)
-        assert question is not None
-        if isinstance(answer, Placed) and violations(picture.cluster, question, answer):
-            return "overtaken"
-        unsayable = too_long(answer, question, self._knowledge.spec_bytes(asked.ref))
-        if unsayable:
-            answer = Refused(Reason.SPEC_INVALID, unsayable)
-        in_force = _in_force(picture.cluster, placement, question, answer)
-        said = said_of(answer, generation=placement.generation, in_force=in_force)
-        is_placed = isinstance(answer, Placed)
-        self._note_tried(asked, placement, changes, took_s, is_placed=is_placed)
-        self._knowledge.take_up(
-            asked.ref, Found(placement.uid, placement.generation, said, in_force)
+    def _take_up(self, target: SearchTarget, answer: Answer, changes: int, took_s: float) -> str:
+        """Let what was found count, if anything was (answering.py); says what."""
+        knowledge, picture = self._knowledge, self._knowledge.picture
+        placement = picture.placements.get(target.ref)
+        newest = Newest(
+            picture.cluster,
+            placement,
+            picture.job(target.ref) if placement else None,
+            knowledge.spec_bytes(target.ref),
         )
-        return said.phase.value.lower()
-
-    def _note_tried(
-        self,
-        asked: Question,
-        placement: Placement,
-        changes: int,
-        took_s: float,
-        *,
-        is_placed: bool,
-    ) -> None:
-        before = self._knowledge.tried.get(asked.ref)
-        in_a_row = before.times if before is not None and before.is_of(placement) else 0
-        # What is placed and breaks again is a new trouble: its pause must not go on growing.
-        times = 0 if is_placed else in_a_row + 1
-        self._knowledge.tried[asked.ref] = Tried(
-            asked.uid, asked.generation, changes, self._runtime.clock.now(), took_s, times
-        )
-
-
-def _is_of(asked: Question, placement: Placement) -> bool:
-    return (asked.uid, asked.generation) == (placement.uid, placement.generation)
-
-
-def _in_force(cluster: Cluster, placement: Placement, question: Job, answer: Answer) -> InForce:
-    if isinstance(answer, Placed):
-        return InForce(
-            placement.asked_generation,
-            {each.pool: each.nodes for each in answer.pools},
-            answer.assignment,
-            answer.is_as_preferred,
-        )
-    if placement.is_in_force:
-        return without_lost(cluster, question, placement.in_force)
-    return placement.in_force
+        found = judge(target, answer, newest)
+        if isinstance(found, Dropped):
+            return found
+        times = misses_in_a_row(knowledge.tried.get(target.ref), found)
+        now = self._runtime.clock.now()
+        tried = Tried(target.uid, target.generation, changes, now, took_s, times)
+        knowledge.take_up(target.ref, found, tried)
+        return found.said.phase.value.lower()
 
 
 async def in_a_thread(work: Callable[[], T]) -> T:

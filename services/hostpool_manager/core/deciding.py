@@ -1,17 +1,20 @@
 """Decides what one key needs: the next searches for the cluster, statuses for a job.
 
 For a job:
-1. a spec that cannot be read is refused at once;
-2. an answer that was found is written into its Placement, where it does not stand there yet;
-3. each HostPool of the job says its members, which of them are claimed, and what is missing.
+1. what its Placement is like (observing.py), and the row of its life cycle (transitions.py): an
+   answer, or that its spec cannot be read, is written where the status does not say it yet;
+2. each HostPool of the job says its members, which of them are claimed, and what is missing.
 
 What stands already as it should is not written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
+from services.chassis.life_cycles import Forbidden, Row, Transition
 from services.chassis.stage import Decision
 from services.hostpool_manager.core.choosing import choose
 from services.hostpool_manager.core.effects import (
@@ -19,22 +22,17 @@ from services.hostpool_manager.core.effects import (
     WriteHostPoolStatus,
     WritePlacementStatus,
 )
-from services.hostpool_manager.core.placing.answers import Refused
-from services.hostpool_manager.core.saying import (
-    changes,
-    host_pool_status,
-    placement_status,
-    said_of,
-)
+from services.hostpool_manager.core.observing import observe, phase_of, unsaid
+from services.hostpool_manager.core.saying import changes, host_pool_status
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
-    JobSnapshot,
     Placement,
-    PlacementSaid,
+    PlacementSeen,
     PoolSaid,
     PoolSeen,
     Snapshot,
 )
+from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Phase
 
 NAMES_SHOWN_MAX = 5
 
@@ -45,49 +43,44 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
         choice = choose(snapshot, now)
         why = Reason.PLACING if choice.searches else Reason.NOTHING_TO_CHANGE
         return Decision(choice.searches, why, choice.recheck_at, {"waiting": choice.waiting})
-    placement = snapshot.placement
-    effects: list[Effect] = []
-    reason: Reason = Reason.WAITING
-    if placement is not None and not placement.is_deleting:
-        said = _to_say(snapshot, placement)
-        if said is not None:
-            reason = said.reason
-            if changes(snapshot.status, placement_status(snapshot.status, said, "")):
-                effects.append(WritePlacementStatus(placement.ref, placement.uid, said))
-        # Pools after that: no node is marked for a placement that somebody else refuses to hear of.
-        effects = effects or _pools(snapshot, placement)
-    if not effects:
+    seen = snapshot.seen
+    if seen is None:
         return Decision((), Reason.NOTHING_TO_CHANGE)
-    detail = {"phase": placement.phase, "message": placement.message} if placement else None
-    return Decision(tuple(effects), reason, detail=detail)
+    phase, observation = phase_of(seen), observe(seen)
+    row = TRANSITIONS[phase, observation]
+    detail = {"phase": phase.value, "observation": observation.name}
+    if isinstance(row, Forbidden):
+        return Decision((), Reason.WAITING, detail=detail | {"forbidden": row.why})
+    # Pools after that: no node is marked for a placement that somebody else refuses to hear of.
+    effects = _answer(seen, row) or _pools(snapshot.pools, seen.placement)
+    if not effects:
+        return Decision((), Reason.NOTHING_TO_CHANGE, detail=detail)
+    said = effects[0].said
+    return Decision(effects, said.reason, detail=detail | {"message": said.message})
 
 
-def _to_say(snapshot: JobSnapshot, placement: Placement) -> PlacementSaid | None:
-    if not placement.problem:
-        return snapshot.found
-    return said_of(
-        Refused(Reason.SPEC_INVALID, placement.problem),
-        generation=placement.generation,
-        in_force=placement.in_force,
-    )
+def _answer(seen: PlacementSeen, row: Row[Phase, Action]) -> tuple[WritePlacementStatus, ...]:
+    """What its status is to say, where the life cycle has it written now."""
+    if not isinstance(row, Transition) or row.action is not Action.WRITE_ANSWER:
+        return ()
+    said = unsaid(seen)
+    assert said is not None, "observed: something that the status does not say"
+    return (WritePlacementStatus(seen.placement.ref, seen.placement.uid, said),)
 
 
 # --------------------------------------------------------------------------- host pools
 
 
-def _pools(snapshot: JobSnapshot, placement: Placement) -> list[Effect]:
+def _pools(pools: Iterable[PoolSeen], placement: Placement) -> tuple[WriteHostPoolStatus, ...]:
     """Until a placement was found there is nothing to say; what a pool said then stays."""
-    if placement.in_force.generation is None:
-        return []
-    written: list[Effect] = []
-    for seen in snapshot.pools:
-        if seen.pool.is_deleting:
-            continue
-        said = pool_said(seen, placement)
-        if changes(seen.status, host_pool_status(seen.status, said, "")):
-            pool = seen.pool
-            written.append(WriteHostPoolStatus(pool.namespace, pool.name, pool.uid, said))
-    return written
+    if placement.is_deleting or placement.in_force.generation is None:
+        return ()
+    wanted = [(each, pool_said(each, placement)) for each in pools if not each.pool.is_deleting]
+    return tuple(
+        WriteHostPoolStatus(seen.pool.namespace, seen.pool.name, seen.pool.uid, said)
+        for seen, said in wanted
+        if changes(seen.status, host_pool_status(seen.status, said, ""))
+    )
 
 
 def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.hostpool_manager.core.snapshot import PlacementSaid, PoolSaid, Question, Ref
+from services.hostpool_manager.core.snapshot import PlacementSaid, PoolSaid, Ref, SearchTarget
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """Begin to decide where a job runs; the answer comes when it is found."""
 
-    question: Question
+    target: SearchTarget
 
     @property
     def subject(self) -> str:
         """What it is for."""
-        return self.question.subject
+        return self.target.subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,34 +1,64 @@
-"""Turns what is known of a Placement into one observation: most urgent first."""
+"""Turns what is known of a Placement into one observation: most urgent first.
+
+What follows from it is a row of `transitions.py`.
+"""
 
 from __future__ import annotations
 
+from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
-from services.hostpool_manager.core.snapshot import Placement, Standing
+from services.hostpool_manager.core.placing.answers import Refused
+from services.hostpool_manager.core.saying import changes, placement_status, said_of
+from services.hostpool_manager.core.snapshot import Placement, PlacementSaid, PlacementSeen
 from services.hostpool_manager.core.transitions import Observation, Phase
 
-_PHASES = {
-    PlacementPhase.PLACED: Phase.PLACED,
-    PlacementPhase.REFUSED: Phase.REFUSED,
-    PlacementPhase.UNKNOWN: Phase.UNKNOWN,
+_FOUND = {
+    PlacementPhase.PLACED: Observation.FOUND_PLACEMENT,
+    PlacementPhase.REFUSED: Observation.FOUND_REFUSAL,
+    PlacementPhase.UNKNOWN: Observation.FOUND_NEITHER,
 }
 
 
-def phase_of(placement: Placement) -> Phase:
-    """What its status says was answered."""
-    return Phase.NEW if placement.phase is None else _PHASES[placement.phase]
+def phase_of(seen: PlacementSeen) -> Phase:
+    """What its status says was answered; what is no phase was never answered."""
+    said = seen.status.get("phase")
+    return Phase(said) if said in set(Phase) else Phase.NEW
 
 
-def observe(standing: Standing) -> Observation:
-    """What is to be said of a Placement now."""
-    placement = standing.placement
+def observe(seen: PlacementSeen) -> Observation:
+    """What a Placement is like now."""
+    placement = seen.placement
     if placement.is_deleting:
         return Observation.LEAVING
-    if placement.asked is None:
-        return Observation.UNREADABLE
+    said = unsaid(seen)
+    if said is not None:
+        return Observation.UNREADABLE if placement.problem else _FOUND[said.phase]
+    if placement.problem:
+        return Observation.IS_FINAL
     if not placement.is_answered:
         return Observation.ASKED
-    if placement.phase is PlacementPhase.REFUSED and not placement.is_in_force:
-        return Observation.MAY_FIT_LATER if placement.waits else Observation.IS_FINAL
-    if placement.in_force.generation is None:
+    return _of_answered(placement, is_broken=seen.is_broken)
+
+
+def unsaid(seen: PlacementSeen) -> PlacementSaid | None:
+    """What is known and its status does not say: an answer, or that its spec cannot be read."""
+    said = seen.found.said if seen.found else None
+    if seen.placement.problem:
+        said = said_of(
+            Refused(Reason.SPEC_INVALID, seen.placement.problem),
+            generation=seen.placement.generation,
+            in_force=seen.placement.in_force,
+        )
+    if said is None or not changes(seen.status, placement_status(seen.status, said, "")):
+        return None
+    return said
+
+
+def _of_answered(placement: Placement, *, is_broken: bool) -> Observation:
+    """What is in force stays asked about, whatever it was refused for."""
+    is_refused = placement.phase is PlacementPhase.REFUSED
+    if is_refused and not placement.is_in_force and not placement.waits:
+        return Observation.IS_FINAL
+    if placement.phase is not PlacementPhase.PLACED or placement.in_force.generation is None:
         return Observation.MAY_FIT_LATER
-    return Observation.BROKEN if standing.is_broken else Observation.HOLDS
+    return Observation.BROKEN if is_broken else Observation.HOLDS

@@ -112,9 +112,9 @@ class Picture:
         """A Placement as it is now, with the answer that counts; None: there is none."""
         old = self.placements.get(ref)
         self._put(self.placements, ref, placement)
-        asked = placement.asked if placement else None
+        spec = placement.spec if placement else None
         self._following.discard(ref)
-        if asked is not None and any(follows(pool) for pool in asked.pools):
+        if spec is not None and any(follows(pool) for pool in spec.pools):
             self._following.add(ref)
         touched = {ref}
         for each in (old, placement):
@@ -125,7 +125,7 @@ class Picture:
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
         self._touch_jobs(touched)
-        if _standing(old) != _standing(placement):
+        if _how_pods_count(old) != _how_pods_count(placement):
             for name in self._pods_of.get(ref, ()):
                 self._count(name)
         self._count_promises(ref)
@@ -175,26 +175,26 @@ class Picture:
         """Why what is in force does not hold any more: nothing, where it does."""
         found = self._problems.get(ref)
         if found is None:
-            found = _problems(self.cluster, self.placements[ref], self.question(ref))
+            found = _problems(self.cluster, self.placements[ref], self.job(ref))
             self._problems[ref] = found
         return found
 
-    def question(self, ref: Ref) -> Job | None:
-        """What a Placement asks, with what is remembered of earlier answers.
+    def job(self, ref: Ref) -> Job | None:
+        """The job of a Placement, with what is remembered of earlier answers.
 
         A Placement that says none had one, perhaps, before somebody deleted it: HostPools know.
         """
         placement = self.placements[ref]
-        question = placement.question
-        if question is None or placement.in_force.generation is not None:
-            return question
+        job = placement.job
+        if job is None or placement.in_force.generation is not None:
+            return job
         members = {
             pool.index: pool.members
             for pool in self.pools_of(ref)
             if not pool.is_deleting and not differ(pool.job_uid, placement.job_uid)
         }
-        pools = (replace(pool, members=members.get(pool.index, ())) for pool in question.pools)
-        return replace(question, pools=tuple(pools))
+        pools = (replace(pool, members=members.get(pool.index, ())) for pool in job.pools)
+        return replace(job, pools=tuple(pools))
 
     def jobs_at(self, node: str) -> Iterable[Ref]:
         """The jobs whose placement speaks of a node."""
@@ -252,17 +252,17 @@ class Picture:
 
     def _promised(self, placement: Placement) -> Iterator[Pod]:
         """PEs that have a node and no pod on any yet."""
-        if placement.asked is None:
+        if placement.spec is None:
             return
         bound = {
             pod.pe
             for name in self._pods_of.get(placement.ref, ())
             if not differ((pod := self._pods[name]).job_uid, placement.job_uid)
         }
-        pes = placement.asked.by_id
+        pes = placement.spec.by_id
         for pe, node in placement.in_force.assignments.items():
             if pe in pes and pe not in bound:
-                yield Pod(node, pes[pe].requests, placement.asked.name, pe, is_bound=False)
+                yield Pod(node, pes[pe].requests, placement.spec.name, pe, is_bound=False)
 
     def _each_claim(self) -> Iterator[Claim]:
         locked: dict[str, list[str]] = {}
@@ -272,10 +272,10 @@ class Picture:
                 locked.setdefault(node, []).append(job)
                 yield Claim(node, job, self._called(owner), is_exclusive=True)
         for placement in self._live():
-            if placement.asked is None:
+            if placement.spec is None:
                 continue
-            job = placement.asked.name
-            for pool in placement.asked.pools:
+            job = placement.spec.name
+            for pool in placement.spec.pools:
                 if pool.is_default or not holds_on(pool):
                     continue
                 for node in placement.in_force.pools.get(pool.index, ()):
@@ -292,10 +292,10 @@ class Picture:
     def _called(self, owner: HostPool) -> str:
         """What the application calls a pool, as its Placement says it: one holder has one name."""
         placement = self.placements.get(owner.job)
-        asked = placement.asked if placement is not None else None
-        if placement is None or asked is None or differ(placement.job_uid, owner.job_uid):
+        spec = placement.spec if placement is not None else None
+        if placement is None or spec is None or differ(placement.job_uid, owner.job_uid):
             return owner.name
-        return next((pool.name for pool in asked.pools if pool.index == owner.index), owner.name)
+        return next((pool.name for pool in spec.pools if pool.index == owner.index), owner.name)
 
     def _live(self) -> Iterator[Placement]:
         return (each for each in self.placements.values() if not each.is_deleting)
@@ -310,7 +310,7 @@ class Picture:
         return "/".join(job)
 
 
-def _standing(placement: Placement | None) -> tuple[str, bool] | None:
+def _how_pods_count(placement: Placement | None) -> tuple[str, bool] | None:
     """What of a Placement decides how the pods of its job count."""
     return (placement.job_uid, placement.is_deleting) if placement is not None else None
 
@@ -322,11 +322,11 @@ def _claims(pool: HostPool | None) -> tuple[object, ...]:
     return (pool.uid, pool.job, pool.job_uid)
 
 
-def _problems(cluster: Cluster, placement: Placement, question: Job | None) -> tuple[str, ...]:
-    if question is None or placement.in_force.generation is None:
+def _problems(cluster: Cluster, placement: Placement, job: Job | None) -> tuple[str, ...]:
+    if job is None or placement.in_force.generation is None:
         return ()
-    wanted = {pool.index for pool in question.pools if not pool.is_default}
+    wanted = {pool.index for pool in job.pools if not pool.is_default}
     if wanted - placement.in_force.pools.keys():
         return ("its pools are not those that it asks for",)
-    wrong = violations(cluster, question, placement.placed)
-    return tuple(wrong) or not_followed(cluster, question)
+    wrong = violations(cluster, job, placement.placed)
+    return tuple(wrong) or not_followed(cluster, job)

@@ -60,7 +60,7 @@ def _runs(pes: list[int]) -> Iterator[str]:
     yield from (runs_of(ordered[at : at + step]) for at in range(0, len(ordered), step))
 
 
-def too_long(answer: Answer, question: Job, spec_bytes: int) -> str:
+def too_long(answer: Answer, job: Job, spec_bytes: int) -> str:
     """Why no status can hold an answer; nothing, where one can. A HostPool may name nodes thrice.
 
     `spec_bytes`: of the spec of the Placement, which is stored with its status.
@@ -70,7 +70,7 @@ def too_long(answer: Answer, question: Job, spec_bytes: int) -> str:
     in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
     said = said_of(answer, generation=0, in_force=in_force)
     status_bytes = _bytes(placement_status({}, said, ""))
-    hosts = {pool.index: pool.hosts for pool in question.pools}
+    hosts = {pool.index: pool.hosts for pool in job.pools}
     of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
     largest = max(spec_bytes + status_bytes, *of_pools, 0)
     if largest <= OBJECT_BYTES_MAX:

@@ -1,8 +1,8 @@
 """What decisions look at, as frozen values: Placements, HostPools, and what was searched.
 
-The *question* of a Placement is its spec; what is *in force* is the last placement that was found,
-which a later refusal leaves alone. The cluster itself is in `placing/cluster.py`, kept by
-`picture.py`; values are read from objects by `adapters/reading.py`; `saying.py` makes statuses.
+A Placement asks with its *spec*; what is *in force* is the last placement that was found, which a
+later refusal leaves alone. The cluster itself is in `placing/cluster.py`, kept by `picture.py`;
+values are read from objects by `adapters/reading.py`; `saying.py` makes statuses.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A Placement: its question (`asked`, or `problem`: why it cannot be read) and its answer.
+    """A Placement: its spec (or `problem`: why it cannot be read) and the answer that counts.
 
-    `generation` is metadata.generation, `observed` the one that the answer speaks of; `version`
-    orders questions. `job_uid` is that of the Job which owns it, empty where none does.
+    `generation` is metadata.generation, `observed` the one that the answer speaks of, and
+    `plan_generation` that of the plan which asks; `version` orders Placements by their last change.
+    `job_uid` is that of the Job which owns it, empty where none does.
     """
 
     ref: Ref
@@ -54,8 +55,8 @@ class Placement:
     version: int
     job_uid: str = ""
     is_deleting: bool = False
-    asked_generation: int = 0
-    asked: Job | None = None
+    plan_generation: int = 0
+    spec: Job | None = None
     problem: str = ""
     phase: PlacementPhase | None = None
     observed: int | None = None
@@ -71,12 +72,12 @@ class Placement:
     @property
     def is_in_force(self) -> bool:
         """Whether what is asked for is what was found last, and not a change of it."""
-        return self.in_force.generation == self.asked_generation
+        return self.in_force.generation == self.plan_generation
 
     def answered(
         self, phase: PlacementPhase, *, waits: bool, message: str, in_force: InForce
     ) -> Placement:
-        """It with an answer to its question."""
+        """It with an answer to its spec."""
         return replace(
             self,
             phase=phase,
@@ -87,16 +88,16 @@ class Placement:
         )
 
     @property
-    def question(self) -> Job | None:
-        """What is asked, with what an earlier decision chose."""
-        if self.asked is None:
+    def job(self) -> Job | None:
+        """The job that the spec asks about, with what an earlier decision chose."""
+        if self.spec is None:
             return None
         nodes, members = self.in_force.assignments, self.in_force.pools
         return replace(
-            self.asked,
-            pes=tuple(replace(pe, assigned=nodes.get(pe.id, "")) for pe in self.asked.pes),
+            self.spec,
+            pes=tuple(replace(pe, assigned=nodes.get(pe.id, "")) for pe in self.spec.pes),
             pools=tuple(
-                replace(pool, members=members.get(pool.index, ())) for pool in self.asked.pools
+                replace(pool, members=members.get(pool.index, ())) for pool in self.spec.pools
             ),
         )
 
@@ -190,10 +191,10 @@ PAUSE_PER_SEARCH: Final = 10
 UNKNOWN_PAUSE_S: Final = 30.0
 
 
-class Question(NamedTuple):
-    """What is searched: the spec of `generation` of the Placement with this uid.
+class SearchTarget(NamedTuple):
+    """What is searched: a place for the spec of `generation` of the Placement with this uid.
 
-    A patient one looks at a job again that waits.
+    A patient search looks at a job again that waits.
     """
 
     ref: Ref
@@ -205,6 +206,10 @@ class Question(NamedTuple):
     def subject(self) -> str:
         """What it is about."""
         return "/".join(self.ref)
+
+    def is_of(self, placement: Placement) -> bool:
+        """Whether it is the spec as it is."""
+        return (self.uid, self.generation) == (placement.uid, placement.generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +225,7 @@ class Tried:
     times: int
 
     def is_of(self, placement: Placement) -> bool:
-        """Whether it was about the question as it is."""
+        """Whether it was for the spec as it is."""
         return (self.uid, self.generation) == (placement.uid, placement.generation)
 
     @property
@@ -231,20 +236,43 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A Placement, whether what is in force holds, and the last search."""
+class Found:
+    """What a search found: what is to be said, and the placement that is then in force.
+
+    It answers the spec of `generation` of the Placement with this uid, and counts until another
+    spec stands there.
+    """
+
+    uid: str
+    generation: int
+    said: PlacementSaid
+    in_force: InForce
+
+    def is_of(self, placement: Placement) -> bool:
+        """Whether it answers the spec as it is."""
+        return (self.uid, self.generation) == (placement.uid, placement.generation)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSeen:
+    """A Placement, its status as it is, and what was found since.
+
+    `is_broken`: what is in force does not hold any more; `tried`: the last search.
+    """
 
     placement: Placement
-    is_broken: bool
-    tried: Tried | None
+    status: Mapping[str, Any] = field(default_factory=dict)
+    found: Found | None = None
+    is_broken: bool = False
+    tried: Tried | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
     """Everything that the choice may look at; `changes` as the picture counts them."""
 
-    standings: tuple[Standing, ...]
-    searching: tuple[Question, ...]
+    placements: tuple[PlacementSeen, ...]
+    searching: tuple[SearchTarget, ...]
     changes: int
 
 
@@ -284,15 +312,9 @@ class PoolSeen:
 
 @dataclass(frozen=True, slots=True)
 class JobSnapshot:
-    """Everything that is looked at for a job.
+    """Everything that is looked at for a job."""
 
-    `found` is what its Placement is to say if something was decided and not seen in it since;
-    `status` is the status as it is.
-    """
-
-    placement: Placement | None
-    status: Mapping[str, Any]
-    found: PlacementSaid | None
+    seen: PlacementSeen | None
     pools: tuple[PoolSeen, ...]
 
 

@@ -1,7 +1,9 @@
-"""The life cycle of a question: (what was answered, observation) → what is done about it.
+"""The life cycle of a Placement: one table, and the only place where what follows is decided.
 
-An observation is computed from the whole snapshot (observing.py). A row either begins something,
-or is ignored with a reason, or cannot come about.
+A row is (recorded phase, observation). The phase is what its status says; the observation is
+computed from the whole snapshot (observing.py). Two keys look at the row: that of the job writes
+what was found (deciding.py), that of the cluster begins searches (choosing.py). Every pair is a
+transition, ignored with a reason, or forbidden: a test counts that no pair is missing.
 """
 
 from __future__ import annotations
@@ -23,13 +25,19 @@ class Phase(StrEnum):
 
 
 class Observation(Enum):
-    """What a Placement is like, in the order of looking."""
+    """What a Placement is like, most urgent first; always exactly one.
+
+    UNREADABLE and what was FOUND are what its status does not say yet.
+    """
 
     LEAVING = "it is being deleted"
     UNREADABLE = "its spec has a value that cannot be used"
-    ASKED = "it asks for what was not answered yet"
-    MAY_FIT_LATER = "it was refused, or nobody knew, and may yet be placed"
+    FOUND_PLACEMENT = "a placement was found"
+    FOUND_REFUSAL = "it was found that there is none"
+    FOUND_NEITHER = "the search ended with neither"
+    ASKED = "its spec was not answered yet"
     IS_FINAL = "it was refused, and room alone would not help"
+    MAY_FIT_LATER = "it was refused, or nobody knew, and may yet be placed"
     BROKEN = "what is in force does not hold any more"
     HOLDS = "what is in force holds"
 
@@ -37,46 +45,64 @@ class Observation(Enum):
 class Action(Enum):
     """What is done."""
 
-    REFUSE = "refuse it"
+    WRITE_ANSWER = "write it into the status"
     SEARCH = "search, before all that wait"
     SEARCH_PATIENTLY = "search when there may be room, in the lane of those that wait"
 
 
-_GOES = Ignored(Reason.OWNER_DELETED)
-_REFUSE = Transition(None, Action.REFUSE, Reason.SPEC_INVALID)
-_SEARCH = Transition(None, Action.SEARCH, Reason.PLACING)
-_WAITS = Transition(None, Action.SEARCH_PATIENTLY, Reason.PLACING)
+_O = Observation
 _UNASKED = Forbidden("what was never answered is asked")
-_AS_ASKED = Forbidden("what was placed is in force")
-_UNKNOWN = Forbidden("a search that ends by its limit settles nothing")
+_ONLY_OF_PLACED = Forbidden("only what was placed is held against the nodes again")
 
-TRANSITIONS: Mapping[tuple[Phase, Observation], Row[None, Action]] = {
-    (Phase.NEW, Observation.LEAVING): _GOES,
-    (Phase.NEW, Observation.UNREADABLE): _REFUSE,
-    (Phase.NEW, Observation.ASKED): _SEARCH,
-    (Phase.NEW, Observation.MAY_FIT_LATER): _UNASKED,
-    (Phase.NEW, Observation.IS_FINAL): _UNASKED,
-    (Phase.NEW, Observation.BROKEN): _UNASKED,
-    (Phase.NEW, Observation.HOLDS): _UNASKED,
-    (Phase.PLACED, Observation.LEAVING): _GOES,
-    (Phase.PLACED, Observation.UNREADABLE): _REFUSE,
-    (Phase.PLACED, Observation.ASKED): _SEARCH,
-    (Phase.PLACED, Observation.MAY_FIT_LATER): _SEARCH,  # a status that somebody damaged
-    (Phase.PLACED, Observation.IS_FINAL): _AS_ASKED,
-    (Phase.PLACED, Observation.BROKEN): _SEARCH,
-    (Phase.PLACED, Observation.HOLDS): Ignored(Reason.PLACED),
-    (Phase.REFUSED, Observation.LEAVING): _GOES,
-    (Phase.REFUSED, Observation.UNREADABLE): _REFUSE,
-    (Phase.REFUSED, Observation.ASKED): _SEARCH,
-    (Phase.REFUSED, Observation.MAY_FIT_LATER): _WAITS,
-    (Phase.REFUSED, Observation.IS_FINAL): Ignored(Reason.NOTHING_TO_CHANGE),
-    (Phase.REFUSED, Observation.BROKEN): _WAITS,
-    (Phase.REFUSED, Observation.HOLDS): _WAITS,
-    (Phase.UNKNOWN, Observation.LEAVING): _GOES,
-    (Phase.UNKNOWN, Observation.UNREADABLE): _REFUSE,
-    (Phase.UNKNOWN, Observation.ASKED): _SEARCH,
-    (Phase.UNKNOWN, Observation.MAY_FIT_LATER): _WAITS,
-    (Phase.UNKNOWN, Observation.IS_FINAL): _UNKNOWN,
-    (Phase.UNKNOWN, Observation.BROKEN): _WAITS,
-    (Phase.UNKNOWN, Observation.HOLDS): _WAITS,
+_IN_EVERY_PHASE: dict[Observation, Row[Phase, Action]] = {
+    _O.LEAVING: Ignored(Reason.OWNER_DELETED),
+    _O.UNREADABLE: Transition(Phase.REFUSED, Action.WRITE_ANSWER, Reason.SPEC_INVALID),
+    _O.FOUND_PLACEMENT: Transition(Phase.PLACED, Action.WRITE_ANSWER, Reason.PLACED),
+    _O.FOUND_REFUSAL: Transition(Phase.REFUSED, Action.WRITE_ANSWER, Reason.NO_PLACEMENT),
+    _O.FOUND_NEITHER: Transition(Phase.UNKNOWN, Action.WRITE_ANSWER, Reason.PLACEMENT_UNKNOWN),
+}
+
+
+def _searched(phase: Phase, action: Action = Action.SEARCH) -> Row[Phase, Action]:
+    """A search changes no phase: what it finds is the next observation."""
+    return Transition(phase, action, Reason.PLACING)
+
+
+_ROWS: dict[Phase, dict[Observation, Row[Phase, Action]]] = {
+    Phase.NEW: {
+        **_IN_EVERY_PHASE,
+        _O.ASKED: _searched(Phase.NEW),
+        _O.IS_FINAL: _UNASKED,
+        _O.MAY_FIT_LATER: _UNASKED,
+        _O.BROKEN: _UNASKED,
+        _O.HOLDS: _UNASKED,
+    },
+    Phase.PLACED: {
+        **_IN_EVERY_PHASE,
+        _O.ASKED: _searched(Phase.PLACED),
+        _O.IS_FINAL: Forbidden("what was placed was not refused"),
+        _O.MAY_FIT_LATER: _searched(Phase.PLACED),  # a status that somebody damaged
+        _O.BROKEN: _searched(Phase.PLACED),
+        _O.HOLDS: Ignored(Reason.PLACED),
+    },
+    Phase.REFUSED: {
+        **_IN_EVERY_PHASE,
+        _O.ASKED: _searched(Phase.REFUSED),
+        _O.IS_FINAL: Ignored(Reason.NOTHING_TO_CHANGE),
+        _O.MAY_FIT_LATER: _searched(Phase.REFUSED, Action.SEARCH_PATIENTLY),
+        _O.BROKEN: _ONLY_OF_PLACED,
+        _O.HOLDS: _ONLY_OF_PLACED,
+    },
+    Phase.UNKNOWN: {
+        **_IN_EVERY_PHASE,
+        _O.ASKED: _searched(Phase.UNKNOWN),
+        _O.IS_FINAL: Forbidden("a search that ends by its limit settles nothing"),
+        _O.MAY_FIT_LATER: _searched(Phase.UNKNOWN, Action.SEARCH_PATIENTLY),
+        _O.BROKEN: _ONLY_OF_PLACED,
+        _O.HOLDS: _ONLY_OF_PLACED,
+    },
+}
+
+TRANSITIONS: Mapping[tuple[Phase, Observation], Row[Phase, Action]] = {
+    (phase, observation): row for phase, rows in _ROWS.items() for observation, row in rows.items()
 }

@@ -1,18 +1,15 @@
-"""Which question is searched next, and that every row of the life cycle is there."""
+"""Which Placement is searched next, and what no status can hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from contracts.id_runs import ids_of
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
-from services.chassis.life_cycles import Forbidden
 from services.hostpool_manager.core.choosing import Choice, choose
-from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.placing.answers import Members, Placed
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.saying import OBJECT_BYTES_MAX, said_of, too_long
@@ -21,20 +18,19 @@ from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     InForce,
     Placement,
-    Question,
+    PlacementSeen,
     Ref,
-    Standing,
+    SearchTarget,
     Tried,
 )
-from services.hostpool_manager.core.transitions import TRANSITIONS, Observation, Phase
 
 NOW = 1000.0
 
 
 def asked(name: str = "shop", version: int = 1) -> Placement:
-    """A question that nobody answered."""
+    """A spec that nobody answered."""
     job = Job(f"default/{name}", (Pe(0),))
-    return Placement(Ref("default", name), f"uid-{name}", 1, version, asked=job)
+    return Placement(Ref("default", name), f"uid-{name}", 1, version, spec=job)
 
 
 def waiting(name: str = "waits") -> Placement:
@@ -55,17 +51,28 @@ def tried(placement: Placement, *, changes: int = 7, times: int = 1, took_s: flo
 
 
 def chosen(
-    *standings: Standing, searching: tuple[Question, ...] = (), changes: int = 7, now: float = NOW
+    *seen: PlacementSeen,
+    searching: tuple[SearchTarget, ...] = (),
+    changes: int = 7,
+    now: float = NOW,
 ) -> Choice:
-    return choose(ClusterSnapshot(standings, searching, changes), now)
+    return choose(ClusterSnapshot(seen, searching, changes), now)
 
 
 def names(choice: Choice) -> list[tuple[str, bool]]:
-    return [(each.question.ref.name, each.question.is_patient) for each in choice.searches]
+    return [(each.target.ref.name, each.target.is_patient) for each in choice.searches]
 
 
-def new(placement: Placement) -> Standing:
-    return Standing(placement, False, None)
+def seen_of(
+    placement: Placement, *, is_broken: bool = False, tried: Tried | None = None
+) -> PlacementSeen:
+    """Its status records what was answered."""
+    status = {"phase": placement.phase.value} if placement.phase else {}
+    return PlacementSeen(placement, status, is_broken=is_broken, tried=tried)
+
+
+def new(placement: Placement) -> PlacementSeen:
+    return seen_of(placement)
 
 
 def test_the_longest_unchanged_question_is_first_and_one_that_waits_has_a_lane_of_its_own() -> None:
@@ -77,7 +84,7 @@ def test_the_longest_unchanged_question_is_first_and_one_that_waits_has_a_lane_o
 
 
 def test_a_placement_that_broke_stands_behind_new_questions_and_before_those_that_wait() -> None:
-    broken = Standing(placed(), True, None)
+    broken = seen_of(placed(), is_broken=True)
     assert names(chosen(broken, new(asked("new", 99)), new(waiting()))) == [
         ("new", False),
         ("waits", True),
@@ -86,37 +93,40 @@ def test_a_placement_that_broke_stands_behind_new_questions_and_before_those_tha
 
 
 def test_a_lane_takes_one_search_at_a_time() -> None:
-    busy = (Question(Ref("default", "x"), "uid-x", 1), Question(Ref("default", "y"), "u", 1, True))
+    busy = (
+        SearchTarget(Ref("default", "x"), "uid-x", 1),
+        SearchTarget(Ref("default", "y"), "u", 1, True),
+    )
     assert names(chosen(new(asked()), new(waiting()), searching=busy[:1])) == [("waits", True)]
     assert names(chosen(new(asked()), new(waiting()), searching=busy)) == []
 
 
 def test_one_that_waits_is_tried_again_only_after_a_change_and_a_pause_that_grows() -> None:
     placement = waiting()
-    still = Standing(placement, False, tried(placement))
+    still = seen_of(placement, tried=tried(placement))
     assert (names(chosen(still)), chosen(still).recheck_at) == ([], None)
     for times, pause_s in ((1, 1.0), (3, 4.0), (30, 60.0)):
-        standing = Standing(placement, False, tried(placement, times=times))
-        assert chosen(standing, changes=8).recheck_at == NOW + pause_s
-        assert names(chosen(standing, changes=8, now=NOW + pause_s)) == [("waits", True)]
-    costly = Standing(placement, False, tried(placement, took_s=12.0))
+        seen = seen_of(placement, tried=tried(placement, times=times))
+        assert chosen(seen, changes=8).recheck_at == NOW + pause_s
+        assert names(chosen(seen, changes=8, now=NOW + pause_s)) == [("waits", True)]
+    costly = seen_of(placement, tried=tried(placement, took_s=12.0))
     assert chosen(costly, changes=8).recheck_at == NOW + 120.0
 
 
 def test_the_one_that_was_tried_longest_ago_is_tried_next() -> None:
     lately, long_ago = waiting("lately"), waiting("long-ago")
-    standings = [
-        Standing(lately, False, replace(tried(lately), at=NOW - 100)),
-        Standing(long_ago, False, replace(tried(long_ago), at=NOW - 200)),
+    seen = [
+        seen_of(lately, tried=replace(tried(lately), at=NOW - 100)),
+        seen_of(long_ago, tried=replace(tried(long_ago), at=NOW - 200)),
     ]
-    assert names(chosen(*standings, changes=8)) == [("long-ago", True)]
+    assert names(chosen(*seen, changes=8)) == [("long-ago", True)]
 
 
 def test_what_nobody_knew_is_tried_again_without_a_change() -> None:
     placement = unknown()
-    standing = Standing(placement, False, tried(placement))
-    assert chosen(standing).recheck_at == NOW + UNKNOWN_PAUSE_S
-    assert names(chosen(standing, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
+    seen = seen_of(placement, tried=tried(placement))
+    assert chosen(seen).recheck_at == NOW + UNKNOWN_PAUSE_S
+    assert names(chosen(seen, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
 
 
 def test_what_was_refused_for_good_is_left_until_the_question_changes() -> None:
@@ -127,35 +137,7 @@ def test_what_was_refused_for_good_is_left_until_the_question_changes() -> None:
 
 def test_a_placement_that_is_being_deleted_or_cannot_be_read_is_not_searched() -> None:
     assert names(chosen(new(replace(asked(), is_deleting=True)))) == []
-    assert names(chosen(new(replace(asked(), asked=None, problem="spec.pools")))) == []
-
-
-def test_every_row_of_the_life_cycle_is_there() -> None:
-    assert TRANSITIONS.keys() == set(product(Phase, Observation))
-
-
-@pytest.mark.parametrize("is_broken", [True, False])
-def test_no_placement_stands_on_a_row_that_cannot_come_about(is_broken: bool) -> None:
-    variants = product(
-        (None, *PlacementPhase),
-        (None, 1),
-        (True, False),
-        (True, False),
-        (InForce(), InForce(0), InForce(1)),
-        (True, False),
-    )
-    for phase, observed, waits, is_deleting, in_force, is_readable in variants:
-        placement = replace(
-            asked(),
-            phase=phase,
-            observed=observed,
-            waits=waits,
-            is_deleting=is_deleting,
-            in_force=in_force,
-            asked=asked().asked if is_readable else None,
-        )
-        observation = observe(Standing(placement, is_broken, None))
-        assert not isinstance(TRANSITIONS[phase_of(placement), observation], Forbidden), placement
+    assert names(chosen(new(replace(asked(), spec=None, problem="spec.pools")))) == []
 
 
 def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> None:

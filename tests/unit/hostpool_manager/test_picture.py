@@ -90,7 +90,7 @@ class Painter:
             version=1,
             job_uid=self.random.choice(UIDS),
             is_deleting=self.random.random() < 0.2,
-            asked=Job("/".join(ref), pes, (pool,)),
+            spec=Job("/".join(ref), pes, (pool,)),
             in_force=InForce(0, {0: members}, nodes),
         )
         self.placements[ref] = placement
@@ -154,7 +154,7 @@ def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
         generation=1,
         version=1,
         job_uid="u1",
-        asked=asked,
+        spec=asked,
         in_force=InForce(0, {}, {0: "n0"}),
     )
     picture.see_placement(JOBS[0], placement)

@@ -1,0 +1,89 @@
+"""What becomes of the answer that a search found, when the search ends.
+
+The cluster may be another by then, and the spec as well:
+1. an answer to another spec is dropped, and so is a placement that does not hold any more;
+2. what no status can hold is refused;
+3. the rest counts from now on, with the placement that is then in force.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from contracts.reasons import Reason
+from contracts.resources.placement import PlacementPhase
+from services.hostpool_manager.core.following import without_lost
+from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Cluster
+from services.hostpool_manager.core.placing.job import Job
+from services.hostpool_manager.core.saying import said_of, too_long
+from services.hostpool_manager.core.snapshot import (
+    Found,
+    InForce,
+    Placement,
+    SearchTarget,
+    Tried,
+)
+
+
+class Dropped(StrEnum):
+    """Why an answer counts for nothing."""
+
+    OUTDATED = "outdated"
+    """Its Placement is gone, or asks for something else."""
+    OVERTAKEN = "overtaken"
+    """What it found was taken, or closed, while it was searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """What is known as a search ends; `spec_bytes`: the length of the spec as it is stored."""
+
+    cluster: Cluster
+    placement: Placement | None
+    job: Job | None
+    spec_bytes: int
+
+
+def judge(target: SearchTarget, answer: Answer, newest: Newest) -> Found | Dropped:
+    """What is found by an answer, or why nothing is."""
+    placement, job = newest.placement, newest.job
+    if placement is None or job is None or not target.is_of(placement):
+        return Dropped.OUTDATED
+    if isinstance(answer, Placed) and violations(newest.cluster, job, answer):
+        return Dropped.OVERTAKEN
+    unsayable = too_long(answer, job, newest.spec_bytes)
+    if unsayable:
+        answer = Refused(Reason.SPEC_INVALID, unsayable)
+    in_force = _in_force(newest.cluster, placement, job, answer)
+    said = said_of(answer, generation=placement.generation, in_force=in_force)
+    return Found(placement.uid, placement.generation, said, in_force)
+
+
+def _in_force(cluster: Cluster, placement: Placement, job: Job, answer: Answer) -> InForce:
+    if isinstance(answer, Placed):
+        return InForce(
+            placement.plan_generation,
+            {each.pool: each.nodes for each in answer.pools},
+            answer.assignment,
+            answer.is_as_preferred,
+        )
+    if placement.is_in_force:
+        return without_lost(cluster, job, placement.in_force)
+    return placement.in_force
+
+
+def misses_in_a_row(before: Tried | None, found: Found) -> int:
+    """How many searches in a row found no placement for a spec, this one counted.
+
+    What is placed and breaks again is a new trouble: its pause must not go on growing.
+    """
+    if found.said.phase is PlacementPhase.PLACED:
+        return 0
+    is_of_same = before is not None and (before.uid, before.generation) == (
+        found.uid,
+        found.generation,
+    )
+    return 1 + (before.times if before is not None and is_of_same else 0)

@@ -1,0 +1,150 @@
+"""Objects that cannot be read: what was known of them last counts, and it is said that they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from services.chassis.metrics import Metrics
+from services.chassis.table import Entry, Table
+from services.hostpool_manager.adapters.intake import CLUSTER, KINDS, JobKey, Knowledge
+from services.hostpool_manager.core.observing import observe
+from services.hostpool_manager.core.snapshot import Ref, Tried
+from services.hostpool_manager.core.transitions import Observation
+from tests.builders import Builder, a_host_pool, a_node, a_placement
+
+SHOP = Ref("default", "shop")
+CRASHES = "millrace_crashes_total"
+UNREADABLE = "hostpool_manager_unreadable_objects"
+
+
+class World:
+    """Objects as facts say them, and what is known because of them."""
+
+    def __init__(self) -> None:
+        self.table, self.metrics = Table(), Metrics()
+        self.table.on_observation = lambda _: None
+        self.knowledge = Knowledge(self.table, self.metrics)
+        self.version = 0
+
+    def say(self, entry: Entry, **data: object) -> None:
+        """A fact, with other values in its projection."""
+        self.version += 1
+        said = replace(entry, resource_version=self.version, data={**entry.data, **data})
+        self.table.observe(
+            said.kind,
+            said.namespace,
+            said.name,
+            uid=said.uid,
+            resource_version=said.resource_version,
+            data=said.data,
+        )
+        self.knowledge.note(said)
+        assert self.knowledge.picture, "facts are read one by one here"
+
+    def damage(self, entry: Entry) -> None:
+        """A fact of it without anything that is looked for."""
+        self.say(replace(entry, data={}))
+
+    @property
+    def nodes(self) -> list[str]:
+        return [node.name for node in self.knowledge.picture.cluster.nodes if node.ready]
+
+    def observed(self) -> Observation:
+        snapshot = self.knowledge.cluster_snapshot(())
+        (seen,) = snapshot.placements
+        return observe(seen)
+
+
+def a_roomy_node(name: str) -> Builder:
+    return a_node(name).with_status(allocatable={"cpu": "4", "pods": "10"})
+
+
+def a_class(pes: str) -> dict[str, object]:
+    return {"pes": pes, "requests": {"cpu": "1"}}
+
+
+def placed_on(node: str) -> Builder:
+    spec = {"generation": 0, "classes": [a_class("0")], "pools": []}
+    return a_placement({node: "0"}).with_spec(**spec)
+
+
+def test_a_node_that_cannot_be_read_is_as_it_was_and_what_runs_there_is_not_judged_as_gone() -> (
+    None
+):
+    world = World()
+    node = a_roomy_node("n1").entry()
+    world.say(node)
+    world.say(a_roomy_node("n2").entry())
+    world.say(placed_on("n1").entry())
+    assert world.observed() is Observation.HOLDS
+    world.damage(node)
+    assert (world.observed(), world.nodes) == (Observation.HOLDS, ["n1", "n2"])
+    assert world.metrics.value(CRASHES, where="reading") == 1
+    assert world.metrics.value(UNREADABLE) == 1
+    world.say(node, unschedulable=True)
+    assert world.observed() is Observation.BROKEN
+    assert world.metrics.value(UNREADABLE) == 0
+
+
+def test_what_was_readable_last_outlives_a_resync_and_a_new_leadership() -> None:
+    world = World()
+    node = a_roomy_node("n1").entry()
+    world.say(node)
+    world.damage(node)
+    assert world.nodes == ["n1"]
+    assert CLUSTER in set(world.knowledge.all_keys())
+    world.knowledge.forget()
+    assert world.nodes == ["n1"]
+
+
+def test_a_node_that_could_never_be_read_is_there_and_takes_nothing() -> None:
+    world = World()
+    world.damage(a_roomy_node("n1").entry())
+    assert world.knowledge.picture.has_node("n1")
+    assert world.nodes == []
+    other = replace(a_roomy_node("n2").entry(), uid="one")
+    world.say(other)
+    world.damage(replace(other, uid="another of its name"))
+    assert world.nodes == []
+
+
+@pytest.mark.parametrize("is_read_again", [True, False])
+def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold(
+    is_read_again: bool,
+) -> None:
+    world = World()
+    pool, placement = a_host_pool().entry(), placed_on("n1").entry()
+    for entry in (a_roomy_node("n1").entry(), pool, placement):
+        world.say(entry)
+    world.damage(pool)
+    world.damage(placement)
+    picture = world.knowledge.picture
+    assert picture.placements[SHOP].in_force.assignments == {0: "n1"}
+    assert [each.uid for each in picture.pools_of(SHOP)] == [pool.uid]
+    assert world.metrics.value(UNREADABLE) == 2
+    if is_read_again:
+        world.say(pool)
+        world.say(placement)
+        assert JobKey(*SHOP) in set(world.knowledge.all_keys())
+        assert world.metrics.value(UNREADABLE) == 0
+
+
+def test_what_went_while_nobody_looked_is_forgotten() -> None:
+    """Of a job that is gone nothing is left, also where everything is looked at anew."""
+    world = World()
+    world.say(placed_on("n1").entry())
+    world.knowledge.tried[SHOP] = Tried("uid", 1, 0, 0.0, 0.0, 1)
+    world.table.observe_gone(("Placement", *SHOP), "uid-placement-shop")
+    assert JobKey(*SHOP) not in set(world.knowledge.all_keys())
+    assert world.knowledge.tried == {}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_an_object_of_which_nothing_can_be_read_wakes_the_choice_of_the_next_search(
+    kind: str,
+) -> None:
+    """And stops nobody: the keys of an object are looked for before it is read."""
+    damaged = Entry(kind, "default", "shop", "uid", 1, {})
+    assert CLUSTER in set(World().knowledge.keys_of(damaged))
