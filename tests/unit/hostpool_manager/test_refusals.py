@@ -181,6 +181,39 @@ DEMANDS = (
         nodes=(node("n1", unschedulable=True, taints=(Taint("gpu"),)), *NODES[1:]),
     ),
     Demand(
+        "a host that is cordoned and full",
+        (Pe(0, {"cpu": 1000}, host="n1"),),
+        Reason.NODES_CLOSED,
+        "PE 0, which asks for 1 cpu, to be on n1, finds no place: nodes that qualify have too "
+        "little free, or are not ready yet, and nodes that qualify are cordoned or tainted "
+        "(without named hosts there would be one); closest: n1 is cordoned and lacks 500m cpu; "
+        "n2 is not n1; n3 is not n1",
+        nodes=(node("n1", unschedulable=True), *NODES[1:]),
+        pods=(Pod("n1", {"cpu": 3500}),),
+    ),
+    Demand(
+        "a host that another job holds, and fills",
+        (Pe(0, {"cpu": 1000}, host="n1"),),
+        Reason.NODES_CLAIMED,
+        "PE 0, which asks for 1 cpu, to be on n1, finds no place: nodes that qualify have too "
+        "little free, or are not ready yet, and nodes that qualify are held by others, or used by "
+        "them (without named hosts there would be one); closest: n1 is held by the pool Q of a/x "
+        "and lacks 500m cpu; n2 is not n1; n3 is not n1",
+        pods=(Pod("n1", {"cpu": 3500}, "a/x", 0),),
+        claims=(Claim("n1", "a/x", "Q", is_exclusive=True),),
+    ),
+    Demand(
+        "the only node with the tag cordoned, and not ready",
+        (Pe(0, pool=0),),
+        Reason.NODES_CLOSED,
+        "PE 0 to be in the pool P, finds no place: nodes that qualify have too little free, or "
+        "are not ready yet, and nodes that qualify are cordoned or tainted (without tags there "
+        "would be one); closest: n1 lacks the tag ib; n2 is not ready and is cordoned; "
+        "n3 lacks the tag ib",
+        pools=(Pool(0, "P", tags=("ib",)),),
+        nodes=(NODES[0], node("n2", "ib", unschedulable=True, ready=False), *NODES[2:]),
+    ),
+    Demand(
         "labels that no node has",
         (Pe(0, node_selector={"disk": "ssd"}),),
         Reason.LABELS_MISSING,

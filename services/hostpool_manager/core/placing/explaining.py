@@ -2,8 +2,10 @@
 
 1. One family at a time is lifted; those without which there is a placement are blockers, and the
    first in the order of `Family` is named: what waiting can cure before what it cannot.
-2. Where no single one is, all are lifted, and those that need not be are put back one by one.
-3. What found no place (a unit, or a pool) is shown with the nodes that lack least for it.
+2. Where none of those that pass is one, but all of them together are (a node is closed and full),
+   these are named: what is asked for would do, as soon as they have passed.
+3. Where no single one is, all are lifted, and those that need not be are put back one by one.
+4. What found no place (a unit, or a pool) is shown with the nodes that lack least for it.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ _WHY = {
     Family.COLOCATION: Reason.COLOCATION_IMPOSSIBLE,
     Family.SELECTORS: Reason.LABELS_MISSING,
 }
+PASSING = frozenset({Family.CAPACITY, Family.CLOSED, Family.EXCLUSIVITY})
+"""What may be otherwise soon, with the same application and the same nodes."""
 _BEYOND_CURE = 100
 _SAID = {
     Family.CAPACITY: "nodes that qualify have too little free, or are not ready yet",
@@ -68,16 +72,17 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     relevant = [family for family in Family if _is_relevant(problem, family)]
     without = {family: has_placement(frozenset({family})) for family in relevant}
     blocking = [family for family in relevant if without[family]]
-    families = tuple(blocking[:1]) or _together(relevant, has_placement)
+    families = _passing(relevant, blocking, has_placement) or tuple(blocking[:1])
+    families = families or _together(relevant, has_placement)
     is_known = families or None not in without.values()
     if not is_known or without.get(Family.CAPACITY, False) is None:
         said = f"{who} finds no place, and it was not found in time which constraint is in the way"
         return Unknown(said + told(near))
-    why = _WHY[families[0]] if len(families) == 1 else Reason.NO_PLACEMENT
+    why = _why(families)
     reasons = ", and ".join(_SAID[family] for family in families)
     if not families and _is_short(culprit):
         why, reasons = Reason.POOL_TOO_SMALL, _SAID[Family.SIZE]
-    others = [family.value for family in blocking[1:]]
+    others = [family.value for family in blocking if family not in families]
     also = f" (without {', or '.join(others)} there would be one)" if others else ""
     counts = _counts(problem, culprit) if Family.EXLOCATION in families else ""
     message = f"{who} finds no place: {reasons or 'no node can take it'}{counts}{also}"
@@ -129,6 +134,23 @@ def _is_relevant(problem: Problem, family: Family) -> bool:
             return any(pe.colocations for pe in job.pes)
         case Family.SELECTORS:
             return any(pe.selects for pe in job.pes)
+
+
+def _why(families: tuple[Family, ...]) -> Reason:
+    """Of families that all pass, what missing room alone is not; of others, that they are many."""
+    if families and PASSING.issuperset(families):
+        return _WHY[next((each for each in families if each is not Family.CAPACITY), families[0])]
+    return _WHY[families[0]] if len(families) == 1 else Reason.NO_PLACEMENT
+
+
+def _passing(
+    relevant: list[Family], blocking: list[Family], has_placement: HasPlacement
+) -> tuple[Family, ...]:
+    """Those that pass and stand in the way together, where none of them does so alone."""
+    passing = [family for family in relevant if family in PASSING]
+    if len(passing) < 2 or PASSING.intersection(blocking):
+        return ()
+    return _together(passing, has_placement)
 
 
 def _together(relevant: list[Family], has_placement: HasPlacement) -> tuple[Family, ...]:
