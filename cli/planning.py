@@ -44,6 +44,7 @@ from services.fusion_backend.core.planner.drafting import Draft, draft
 from services.fusion_backend.core.planner.outline import outline, outline_of_resize
 from services.fusion_backend.core.planner.planning import Keep, PlanResult, settle
 from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
+from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
 from services.fusion_backend.core.refusals import PlanRefused, shown
 
 Format = Literal["table", "json", "dot"]
@@ -100,6 +101,8 @@ def plan_words(wish: PlanWish, keep: Keep) -> list[Step]:
             widths={**record.widths, name: width},
             previous=record,
         )
+        if not wish.compat:
+            refuse_resized_consistency(wanted)
         steps.append(_step(wanted, keep))
     return steps
 

@@ -32,6 +32,10 @@ class Reason(StrEnum):
     ADL_INVALID = "AdlInvalid", "The application description in the bundle is not valid."
     UNKNOWN_REGION = "UnknownRegion", "The application has no parallel region of that name."
     WIDTH_INVALID = "WidthInvalid", "A parallel region cannot have that width."
+    CONSISTENT_REGION = (
+        "ConsistentRegion",
+        "A region with operators of a consistent region keeps its width while the job runs.",
+    )
     SUBMISSION_VALUE_INVALID = (
         "SubmissionValueInvalid",
         "A submission-time value is missing, unknown, ambiguous or not of its type.",

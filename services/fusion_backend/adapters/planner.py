@@ -22,6 +22,7 @@ from services.fusion_backend.core.application.bundles import open_bundle
 from services.fusion_backend.core.application.model import Application
 from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.planner.planning import PlanResult, plan
+from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import PlanInputs, request
 
@@ -114,6 +115,7 @@ def run_task(task: PlanTask, applications: Applications) -> PlanResult:
         previous=task.previous,
     )
     try:
+        refuse_resized_consistency(asked)
         return plan(asked)
     except PlanRefused as refusal:
         # Connections are judged when they are followed, long after the bundle was read.

@@ -23,6 +23,7 @@ from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.places import ROOT
+from tests.unit.fusion_backend.planner.test_consistent import channels
 
 INPUTS = PlanInputs("shop", 0, 0, BundleSource("shop.sab"), Fusion.legacy())
 
@@ -47,6 +48,17 @@ async def test_a_worker_plans_what_the_inline_planner_plans(task: PlanTask) -> N
     assert first == inline
     assert second.record.widths == {"Counted": 5}
     assert len(second.aadls) < len(second.record.pes), "only what changes is rendered"
+
+
+async def test_another_width_within_a_consistent_region_is_refused(task: PlanTask) -> None:
+    """By field and value; whatever else is resized goes on."""
+    task.bundle_path.write_bytes(pack(channels(with_sink=True).text().encode()))
+    first = await InlinePlanner().plan(task)
+    inputs = replace(INPUTS, generation=1, previous=0, bundle_digest="digest", widths=(("N", 4),))
+    with pytest.raises(PlanRefused) as caught:
+        await InlinePlanner().plan(replace(task, inputs=inputs, previous=first.record))
+    assert caught.value.reason is Reason.CONSISTENT_REGION
+    assert caught.value.message.startswith("ParallelRegion N spec.width is 4")
 
 
 async def test_texts_cross_in_frames_as_they_were_compressed(

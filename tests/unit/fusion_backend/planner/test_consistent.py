@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from contracts.reasons import Reason
 from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.planner.drafting import draft
 from services.fusion_backend.core.planner.planning import complete
+from services.fusion_backend.core.planner.requesting import PlanRequest
+from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
+from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, plan_of, request_of
 from tests.unit.fusion_backend.planner.reading import NAMES, read_pe
 
@@ -123,3 +129,46 @@ def test_a_region_keeps_its_index_when_another_one_is_resized() -> None:
         assert kept.items() <= {pe.name: pe.content_id for pe in after.record.pes}.items()
     assert entries(adl)["W[1].f"]["index"] == "3"
     assert entries(adl, compat=True)["W[1].f"]["index"] == "3"
+
+
+def resized(adl: Adl, **widths: int) -> PlanRequest:
+    """Another width of a region of a job that runs."""
+    before = plan_of(adl, LEGACY).record
+    wanted = {**before.widths, **widths}
+    return replace(request_of(adl, LEGACY), generation=2, widths=wanted, previous=before)
+
+
+@pytest.mark.parametrize("with_sink", [False, True])
+def test_a_region_within_a_consistent_region_keeps_its_width(with_sink: bool) -> None:
+    adl = channels(with_sink=with_sink)
+    refuse_resized_consistency(resized(adl))
+    with pytest.raises(PlanRefused) as caught:
+        refuse_resized_consistency(resized(adl, N=4))
+    refusal = caught.value
+    assert (refusal.reason, refusal.value) == (Reason.CONSISTENT_REGION, "4")
+    assert refusal.field == "ParallelRegion N spec.width"
+    assert refusal.message.startswith(f"{refusal.field} is 4, and 3 channels must stay")
+    assert "'N.src'" in refusal.message
+
+
+def test_a_single_operator_that_is_replicated_counts_as_well() -> None:
+    adl = Adl().chain("a", "w", "z").region("w", 2)
+    adl.operators["a"].extra = entry(0, "isStartOfRegion")
+    adl.operators["w"].extra = entry(0)
+    with pytest.raises(PlanRefused, match="'w' is in a consistent region"):
+        refuse_resized_consistency(resized(adl, w=1))
+
+
+def test_a_region_beside_a_consistent_one_has_the_width_that_is_wanted() -> None:
+    """Also one whose operators name a region that nothing starts: there is none."""
+    adl = Adl().chain("a", "b", "w", "z").region("w", 2)
+    adl.operators["a"].extra = entry(0, "isStartOfRegion")
+    adl.operators["b"].extra = entry(0, "isEndOfRegion")
+    adl.operators["w"].extra = entry(1)
+    refuse_resized_consistency(resized(adl, w=5))
+
+
+def test_a_first_plan_may_have_any_width_of_a_consistent_region() -> None:
+    refuse_resized_consistency(
+        replace(request_of(channels(with_sink=True), LEGACY), widths={"N": 7})
+    )
