@@ -60,6 +60,6 @@ def read_definitions(directory: Path) -> list[dict[str, Any]]:
     return [
         document
         for file in files
-        for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        for document in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
         if document
     ]

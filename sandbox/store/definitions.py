@@ -6,9 +6,12 @@ refused. Names are accepted and types are served within the write that creates t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from sandbox.store.custom_resources import CustomStrategy
 from sandbox.store.definition_causes import definition_causes
@@ -18,6 +21,10 @@ from sandbox.store.resources import Column, ResourceType
 from sandbox.store.scaling import ScalePaths
 from sandbox.store.strategies import Body
 from sandbox.store.timestamps import rfc3339
+
+ALIKE_MAX = 64
+"""Texts of definitions whose meaning is kept: it is worked out at every write otherwise, and many
+clusters of one process have the same ones."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class DefinitionStrategy:
         return _not_accepted_yet(_with_defaults(obj))
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
-        return definition_causes(obj)
+        return _causes(obj)
 
     def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         if subresource == "status":
@@ -66,7 +73,7 @@ class DefinitionStrategy:
             for path in ("group", "scope", "names.plural", "names.kind")
             if _at(obj, path) != _at(old, path)
         ]
-        return found or definition_causes(obj)
+        return found or _causes(obj)
 
 
 def established(definition: Mapping[str, Any], now: str) -> Body:
@@ -74,9 +81,25 @@ def established(definition: Mapping[str, Any], now: str) -> Body:
     return _with_status(dict(definition), definition["status"], now)
 
 
+def _causes(obj: Body) -> list[Cause]:
+    """Everything that is wrong with a definition."""
+    name = {"name": obj["metadata"]["name"]}
+    return list(_causes_of(orjson.dumps({**obj, "metadata": name})))
+
+
+@functools.lru_cache(ALIKE_MAX)
+def _causes_of(text: bytes) -> tuple[Cause, ...]:
+    return tuple(definition_causes(orjson.loads(text)))
+
+
 def served(definition: Mapping[str, Any]) -> Served:
     """The type, strategy and scale paths of a definition that was admitted."""
-    spec = definition["spec"]
+    return _served(orjson.dumps(definition["spec"]))
+
+
+@functools.lru_cache(ALIKE_MAX)
+def _served(text: bytes) -> Served:
+    spec = orjson.loads(text)
     version = next(item for item in spec["versions"] if item.get("served"))
     names = spec["names"]
     subresources = version.get("subresources") or {}
