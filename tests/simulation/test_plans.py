@@ -16,7 +16,7 @@ from tests.places import ROOT
 from tests.simulation.effects import Mishap
 from tests.simulation.scenarios import SCENARIOS
 
-ONE_IN = 60
+ONE_IN = 90
 SECONDS_MAX = 900
 
 pytestmark = [pytest.mark.timeout(SECONDS_MAX), pytest.mark.xdist_group("plans")]
