@@ -45,7 +45,7 @@ class LifeCycle(Generic[Phase, Seen]):
     about: str
     phases: type[Phase]
     observations: type[Seen]
-    rows: Mapping[tuple[Phase, Seen], Row[StrEnum | None, Enum]]
+    rows: Mapping[tuple[Phase, Seen], Row[StrEnum, Enum]]
 
 
 JOBS = LifeCycle(
@@ -143,21 +143,21 @@ def _listed(cycle: LifeCycle[Phase, Seen], phase: Phase) -> str:
     )
 
 
-def _outcome(phase: StrEnum, row: Transition[StrEnum | None, Enum] | Ignored) -> str:
+def _outcome(phase: StrEnum, row: Transition[StrEnum, Enum] | Ignored) -> str:
     if isinstance(row, Ignored):
         return f"*ignored*: {row.why or row.reason.value}"
     after = _phase_after(phase, row)
     return f"**{after}**: {_action(row)}" if after else _action(row)
 
 
-def _phase_after(before: StrEnum, row: Row[StrEnum | None, Enum]) -> str:
+def _phase_after(before: StrEnum, row: Row[StrEnum, Enum]) -> str:
     """The phase that a row leads to, if it is another."""
-    if not isinstance(row, Transition) or row.phase is None or row.phase is before:
+    if not isinstance(row, Transition) or row.phase is before:
         return ""
     return row.phase.value or NO_PHASE
 
 
-def _action(row: Transition[StrEnum | None, Enum]) -> str:
+def _action(row: Transition[StrEnum, Enum]) -> str:
     """A sentence stands for itself; what is only named is said with its reason."""
     if isinstance(row.action.value, str):
         return row.action.value

@@ -12,16 +12,13 @@ from typing import Generic, TypeVar
 
 from contracts.reasons import Reason
 
-P_co = TypeVar("P_co", bound=StrEnum | None, covariant=True)
+P_co = TypeVar("P_co", bound=StrEnum, covariant=True)
 A_co = TypeVar("A_co", bound=Enum, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Transition(Generic[P_co, A_co]):
-    """Go to `phase`, at once or in the end, by `action`, because of `reason`.
-
-    The phase is None in a life cycle where what the action finds says the next one.
-    """
+    """Go to `phase`, at once or in the end, by `action`, because of `reason`."""
 
     phase: P_co
     action: A_co
