@@ -35,6 +35,8 @@ POOLS_MAX: Final = 4_096
 NEAREST_MAX: Final = 16
 PES_MAX: Final = 20_000
 """Of one Placement, asked or assigned: what is decided as a whole must end."""
+RUNS_CHARS_MAX: Final = 65_536
+"""Every second of so many PEs: ids of up to five digits, each with a comma."""
 
 
 class PlacementPhase(StrEnum):
@@ -78,8 +80,10 @@ class TolerationOfPods(Fields):
 class PeClass(Fields):
     """PEs that ask for the same."""
 
-    pes: Text = Field(
-        min_length=1, description="Ids of the PEs in runs, such as 0-9,12.", max_length=65_536
+    pes: str = Field(
+        min_length=1,
+        max_length=RUNS_CHARS_MAX,
+        description="Ids of the PEs in runs, such as 0-9,12.",
     )
     requests: dict[str, Quantity] = Field(
         default={}, description="What the pod of each PE requests, all containers together."
@@ -153,7 +157,9 @@ class Assignment(Fields):
     """The PEs that go to one node."""
 
     node: Text = Field(description="Name of the node.")
-    pes: Text = Field(description="Ids of the PEs in runs, such as 0-9,12.", max_length=65_536)
+    pes: str = Field(
+        max_length=RUNS_CHARS_MAX, description="Ids of the PEs in runs, such as 0-9,12."
+    )
 
 
 class PlacementStatus(Fields):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from contracts.id_runs import runs_of
+from contracts.resources.placement import PES_MAX
 from tests.real.differential.objects import Obj, custom
 from tests.real.differential.steps import TABLE, Exchange, Step, exchange, get, merge, post
 
@@ -80,6 +82,7 @@ _PLACEMENT_STATUSES: tuple[Obj, ...] = (
     {"assignments": [{"node": name, "pes": name} for name in _names(PLACES_MAX)]},
     {"assignments": [{"node": name, "pes": name} for name in _names(PLACES_MAX + 1)]},
     {"assignments": [{"node": "a"}, {"pes": "1"}]},
+    {"assignments": [{"node": "a", "pes": runs_of(range(1, PES_MAX, 2))}]},
 )
 _SPECS: tuple[Any, ...] = (
     {},

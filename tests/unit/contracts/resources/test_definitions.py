@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from contracts.id_runs import runs_of
 from contracts.resources import CUSTOM_RESOURCES, GROUP
 from contracts.resources.crds import custom_resource_definitions
+from contracts.resources.placement import PES_MAX
 from tests.places import ROOT
 
 CRD_FOLDER = ROOT / "deploy" / "crds"
@@ -180,3 +182,12 @@ def test_only_the_parallel_region_can_be_scaled() -> None:
             "labelSelectorPath": ".status.selector",
         }
     }
+
+
+def test_a_placement_can_name_every_second_of_all_its_pes() -> None:
+    """Both where it is asked and where it is answered: PEs of two kinds may alternate."""
+    longest = len(runs_of(range(1, PES_MAX, 2)))
+    placement = schema_of(DEFINITIONS[f"streamsplacements.{GROUP}"])["properties"]
+    for part, field in (("spec", "classes"), ("status", "assignments")):
+        item = placement[part]["properties"][field]["items"]["properties"]
+        assert item["pes"]["maxLength"] >= longest, part
