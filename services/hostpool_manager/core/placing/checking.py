@@ -6,9 +6,11 @@ What runs already is not judged: it was placed when the cluster was another, and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from operator import add
+from operator import add, gt
+
+import numpy as np
 
 from contracts.labels import HOSTNAME
 from services.hostpool_manager.core.placing.answers import Placed
@@ -23,6 +25,9 @@ from services.hostpool_manager.core.placing.cluster import (
 )
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool, running
 
+_Where = list[tuple[int, str | None]]
+"""PEs, each with the domain that it is in."""
+
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
     """What is wrong with a placement, in sentences; nothing, if it holds all that is asked."""
@@ -30,8 +35,8 @@ def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
     if view.unplaced:
         return [f"PE {pe} has no node that exists" for pe in view.unplaced]
     found = [*view.capacity(), *view.members(), *view.claims()]
-    for kind in job.kinds:
-        found += view.places([pe for pe in kind if pe.id not in view.running])
+    for kind, names in view.kinds:
+        found += view.places(kind, names)
     return found + (list(view.neighbours()) if placed.is_as_preferred else [])
 
 
@@ -39,20 +44,26 @@ def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
 class _View:
     """A placement, and what is asked of it again and again.
 
-    `mine`: members by pool, `inside`: as sets; `alone`: the exclusive pools that have each node;
-    `held`: claims of other jobs by node.
+    `kinds`: PEs that ask for the same, and the node of each; `at`: the numbers of those nodes that
+    exist; `mine`: members by pool, `inside`: as sets; `alone`: the exclusive pools that have each
+    node; `held`: claims of other jobs by node; `plain`: nodes of `at` that ask for nothing.
     """
 
     cluster: Cluster
     job: Job
     placed: Placed
     running: Mapping[int, str]
+    kinds: list[tuple[tuple[Pe, ...], list[str]]] = field(init=False)
+    at: dict[str, int] = field(init=False)
     mine: Mapping[int | None, tuple[str, ...]] = field(init=False)
     inside: Mapping[int | None, frozenset[str]] = field(init=False)
     alone: dict[str, list[Pool]] = field(init=False)
     held: dict[str, list[Claim]] = field(init=False)
+    plain: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        node_of = self.placed.assignment.get
+        self.kinds = [(kind, [node_of(pe.id, "") for pe in kind]) for kind in self.job.kinds]
         self.mine = {each.pool: each.nodes for each in self.placed.pools}
         self.inside = {pool: frozenset(nodes) for pool, nodes in self.mine.items()}
         self.alone, self.held = {}, {}
@@ -60,35 +71,52 @@ class _View:
             if pool.is_exclusive:
                 for name in self.mine[pool.index]:
                     self.alone.setdefault(name, []).append(pool)
-        used = {*self.placed.assignment.values()}.union(*self.mine.values())
-        for claim in self.cluster.claims:
-            if claim.node in used and claim.job != self.job.name:
-                self.held.setdefault(claim.node, []).append(claim)
+        used = set[str]().union(*(names for _, names in self.kinds))
+        claims = self.cluster.remember("claims by node", lambda: _by_node(self.cluster.claims))
+        for name in used.union(*self.mine.values()).intersection(claims):
+            others = [claim for claim in claims[name] if claim.job != self.job.name]
+            if others:
+                self.held[name] = others
+        self.at = {name: at for name in used if (at := self.cluster.index.get(name)) is not None}
+        self.plain = frozenset(self._plain())
 
     @property
     def unplaced(self) -> list[int]:
-        known = self.cluster.index.keys() | set(self.running.values())
-        return [pe.id for pe in self.job.pes if self.placed.assignment.get(pe.id) not in known]
+        known, runs = self.cluster.index, set(self.running.values())
+        return [
+            pe.id
+            for kind, names in self.kinds
+            if not runs.issuperset(lost := set(names).difference(known))
+            for pe, name in zip(kind, names, strict=True)
+            if name in lost - runs
+        ]
+
+    def _plain(self) -> Iterator[str]:
+        """The nodes that ask for nothing: so are most."""
+        asks = self.cluster.unready | self.cluster.cordoned
+        for taints, where in self.cluster.tainted:
+            asks[where] |= bool(taints)
+        for name, at in self.at.items():
+            if not (asks[at] or name in self.alone or name in self.held):
+                yield name
 
     # ------------------------------------------------------------------ one PE
 
-    def places(self, alike: list[Pe]) -> Iterator[str]:
+    def places(self, kind: tuple[Pe, ...], names: list[str]) -> Iterator[str]:
         """What is wrong with where PEs of one kind are: each of their nodes is looked at once."""
+        asks = kind[0].host or kind[0].pool in self.mine or kind[0].selects
+        if not asks and self.plain.issuperset(names):
+            return
         seen: dict[str, Pe] = {}
-        for pe in alike:
-            seen.setdefault(self.placed.assignment[pe.id], pe)
+        for pe, name in zip(kind, names, strict=True):
+            if pe.id not in self.running:
+                seen.setdefault(name, pe)
         for name, pe in seen.items():
             at = self.cluster.index.get(name)
             if at is None:
                 yield f"PE {pe.id} is on a node that does not exist"
-            elif not self._is_plain(pe, self.cluster.nodes[at]):
+            elif asks or name not in self.plain:
                 yield from self._on(pe, self.cluster.nodes[at])
-
-    def _is_plain(self, pe: Pe, node: Node) -> bool:
-        """Whether neither asks for anything: so is most of what there is to look at."""
-        is_open = node.ready and not node.unschedulable and not node.taints
-        is_free = node.name not in self.alone and node.name not in self.held
-        return is_open and is_free and not (pe.host or pe.pool in self.mine or pe.selects)
 
     def _on(self, pe: Pe, node: Node) -> Iterator[str]:
         if node.unschedulable or not node.ready:
@@ -120,21 +148,23 @@ class _View:
 
     def capacity(self) -> Iterator[str]:
         """Nodes that would be asked for more than they have, on which something is new."""
-        resources = sorted({PODS}.union(*(kind[0].requests for kind in self.job.kinds)))
+        resources = sorted({PODS}.union(*(kind[0].requests for kind, _ in self.kinds)))
         asked: dict[str, list[int]] = {}
-        for kind in self.job.kinds:
+        for kind, names in self.kinds:
             own = dict(_with_itself(kind[0].requests))
             amounts = [own.get(name, 0) for name in resources]
-            for pe in kind:
-                node = self.placed.assignment[pe.id]
+            for node in names:
                 row = asked.get(node)
                 asked[node] = amounts if row is None else list(map(add, row, amounts))
-        free = [self.cluster.free(name).tolist() for name in resources]
-        for node, amounts in asked.items():
-            at = self.cluster.index.get(node)
-            for resource, amount, left in zip(resources, amounts, free, strict=True):
-                if at is not None and amount > left[at] and amount > 0:
-                    yield from self._too_much(node, resource, amount, left[at])
+        there = [node for node in asked if node in self.at]
+        at = np.array([self.at[node] for node in there], np.int64)
+        columns = zip(*(asked[node] for node in there), strict=True)
+        for resource, amounts_of in zip(resources, columns, strict=False):
+            free = self.cluster.free(resource)[at].tolist()
+            if any(map(gt, amounts_of, free)):
+                for node, amount, left in zip(there, amounts_of, free, strict=True):
+                    if amount > left and amount > 0:
+                        yield from self._too_much(node, resource, amount, left)
 
     def _too_much(self, node: str, resource: str, asked: int, free: int) -> Iterator[str]:
         """What the job's own pods have there is free for it; what only stays is not judged."""
@@ -214,61 +244,62 @@ class _View:
 
     def neighbours(self) -> Iterator[str]:
         """PEs that are together and must not be, or the other way round."""
-        firsts = [kind[0] for kind in self.job.kinds]
-        if not any(pe.colocations or pe.exlocations or pe.is_isolated for pe in firsts):
-            return
-        domain = {pe.id: self._domain(pe) for pe in self.job.pes}
-        for token, pes in _by_token((kind, kind[0].colocations) for kind in self.job.kinds):
-            moved = {domain[pe.id] for pe in pes if pe.id not in self.running}
-            stays = {domain[pe.id] for pe in pes if pe.id in self.running} - {None}
+        for token, pes in self._by_token(lambda pe: pe.colocations):
+            moved = {place for pe, place in pes if pe not in self.running}
+            stays = {place for pe, place in pes if pe in self.running} - {None}
             if len(moved) > 1 or None in moved or (moved and stays and not moved <= stays):
                 yield f"PEs with {token} are not together"
-        for token, pes in _by_token((kind, kind[0].exlocations) for kind in self.job.kinds):
-            yield from self._meeting(pes, domain, f"PEs with {token} are together")
-        yield from self._accompanied(domain)
+        for token, pes in self._by_token(lambda pe: pe.exlocations):
+            yield from self._meeting(pes, f"PEs with {token} are together")
+        if any(kind[0].is_isolated for kind, _ in self.kinds):
+            yield from self._accompanied()
 
-    def _domain(self, pe: Pe) -> str | None:
-        name = self.placed.assignment[pe.id]
+    def _domains(self, kind: tuple[Pe, ...], names: list[str]) -> _Where:
+        return [(pe.id, self._domain(name)) for pe, name in zip(kind, names, strict=True)]
+
+    def _domain(self, name: str) -> str | None:
         at = self.cluster.index.get(name)
         if at is None or self.job.topology_key == HOSTNAME:
             return None if at is None else name
         return self.cluster.nodes[at].labels.get(self.job.topology_key)
 
-    def _meeting(self, pes: list[Pe], domain: Mapping[int, str | None], said: str) -> Iterator[str]:
-        new: Counter[str | None] = Counter(domain[pe.id] for pe in pes if pe.id not in self.running)
-        runs = {domain[pe.id] for pe in pes if pe.id in self.running}
+    def _by_token(self, tokens: Callable[[Pe], frozenset[str]]) -> list[tuple[str, _Where]]:
+        found: dict[str, _Where] = {}
+        for kind, names in self.kinds:
+            if tokens(kind[0]):
+                where = self._domains(kind, names)
+                for token in tokens(kind[0]):
+                    found.setdefault(token, []).extend(where)
+        return sorted(found.items())
+
+    def _meeting(self, pes: _Where, said: str) -> Iterator[str]:
+        new = Counter(place for pe, place in pes if pe not in self.running)
+        runs = {place for pe, place in pes if pe in self.running}
         if new[None]:
             yield f"{said}: some are in no domain"
         for place, count in new.items():
             if place is not None and (count > 1 or place in runs):
                 yield said
 
-    def _accompanied(self, domain: Mapping[int, str | None]) -> Iterator[str]:
+    def _accompanied(self) -> Iterator[str]:
         """Isolated PEs that are not alone; of those that run, what comes is looked at."""
-        isolated = [pe for kind in self.job.kinds if kind[0].is_isolated for pe in kind]
-        if not isolated:
-            return
-        all_, new = Counter(domain.values()), Counter[str | None]()
-        for number, place in domain.items():
-            new[place] += number not in self.running
-        for pe in isolated:
-            place = domain[pe.id]
-            is_new = pe.id not in self.running
+        where = [(kind[0], self._domains(kind, names)) for kind, names in self.kinds]
+        all_ = Counter(place for _, pes in where for _, place in pes)
+        new = Counter(place for _, pes in where for pe, place in pes if pe not in self.running)
+        for pe, place in (each for first, pes in where if first.is_isolated for each in pes):
+            is_new = pe not in self.running
             if place is None and is_new:
-                yield f"PE {pe.id} is in no domain"
+                yield f"PE {pe} is in no domain"
             others = all_[place] - 1 if is_new else new[place]
             if place is not None and others:
-                yield f"PE {pe.id} is not alone"
+                yield f"PE {pe} is not alone"
 
 
-def _by_token(
-    kinds: Iterable[tuple[tuple[Pe, ...], frozenset[str]]],
-) -> list[tuple[str, list[Pe]]]:
-    found: dict[str, list[Pe]] = {}
-    for pes, tokens in kinds:
-        for token in tokens:
-            found.setdefault(token, []).extend(pes)
-    return sorted(found.items())
+def _by_node(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(claim.node, []).append(claim)
+    return found
 
 
 def _with_itself(requests: Amounts) -> list[tuple[str, int]]:

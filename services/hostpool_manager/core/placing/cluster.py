@@ -210,6 +210,11 @@ class Cluster:
             self.remembered[what] = made
         return made
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the nodes."""
+        return self.remember("names", lambda: tuple(node.name for node in self.nodes))
+
     def free(self, resource: str) -> Ints:
         """What is left of a resource on each node; below 0 where more is promised than there is."""
 

@@ -120,9 +120,10 @@ def _contradictions(cluster: Cluster, job: Job) -> Iterator[Refused]:
 
 
 def _twice(job: Job) -> Iterator[Refused]:
-    for pe, count in Counter(pe.id for pe in job.pes).items():
-        if count > 1:
-            yield _refused(f"PE {pe} is asked about {count} times")
+    ids = [pe.id for pe in job.pes]
+    if len(set(ids)) < len(ids):
+        pe, count = Counter(ids).most_common(1)[0]
+        yield _refused(f"PE {pe} is asked about {count} times")
     names: dict[int, str] = {}
     for pool in job.pools:
         if pool.index in names:

@@ -33,7 +33,9 @@ _MIXED: Final = -2
 _ALL: Final = slice(None)
 _LOOSE: Final = 8
 """How many times the units of a class its nodes must take for a few of them to be looked at."""
+_FRONT: Final = 4
 _FRONT_MORE: Final = 32
+"""How many nodes those few are: so many times the units, and some more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +202,7 @@ class State:
         unit_class = self.problem.classes[at]
         inside = self._inside(unit_class)
         if inside is _ALL and self._is_loose(at):
-            front = self._front(unit_class.nodes, _LOOSE * len(unit_class.units) + _FRONT_MORE)
+            front = self._front(unit_class.nodes, _front_of(unit_class))
             if self._place_on(at, front):
                 return True
         return self._place_on(at, inside)
@@ -240,7 +242,7 @@ class State:
         """Whether a class has so much room that a few of its nodes will do."""
         unit_class = self.problem.classes[at]
         is_first = self._generator is None and not self.draw.packs
-        few = 2 * (_LOOSE * len(unit_class.units) + _FRONT_MORE) < len(unit_class.nodes)
+        few = 2 * _front_of(unit_class) < len(unit_class.nodes)
         is_plain = self.problem.is_of_hosts and not self._takes_as_used(unit_class)
         return is_first and is_plain and few and self._tightness[at] * _LOOSE < 1
 
@@ -265,12 +267,13 @@ class State:
 
     def _room(self, unit_class: UnitClass, where: Ints | slice) -> Ints:
         """How many units of a class some of its nodes take now; nobody writes into it."""
-        nodes = unit_class.nodes[where]
-        room = self.problem.room(unit_class)[where]
-        touched = np.flatnonzero(self.touched[nodes])
+        if not isinstance(where, slice):
+            return self._room_now(unit_class, unit_class.nodes[where])
+        room = self.problem.room(unit_class)
+        touched = np.flatnonzero(self.touched[unit_class.nodes])
         if len(touched):
             room = room.copy()
-            room[touched] = self._room_now(unit_class, nodes[touched])
+            room[touched] = self._room_now(unit_class, unit_class.nodes[touched])
         return room
 
     def _room_now(self, unit_class: UnitClass, nodes: Ints) -> Ints:
@@ -288,7 +291,7 @@ class State:
                 user = self.user[nodes]
                 open_ &= (user == _NOBODY) | (user == unit_class.pool)
                 open_ &= ~self._in_other_pools(pool)[nodes] | (owner == unit_class.pool)
-        return np.where(open_, fitting(unit_class, self.free[nodes].T), 0)
+        return np.where(open_, fitting(unit_class, self.free.take(nodes, axis=0).T), 0)
 
     def _in_domains(self, at: int, nodes: Ints, room: Ints) -> Ints:
         """Where hosts are zones: the domain of the group, or one unit a domain."""
@@ -367,6 +370,10 @@ class State:
         )
 
 
+def _front_of(unit_class: UnitClass) -> int:
+    return _FRONT * len(unit_class.units) + _FRONT_MORE
+
+
 def _is_sized(pool: PoolChoice) -> bool:
     return pool.least == pool.most
 
@@ -382,5 +389,5 @@ def _wants(problem: Problem) -> tuple[Ints, list[float]]:
     for nodes, count in shared.values():
         wanted[nodes] += count
     return wanted, [
-        len(each.units) / max(1, int(problem.room(each).sum())) for each in problem.classes
+        len(each.units) / max(1.0, problem.room_in_all(each)) for each in problem.classes
     ]

@@ -7,7 +7,7 @@ one class, of which only counts are decided. A `Problem` is stated by `stating.p
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -21,6 +21,9 @@ NONE = -1
 
 KEPT_MAX: Final = 4_000_000
 """Numbers, one for each class and node, that are kept with a problem: 32 MB."""
+
+SAMPLED_MIN: Final = 512
+"""Of a class's nodes that are looked at, where its room is only guessed."""
 
 T = TypeVar("T")
 
@@ -41,10 +44,6 @@ class UnitClass:
     apart: tuple[int, ...]
     is_isolated: bool
     group: int
-
-    def of(self, units: tuple[tuple[int, ...], ...]) -> UnitClass:
-        """The class with these units."""
-        return replace(self, units=units)
 
     @property
     def is_single(self) -> bool:
@@ -119,26 +118,38 @@ class Problem:
         """
 
         def made() -> Ints:
-            room = self._fitting(unit_class)
-            for token in unit_class.apart:
-                room[self.exclusions[token].closed[unit_class.nodes]] = 0
-            return room
+            return self._room_on(unit_class, unit_class.nodes)
 
         return self.remember(("room", id(unit_class)), made) if self._is_small else made()
+
+    def room_in_all(self, unit_class: UnitClass) -> float:
+        """How many units its nodes take together; of many nodes it is guessed from some."""
+        nodes = unit_class.nodes
+        every = len(nodes) // SAMPLED_MIN
+        if every <= 1:
+            return float(self.room(unit_class).sum())
+        some = self.remember(("some", id(nodes)), lambda: nodes[::every])
+        return every * float(self._room_on(unit_class, some).sum())
+
+    def _room_on(self, unit_class: UnitClass, nodes: Ints) -> Ints:
+        room = self._fitting(unit_class, nodes)
+        for token in unit_class.apart:
+            room[self.exclusions[token].closed[nodes]] = 0
+        return room
 
     @property
     def _is_small(self) -> bool:
         """Whether numbers of all classes and nodes may be kept."""
         return len(self.classes) * len(self.cluster) <= KEPT_MAX
 
-    def _fitting(self, unit_class: UnitClass) -> Ints:
-        columns = self._columns(unit_class.nodes)
+    def _fitting(self, unit_class: UnitClass, nodes: Ints) -> Ints:
+        columns = self._columns(nodes)
         if not self._is_small:
             return fitting(unit_class, columns)
         most = np.full(columns.shape[1], most_of(unit_class), np.int64)
         for at, amount in enumerate(unit_class.requests.tolist()):
             if amount:
-                key = "times", id(unit_class.nodes), at, amount
+                key = "times", id(nodes), at, amount
                 times = self.remember(key, partial(np.floor_divide, columns[at], amount))
                 np.minimum(most, times, out=most)
         return most
@@ -146,7 +157,7 @@ class Problem:
     def _columns(self, nodes: Ints) -> Ints:
         """What is free on some nodes, by resource: most classes share theirs."""
         key = "columns", id(nodes)
-        return self.remember(key, lambda: np.ascontiguousarray(self.free[nodes].T))
+        return self.remember(key, lambda: np.ascontiguousarray(self.free.take(nodes, axis=0).T))
 
     def in_domains_of(self, nodes: Ints) -> Bools:
         """Every node of the domains that these nodes are in, and these nodes."""

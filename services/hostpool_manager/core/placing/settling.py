@@ -14,14 +14,13 @@ from services.hostpool_manager.core.placing.problem import NONE, Problem, Soluti
 def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True) -> Placed:
     """The placement that a solution means: units in order of PEs, nodes in order of names."""
     assignment = running(problem.cluster, problem.job)
-    nodes = problem.cluster.nodes
+    names = problem.cluster.names
     for unit_class, (where, taken) in zip(problem.classes, solution.counts, strict=True):
         order = np.argsort(where, kind="stable")
         places = np.repeat(where[order], taken[order]).tolist()
         for unit, place in zip(unit_class.units, places, strict=True):
-            name = nodes[place].name
             for pe in unit:
-                assignment[pe] = name
+                assignment[pe] = names[place]
     return Placed(
         assignment=dict(sorted(assignment.items())),
         pools=tuple(
@@ -44,7 +43,7 @@ def _in_order(
         named = (cluster.node_of(host) for host in pool.hosts)
         return tuple(cluster.nodes[node].name for node in named if node is not None)
     members = _members(problem, solution, at)
-    left = {cluster.nodes[node].name for node in np.flatnonzero(members).tolist()}
+    left = {cluster.names[node] for node in np.flatnonzero(members).tolist()}
     order: dict[int, str] = {}
     slots = [
         (kind[0].in_pool_index, assignment[pe.id])

@@ -12,19 +12,26 @@ from services.hostpool_manager.core.placing.cluster import Floats, Ints
 
 def spread(room: Ints, preferred: Floats, count: int) -> Ints:
     """As even as room allows: the lowest level that takes all, the rest by what is preferred."""
-    low, high = 1, -(-count // max(1, int((room > 0).sum())))
-    if int(np.minimum(room, high).sum()) < count:
-        low, high = high + 1, count
-        while low < high:
-            middle = (low + high) // 2
-            if int(np.minimum(room, middle).sum()) >= count:
-                high = middle
-            else:
-                low = middle + 1
-    low = high
-    taken = np.minimum(room, low - 1)
-    taken[first(np.flatnonzero(room >= low), preferred, count - int(taken.sum()))] += 1
+    some = np.flatnonzero(room)
+    level = 1 if len(some) >= count else _level(room, -(-count // max(1, len(some))), count)
+    taken = np.minimum(room, level - 1)
+    more = some if level == 1 else np.flatnonzero(room >= level)
+    taken[first(more, preferred, count - int(taken.sum()))] += 1
     return taken
+
+
+def _level(room: Ints, least: int, count: int) -> int:
+    """The lowest number that takes all, if no node gets more; it is this one or a higher."""
+    if int(np.minimum(room, least).sum()) >= count:
+        return least
+    low, high = least + 1, count
+    while low < high:
+        middle = (low + high) // 2
+        if int(np.minimum(room, middle).sum()) >= count:
+            high = middle
+        else:
+            low = middle + 1
+    return high
 
 
 def packed(room: Ints, preferred: Floats, count: int) -> Ints:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,6 +88,18 @@ class _Unit:
     @property
     def count(self) -> int:
         return sum(count for _, count in self.kinds)
+
+
+class _Likeness(NamedTuple):
+    """What units of one class have in common; `held` are nodes of what they must be with."""
+
+    asked: frozenset[Hashable]
+    clashes: bool
+    amounts: tuple[int, ...]
+    held: tuple[tuple[int, ...], ...]
+    apart: tuple[int, ...]
+    group: int
+    kept: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -206,26 +219,31 @@ class _Statement:
 
     def classes(self) -> tuple[UnitClass, ...]:
         """The units by what they ask for, in the order of their first PE."""
-        ids: dict[Hashable, list[tuple[int, ...]]] = {}
-        made: dict[Hashable, UnitClass] = {}
+        alike: dict[_Likeness, list[_Unit]] = {}
         for unit in self.units:
-            apart, group, held = self._unit_apart(unit), self._group(unit), self._held_by(unit)
-            amounts = self._amounts(unit)
-            kept = tuple(sorted({pe.assigned for pe, _ in unit.kinds})) if self.keeps else ()
-            asked = frozenset(self._asked(pe) for pe, _ in unit.kinds), self._clashes(unit)
-            key = (asked, amounts, held, apart, group, kept)
-            ids.setdefault(key, []).extend(unit.ids)
-            if key not in made:
-                made[key] = UnitClass(
-                    units=(),
-                    requests=np.array(amounts, np.int64),
-                    nodes=self._where(unit, held),
-                    pools=tuple(sorted({self.pooling.at(pe) for pe, _ in unit.kinds} - {NONE})),
-                    apart=apart,
-                    is_isolated=any(self._is_isolated(pe) for pe, _ in unit.kinds),
-                    group=group,
-                )
-        return tuple(each.of(tuple(ids[key])) for key, each in made.items())
+            likeness = _Likeness(
+                asked=frozenset(self._asked(pe) for pe, _ in unit.kinds),
+                clashes=self._clashes(unit),
+                amounts=self._amounts(unit),
+                held=self._held_by(unit),
+                apart=self._unit_apart(unit),
+                group=self._group(unit),
+                kept=tuple(sorted({pe.assigned for pe, _ in unit.kinds})) if self.keeps else (),
+            )
+            alike.setdefault(likeness, []).append(unit)
+        return tuple(self._class(likeness, units) for likeness, units in alike.items())
+
+    def _class(self, likeness: _Likeness, units: list[_Unit]) -> UnitClass:
+        first = units[0]
+        return UnitClass(
+            units=tuple(ids for unit in units for ids in unit.ids),
+            requests=np.array(likeness.amounts, np.int64),
+            nodes=self._where(first, likeness),
+            pools=tuple(sorted({self.pooling.at(pe) for pe, _ in first.kinds} - {NONE})),
+            apart=likeness.apart,
+            is_isolated=any(self._is_isolated(pe) for pe, _ in first.kinds),
+            group=likeness.group,
+        )
 
     def _asked(self, pe: Pe) -> Hashable:
         needs_domain = self._needs_domain(pe)
@@ -265,11 +283,15 @@ class _Statement:
         )
 
     def _unit_apart(self, unit: _Unit) -> tuple[int, ...]:
+        if not self.exclusion_of:
+            return ()
         tokens = {token for pe, _ in unit.kinds for token in self._apart(pe)}
         return tuple(sorted(self.exclusion_of[each] for each in tokens & self.exclusion_of.keys()))
 
     def _group(self, unit: _Unit) -> int:
         """The group of units that share a domain; hosts are shared by a unit alone."""
+        if not self.groups:
+            return NONE
         ids = (pe.id for pe, _ in unit.kinds)
         return next((self.groups[pe] for pe in ids if pe in self.groups), NONE)
 
@@ -281,15 +303,15 @@ class _Statement:
         held = (self.fixed_tokens.get(token) for token in sorted(tokens, key=str))
         return tuple(tuple(sorted(set(nodes))) for nodes in held if nodes)
 
-    def _where(self, unit: _Unit, held: tuple[tuple[int, ...], ...]) -> Ints:
+    def _where(self, unit: _Unit, likeness: _Likeness) -> Ints:
         """The nodes where all of a unit may run."""
         (first, _), *others = unit.kinds
         needs = self._needs_domain(first)
-        is_beside = bool(held) or self.closed is not None or first.is_isolated
-        if unit.count == 1 and not is_beside and not self.keeps:
-            return self.masks.nodes(first, needs_domain=needs)
-        if self._clashes(unit):
+        if likeness.clashes:
             return np.zeros(0, np.int64)
+        is_beside = bool(likeness.held) or self.closed is not None or self.taken is not None
+        if not (is_beside or self.keeps) and len(likeness.asked) == 1:
+            return self.masks.nodes(first, needs_domain=needs)
         mask = self.masks.of(first, needs_domain=needs).copy()
         for pe, _ in others:
             mask &= self.masks.of(pe, needs_domain=self._needs_domain(pe))
@@ -297,7 +319,7 @@ class _Statement:
             mask &= ~self.closed
         if self.taken is not None and any(self._is_isolated(pe) for pe, _ in unit.kinds):
             mask &= ~self.taken
-        for nodes in held:
+        for nodes in likeness.held:
             mask &= self._around(nodes)
         if self.keeps:
             mask = self._kept(unit, mask)
