@@ -25,7 +25,7 @@ from tests.unit.sandbox.controllers.living import (
 
 pytestmark = pytest.mark.looptime
 CALLS_A_POD_MAX = 3_000
-"""Of functions in Python, by all controllers and the store; a busy machine makes no more of them."""
+"""Of functions in Python, by controllers and store; a busy machine makes no more of them."""
 
 
 async def test_a_pod_is_bound_and_told_so(cluster: LivingCluster) -> None:
