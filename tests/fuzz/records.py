@@ -112,7 +112,7 @@ class Scribe:
     def deletion(self) -> NewRecord:
         """Something was deleted, it says, that never was; or in a version beyond all measure.
 
-        A false deletion of the good Job itself is believed until the Job changes: services/chassis.
+        One of the good Job itself has a test of its own: tests/simulation/test_strangers.py.
         """
         told = orjson.loads(self._fact().value) | {"uid": "another"}
         told["resourceVersion"] = self._dice.choice((told["resourceVersion"], *HUGE))

@@ -122,3 +122,23 @@ def test_a_job_that_a_record_puts_into_another_namespace_is_looked_for_once(
         await _resize(world, 4)
 
     simulate(tmp_path, test)
+
+
+def test_a_record_that_says_falsely_that_the_job_is_gone_costs_a_look_at_it(tmp_path: Path) -> None:
+    """Its pods run, so nothing of it is deleted, and nothing else would show that it is there."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=3)
+        pods = {pod["metadata"]["uid"] for pod in world.live_pods("j").values()}
+        (record,) = [each for each in await world.facts() if each.key == b"Job/default/j"][-1:]
+        told = orjson.loads(record.value)
+        told |= {"object": None, "resourceVersion": told["resourceVersion"] + 1}
+        headers = dict(record.headers) | {"ce_type": b"com.ibm.streams.fact.deletion"}
+        await world.log.produce(
+            [NewRecord(record.partition, record.key, orjson.dumps(told), tuple(headers.items()))]
+        )
+        await world.clock.sleep(5)
+        assert pods == {pod["metadata"]["uid"] for pod in world.live_pods("j").values()}
+        await _resize(world, 4)
+
+    simulate(tmp_path, test)

@@ -24,6 +24,8 @@ from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Tr
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import Provisions
 
+GONE_MAX: Final = 4_096
+"""Uids of Jobs that are remembered to be gone."""
 UNPLACED_MAX: Final = 64
 """Wishes of a job that are remembered to have no placement."""
 
@@ -120,6 +122,7 @@ class Answers:
 
     def __init__(self) -> None:
         self._by_uid: dict[str, JobAnswers] = {}
+        self._gone: dict[str, None] = {}
 
     def of(self, job_uid: str) -> JobAnswers:
         """What is known of a Job; remembered from now on."""
@@ -130,6 +133,16 @@ class Answers:
         known = self._by_uid.pop(job_uid, None)
         if known is not None:
             known.close()
+
+    def learn_gone(self, job_uid: str) -> None:
+        """Remember that a Job does not exist; of many the newest."""
+        self._gone[job_uid] = None
+        while len(self._gone) > GONE_MAX:
+            del self._gone[next(iter(self._gone))]
+
+    def is_gone(self, job_uid: str) -> bool:
+        """Whether somebody looked for a Job and did not find it."""
+        return job_uid in self._gone
 
     def keep_only(self, job_uids: Iterable[str]) -> None:
         """Forget every other Job."""

@@ -26,6 +26,7 @@ from services.fusion_backend.core.clearing import is_member, is_owned
 from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
 from services.fusion_backend.core.effects import (
     AdoptChild,
+    ConfirmJobGone,
     CreateChild,
     DeleteCertificate,
     DeleteChild,
@@ -116,6 +117,8 @@ class CarryOut:
                 return await self._delete_children(key, snapshot, effect)
             case SayWidth():
                 return await self._say_width(snapshot, effect)
+            case ConfirmJobGone():
+                return await self._confirm_job_gone(key, effect.job_uid)
             case FindServers():
                 return await self._provisioner.find_servers(key, snapshot, effect)
             case KeepCertificate():
@@ -234,10 +237,24 @@ class CarryOut:
         except NotFound:
             known = self._table.get(JOB, key.namespace, key.name)
             if known is not None:
+                self._answers.learn_gone(known.uid)
                 self._table.observe_gone(known.ref, known.uid)
             return None
         self._writer.observe(JOB, there, asked_at=asked_at)
         return there
+
+    async def _confirm_job_gone(self, key: JobKey, job_uid: str) -> Outcome:
+        """Another Job of the name tells of itself, maybe to another instance."""
+        asked_at = self._table.heard
+        try:
+            there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
+        except NotFound:
+            there = None
+        if there is None or there["metadata"]["uid"] != job_uid:
+            self._answers.learn_gone(job_uid)
+            return Outcome.GONE
+        self._writer.observe(JOB, there, asked_at=asked_at)
+        return Outcome.EXISTED
 
     async def _delete_child(self, key: JobKey, snapshot: Snapshot, effect: DeleteChild) -> str:
         entry = snapshot.of(effect.kind).get(effect.name)

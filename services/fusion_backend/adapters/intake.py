@@ -107,7 +107,13 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
     children, strangers = _children(table, key, job.uid if job else "")
     if job is None:
         with_pods = _with_pods(table, key, living="")
-        return Snapshot(key.namespace, key.name, strangers=strangers, with_pods=with_pods)
+        return Snapshot(
+            key.namespace,
+            key.name,
+            strangers=strangers,
+            with_pods=with_pods,
+            said_gone=_said_gone(table, key, answers),
+        )
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
     heads = _heads(children["ConfigMap"], key.name)
@@ -145,6 +151,14 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         cluster=cluster_of(table) if not heads else Cluster(),
         width_max=width_max,
     )
+
+
+def _said_gone(table: TableReading, key: JobKey, answers: Answers) -> str:
+    """The uid of the Job that a record said to be gone; who was seen terminating is gone."""
+    former = table.last_seen("Job", key.namespace, key.name)
+    if former is None or table.saw_end("Job", key.namespace, key.name):
+        return ""
+    return "" if answers.is_gone(former.uid) else former.uid
 
 
 def _children(

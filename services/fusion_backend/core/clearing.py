@@ -17,6 +17,7 @@ from contracts import labels
 from contracts.resources.processing_element import is_encrypted
 from services.chassis.table import Entry, is_deleting, label
 from services.fusion_backend.core.effects import (
+    ConfirmJobGone,
     DeleteCertificate,
     DeleteChild,
     DeleteChildren,
@@ -47,6 +48,11 @@ def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
         if uid and is_member(snapshot, entry, uid):
             left.setdefault(uid, []).append(entry)
     return tuple(effect for uid in sorted(left) for effect in _deleted(snapshot, left[uid], uid))
+
+
+def job_confirmed_gone(snapshot: Snapshot) -> tuple[Effect, ...]:
+    """A look at a Job whose deletion was only said: if falsely, nobody works on it any more."""
+    return (ConfirmJobGone(snapshot.said_gone),) if snapshot.said_gone else ()
 
 
 def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:

@@ -14,7 +14,11 @@ from services.chassis.life_cycles import Forbidden, Transition
 from services.chassis.stage import Decision
 from services.chassis.table import is_deleting
 from services.fusion_backend.core import wording
-from services.fusion_backend.core.clearing import delete_children, strangers_cleared
+from services.fusion_backend.core.clearing import (
+    delete_children,
+    job_confirmed_gone,
+    strangers_cleared,
+)
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.effects import (
     CreateChild,
@@ -52,7 +56,7 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     situation = Situation(snapshot, now)
     observation = observe(situation)
     effects: Effects
-    cleared = strangers_cleared(snapshot)
+    cleared = (*job_confirmed_gone(snapshot), *strangers_cleared(snapshot))
     row = TRANSITIONS[situation.phase, observation]
     detail = {
         "phase": situation.phase.value,

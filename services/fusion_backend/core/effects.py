@@ -223,6 +223,16 @@ class SayWidth:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfirmJobGone:
+    """Look for a Job that is said to be gone: where that was a lie, no other record would say so.
+
+    The table learns one that is there; one that is not is not looked for again.
+    """
+
+    job_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class FindServers:
     """Look the servers of a redis up, and write them into the Job's status, for good."""
 
@@ -264,4 +274,5 @@ Effect = (
     | FindServers
     | KeepCertificate
     | DeleteCertificate
+    | ConfirmJobGone
 )

@@ -119,7 +119,8 @@ class Snapshot:
     """One job, its children, its plans and what the planner answered.
 
     `children` holds, by kind and name, what is of the Job; `strangers` what is of another Job of
-    that name. `heads` are the plan records seen, `plans` those that were read.
+    that name. `said_gone` is the uid of one of which it was only said that it is gone.
+    `heads` are the plan records seen, `plans` those that were read.
     `with_pods` are the uids of Jobs of this name that go, or are gone, and have pods that nobody
     deletes yet. `outcomes` are the planner's answers by inputs digest, `unplaced` what had no
     placement when it was asked for by a wish, `texts` AADLs and port
@@ -144,6 +145,7 @@ class Snapshot:
     troubled: Mapping[str, Trouble] = field(default_factory=dict)
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
     name_taken: str = ""
+    said_gone: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
     cluster: Cluster = field(default_factory=Cluster)

@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 from contracts import labels
+from contracts.facts import Fact, FactType
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.errors import NameTaken, Superseded
-from services.fusion_backend.core.effects import CreateChild, DeleteChildren, RecordPlan, TakeJobId
+from services.fusion_backend.core.effects import (
+    ConfirmJobGone,
+    CreateChild,
+    DeleteChildren,
+    RecordPlan,
+    TakeJobId,
+)
+from tests.unit.chassis.saying import RESOURCES_0, epoch
 from tests.unit.fusion_backend.lifecycle.api import KEY, Api
 
 
@@ -71,6 +79,73 @@ async def test_children_of_a_job_that_lives_are_never_deleted_by_a_stale_view(ap
     assert api.table.get("Job", KEY.namespace, KEY.name) is not None
 
 
+def say_gone(api: Api) -> str:
+    """A record says that the Job is gone, in its newest version; its uid."""
+    entry = api.table.get("Job", KEY.namespace, KEY.name)
+    assert entry is not None
+    place = entry.kind, entry.namespace, entry.name, entry.uid
+    gone = Fact(FactType.DELETION, *place, entry.resource_version + 1, epoch(), data=None)
+    api.table.apply(gone, RESOURCES_0)
+    assert api.table.get("Job", KEY.namespace, KEY.name) is None
+    return entry.uid
+
+
+async def test_a_job_that_is_falsely_said_to_be_gone_is_looked_for(api: Api) -> None:
+    """Also where nothing of it exists yet whose deletion would show that it is there."""
+    api.submit()
+    uid = say_gone(api)
+    assert api.decide().effects == (ConfirmJobGone(uid),)
+    await api.until(lambda: (api.decide().detail or {})["observation"] == "PODS_MISSING")
+    assert len(api.names("streamspes")) == 7
+
+
+async def test_children_whose_pods_run_do_not_wait_for_a_job_that_is_falsely_said_to_be_gone(
+    api: Api,
+) -> None:
+    await api.with_children()
+    uid = say_gone(api)
+    owner = {"kind": "ProcessingElement", "name": "shop-0", "uid": "of pe", "controller": True}
+    marks = {labels.APP: labels.APP_VALUE, labels.JOB: KEY.name, labels.JOB_UID: uid}
+    meta = {"name": "shop-0-0", "namespace": KEY.namespace, "uid": "of pod", "labels": marks}
+    pod = {"metadata": {**meta, "resourceVersion": "9", "ownerReferences": [owner]}}
+    api.writer.observe("Pod", {"kind": "Pod", **pod, "spec": {}, "status": {"phase": "Running"}})
+    assert api.decide().effects == (ConfirmJobGone(uid),)
+    await api.step()
+    job = api.table.get("Job", KEY.namespace, KEY.name)
+    assert job is not None
+    assert job.uid == uid
+
+
+async def test_a_job_that_is_gone_is_looked_for_once(api: Api) -> None:
+    api.submit()
+    api.store.delete(api.kind("streamsjobs"), KEY.namespace, KEY.name, DeleteOptions())
+    say_gone(api)
+    await api.step()
+    assert api.decide().effects == ()
+    assert api.table.get("Job", KEY.namespace, KEY.name) is None
+
+
+async def test_another_job_of_the_name_is_not_taken_for_the_one_that_is_gone(api: Api) -> None:
+    """Its own facts tell of it, maybe in a partition that this instance does not read."""
+    api.submit()
+    api.store.delete(api.kind("streamsjobs"), KEY.namespace, KEY.name, DeleteOptions())
+    say_gone(api)
+    body = {"apiVersion": "streams.ibm.com/v1", "kind": "Job", "spec": {"bundle": {"name": "b"}}}
+    body["metadata"] = {"name": KEY.name, "namespace": KEY.namespace}
+    api.store.create(api.kind("streamsjobs"), KEY.namespace, body)
+    await api.step()
+    assert api.table.get("Job", KEY.namespace, KEY.name) is None
+    assert api.decide().effects == ()
+
+
+async def test_a_job_that_was_seen_terminating_is_not_looked_for(api: Api) -> None:
+    job = api.submit()
+    meta = {**job["metadata"], "resourceVersion": "999999", "deletionTimestamp": "2027-01-01"}
+    api.writer.observe("Job", {**job, "metadata": meta})
+    say_gone(api)
+    assert api.decide().effects == ()
+
+
 async def test_children_that_were_orphaned_unseen_are_left_alone(api: Api) -> None:
     await api.with_children()
     job = api.store.get(api.kind("streamsjobs"), KEY.namespace, KEY.name)
@@ -87,6 +162,8 @@ async def test_children_that_were_orphaned_unseen_are_left_alone(api: Api) -> No
     api.store.delete(api.kind("streamsjobs"), KEY.namespace, KEY.name, DeleteOptions())
     snapshot = api.stage.snapshot(api.table, KEY)
     for effect in api.decide().effects:
+        if isinstance(effect, ConfirmJobGone):
+            continue
         with pytest.raises(Superseded):
             await api.stage.carry_out(KEY, snapshot, effect)
     assert len(api.names("streamspes")) == 7
