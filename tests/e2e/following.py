@@ -207,14 +207,22 @@ async def every_launch(job: JobObjects) -> AsyncIterator[Launches]:
 
 @asynccontextmanager
 async def ordeal(
-    cluster: Cluster, name: str, width: int = WIDTH, wait_s: float = CONVERGED_S_MAX
+    cluster: Cluster,
+    name: str,
+    width: int = WIDTH,
+    wait_s: float = CONVERGED_S_MAX,
+    *,
+    spec: Obj | None = None,
 ) -> AsyncIterator[Ordeal]:
-    """A running job of that width; it is deleted at the end, and nothing of it may be left."""
+    """A running job of that width, the example unless `spec` says otherwise.
+
+    It is deleted at the end, and nothing of it may be left.
+    """
     job, plans = JobObjects(cluster.api, name), PlansSeen(cluster.api, name)
     following = asyncio.create_task(followed_patiently(plans))
     try:
         async with every_launch(job) as launches, job.followed():
-            await cluster.submit(name, spec_of(width))
+            await cluster.submit(name, spec or spec_of(width))
             await job.until("running", job.all_running, wait_s)
             await plans.until_seen()
             yield Ordeal(cluster, job, launches, plans)

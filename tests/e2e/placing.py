@@ -119,6 +119,12 @@ async def try_again(job: JobObjects, value: str) -> None:
     await job.api.call("PATCH", job.path, asked, MERGE)
 
 
+async def time_out(job: JobObjects, seconds: int) -> None:
+    """Let a job wait no longer than this from when it began: so a test need not be as fast."""
+    asked = {"spec": {"submissionTimeOutInSeconds": seconds}}
+    await job.api.call("PATCH", job.path, asked, MERGE)
+
+
 # --------------------------------------------------------------------------- what a job says
 
 

@@ -10,7 +10,9 @@ import pytest
 from contracts import labels
 from tests.e2e.applications import ENDS, REGIONS, submit_row, widths
 from tests.e2e.following import every_launch
+from tests.e2e.hosted import Hosted
 from tests.e2e.killing import kill, start_again
+from tests.e2e.placing import Ground, Traits, ground, members_of, pool_of, until_marked
 from tests.e2e.resizing import until_widths
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
@@ -54,6 +56,49 @@ async def test_a_service_killed_between_two_steps_of_a_submission_changes_nothin
     for number, (service, step) in enumerate(KILLED):
         disturbed = await _submitted(cluster, f"disturbed-{number}", service, step)
         assert disturbed == undisturbed, f"{service} killed when {step}"
+
+
+PLACING: Mapping[str, Callable[[JobObjects], bool]] = {
+    "a placement is asked for": lambda job: job.job in job.of("placements"),
+    "the pool has its members": lambda job: bool(members_of(job, 1)),
+}
+KILLED_PLACING: Sequence[tuple[str, str]] = (
+    ("hostpool_manager", "a placement is asked for"),
+    ("hostpool_manager", "the pool has its members"),
+    ("node_tainter", "the pool has its members"),
+    ("pod_state_machine", "the pool has its members"),
+)
+
+
+@pytest.mark.scenario(26)
+async def test_a_service_killed_while_a_job_is_placed_changes_nothing_of_its_end(
+    cluster: Cluster,
+) -> None:
+    """Its pool is exclusive: pods wait for an answer, and for the marks of two nodes."""
+    tagged = Traits(("quiet",))
+    async with ground(cluster, "placed", tagged, tagged) as there:
+        undisturbed = await _placed(there, "placed")
+        for number, (service, step) in enumerate(KILLED_PLACING):
+            disturbed = await _placed(there, f"placed-{number}", service, step)
+            assert disturbed == undisturbed, f"{service} killed when {step}"
+
+
+async def _placed(there: Ground, name: str, service: str = "", step: str = "") -> Sequence[Obj]:
+    """Submit, kill a service after a step, start it again; what there is in the end."""
+    cluster = there.cluster
+    async with cluster.job(name) as job, every_launch(job) as launches:
+        application = Hosted().pool("P", size=2, tags=["quiet"], exclusive=True)
+        application.operator("a", pool="P", place=0).operator("b", pool="P", place=1)
+        await there.submit(job, application)
+        if service:
+            await job.until(step, lambda: PLACING[step](job))
+            kill(cluster.system, service)
+            await start_again(cluster.system, service)
+        await job.until("running", job.is_settled)
+        assert sorted(map(len, launches.uids.values())) == [1, 1]
+        for place, node in enumerate(members_of(job, 1)):
+            await until_marked(cluster.api, node, pool_of(job, 1), place)
+        return end_state(job)
 
 
 async def _submitted(

@@ -71,7 +71,7 @@ async def test_a_submission_that_comes_to_no_end_fails_after_its_time_out_and_le
     async with cluster.job("too-late") as job:
         async with cluster.stopped("pod-state-machine"):
             (cluster.system.bundles / "late.sab").write_bytes(example_bundle())
-            spec: Obj = {"bundle": {"name": "late.sab"}, "submissionTimeOutInSeconds": 3}
+            spec: Obj = {"bundle": {"name": "late.sab"}, "submissionTimeOutInSeconds": 10}
             await cluster.submit(job.job, {**spec, "fusion": {"manual": 2}})
             await job.until("failed", lambda: job.phase == "Failed")
             assert job.status["reason"] == "SubmissionTimedOut"

@@ -21,6 +21,7 @@ from tests.e2e.placing import (
     pod_of,
     pool_of,
     terms_of,
+    time_out,
     until_marked,
     until_members,
 )
@@ -191,21 +192,52 @@ async def test_a_width_without_capacity_waits_and_is_refused_after_the_time_out(
     """Old widths run on meanwhile; the Job says what it waits for."""
     small = Traits(("ssd",), cpu="4")
     async with ground(cluster, "narrow", small) as there, cluster.job("narrow") as job:
-        application = Hosted().pool("P", tags=["ssd"]).operator("a", pool="P")
-        application.operator("w", pool="P").operator("z", pool="P").region("w", 1)
         large = {"resources": {"requests": {"cpu": "1"}}}
-        await there.submit(job, application, template=large, submissionTimeOutInSeconds=3)
-        await job.until("running", job.is_settled)
+        await there.run(job, one_wide(), template=large)
         before = uids(job)
         await cluster.resize(job, "w", 4)
         await job.until(
             "waiting",
             lambda: condition_of_job(job, "Placed").get("reason") == "InsufficientCapacity",
         )
+        await time_out(job, 1)
         await job.until("refused", lambda: _refused(job) == "WidthRefused")
-        message = str(_region(job)["status"]["message"])
-        assert "width 1 stays in force" in message
-        assert "asks for 1 cpu" in message
-        await job.until("settled", job.is_settled)
-        assert uids(job) == before
-        assert job.width_in_force("w") == 1
+        assert "asks for 1 cpu" in await _still_narrow(job, before)
+        assert _accepted(job)["reason"] == "InsufficientCapacity"
+
+
+async def test_a_width_that_nobody_decides_on_is_refused_after_the_time_out(
+    cluster: Cluster,
+) -> None:
+    """hostpool-manager is away: whether there is a placement is not known."""
+    async with ground(cluster, "unknown", TAGGED) as there, cluster.job("unknown") as job:
+        await there.run(job, one_wide())
+        before = uids(job)
+        async with cluster.stopped("hostpool-manager"):
+            await cluster.resize(job, "w", 2)
+            await time_out(job, 1)
+            await job.until("refused", lambda: _refused(job) == "WidthRefused")
+            assert _accepted(job)["reason"] == "PlacementUnknown"
+        assert "has no answer" in await _still_narrow(job, before)
+        await job.until("placed", lambda: condition_of_job(job, "Placed")["status"] == "True")
+
+
+def one_wide() -> Hosted:
+    """Three PEs on tagged nodes; the region w has one channel."""
+    application = Hosted().pool("P", tags=["ssd"]).operator("a", pool="P")
+    return application.operator("w", pool="P").operator("z", pool="P").region("w", 1)
+
+
+async def _still_narrow(job: JobObjects, before: Mapping[str, str]) -> str:
+    """What the region says, where the old width runs on untouched."""
+    await job.until("settled", job.is_settled)
+    assert uids(job) == before
+    assert job.width_in_force("w") == 1
+    message = str(_region(job)["status"]["message"])
+    assert "width 1 stays in force" in message
+    return message
+
+
+def _accepted(job: JobObjects) -> Obj:
+    (accepted,) = _region(job)["status"]["conditions"]
+    return dict(accepted)

@@ -21,13 +21,17 @@ from tests.e2e.placing import (
     joining,
     marks_of,
     placement_of,
+    time_out,
     try_again,
+    until_refused,
 )
 from tests.e2e.watching import TEST_S_MAX, Cluster
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 RACK = "e2e.millrace.dev/rack"
 """A label that no node has."""
+SHARED_ADDRESS = "10.77.2.2"
+"""Of two nodes, as where one was set up anew and its old Node object is still there."""
 Nodes = Sequence[str]
 """Names: one without traits, one with the tag `ib`, one with `blue` that is cordoned."""
 
@@ -154,14 +158,16 @@ DEMANDS: dict[str, Demand] = {
         "NodesClosed",
         lambda nodes: [f"{nodes[2]} is cordoned"],
     ),
-    "no-room": Demand(
+    "address-of-two": Demand(
+        lambda _: pair({"host": SHARED_ADDRESS}, {}),
+        "HostUnfit",
+        lambda nodes: [SHARED_ADDRESS, *nodes[:2], "name the node instead"],
+    ),
+    "labels-of-nobody": Demand(
         lambda nodes: pair({"host": nodes[0]}, {}),
-        "SubmissionTimedOut",
-        lambda nodes: ["InsufficientCapacity", f"{nodes[0]} lacks 8 cpu"],
-        {
-            "template": {"resources": {"requests": {"cpu": "40"}}},
-            "submissionTimeOutInSeconds": 6,
-        },
+        "LabelsMissing",
+        lambda nodes: [f"{nodes[0]} lacks the label {RACK}=none"],
+        {"template": {"podTemplate": {"spec": {"nodeSelector": {RACK: "none"}}}}},
     ),
 }
 
@@ -170,7 +176,8 @@ async def test_each_demand_that_cannot_be_met_is_refused_by_name_and_leaves_noth
     cluster: Cluster,
 ) -> None:
     """The Job fails with the reason; requirement and nodes that came closest are in its message."""
-    traits = (Traits(), Traits(("ib",)), Traits(("blue",)))
+    shared = (SHARED_ADDRESS,)
+    traits = (Traits(addresses=shared), Traits(("ib",), addresses=shared), Traits(("blue",)))
     async with ground(cluster, "demands", *traits) as there:
         await cordon(cluster.api, there.nodes[2])
         refusing = (_is_refused(there, name) for name in DEMANDS)
@@ -230,6 +237,25 @@ async def test_a_job_waits_for_room_and_is_placed_when_a_node_joins(cluster: Clu
             assert nodes == {*there.nodes, added}
             assert condition_of_job(job, "Placed")["status"] == "True"
             await cluster.delete(job)
+
+
+async def test_a_job_without_room_fails_after_its_time_out_and_leaves_nothing(
+    cluster: Cluster,
+) -> None:
+    """The reason is the time-out's; what it waited for, and the node, are in the message."""
+    async with ground(cluster, "no-room", Traits()) as there, cluster.job("no-room") as job:
+        (host,) = there.nodes
+        template = {"resources": {"requests": {"cpu": "40"}}}
+        await there.submit(job, pair({"host": host}, {}), template=template)
+        await job.until(
+            "waiting for room",
+            lambda: condition_of_job(job, "Placed").get("reason") == "InsufficientCapacity",
+        )
+        await time_out(job, 1)
+        await until_refused(job)
+        assert job.status["reason"] == "SubmissionTimedOut"
+        assert "InsufficientCapacity" in job.status["message"]
+        assert f"{host} lacks 8 cpu" in job.status["message"]
 
 
 async def test_a_refusal_marks_no_node(cluster: Cluster) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from cli.running import SERVICES, child_name
 from contracts import labels
 from loadtest.api import CORE, MERGE
 from tests.e2e.examples import REGION, submit_example, with_example
@@ -15,7 +16,6 @@ from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 WIDTH = 1
-SERVICES = ("fusion-backend", "pod-state-machine", "watch-ingest")
 
 
 async def with_pes(cluster: Cluster, job: JobObjects, **template: object) -> str:
@@ -182,7 +182,7 @@ async def test_a_pod_that_dies_around_a_restart_of_every_service_is_launched_aga
     """The original forgot its jobs when its operator was started anew."""
     async with cluster.job(f"outlives-{str(during).lower()}") as job:
         pe = await with_pes(cluster, job)
-        async with cluster.stopped(*SERVICES):
+        async with cluster.stopped(*map(child_name, SERVICES)):
             if during:
                 await end(cluster, pods_of(job, pe)[1], "Failed")
         if not during:
