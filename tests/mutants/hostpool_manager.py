@@ -10,6 +10,7 @@ _ADAPTERS = "services/hostpool_manager/adapters"
 _ANSWERING = f"{_UNIT}/test_answering.py"
 _CHOOSING = f"{_UNIT}/test_choosing.py"
 _LIFE_CYCLE = f"{_UNIT}/test_life_cycle.py"
+_MENDING = f"{_UNIT}/test_mending.py"
 _FOLLOWING = f"{_UNIT}/test_following.py"
 
 MUTANTS = (
@@ -44,8 +45,8 @@ MUTANTS = (
     Mutant(
         "a refusal overwrites what is in force",
         f"{_CORE}/answering.py",
-        "    return placement.in_force\n",
-        "    return InForce()\n",
+        "        return placement.in_force\n",
+        "        return InForce()\n",
         (_ANSWERING, "-k", "leaves_the_old_answer"),
     ),
     Mutant(
@@ -61,6 +62,41 @@ MUTANTS = (
         " or not target.is_of(placement):",
         ":",
         (_LIFE_CYCLE, "-k", "another_spec"),
+    ),
+    Mutant(
+        "of a placement in force nothing is had where all of it cannot be",
+        f"{_CORE}/answering.py",
+        "    if isinstance(answer, Placed) or not is_in_force:\n",
+        "    if answer:\n",
+        (_MENDING, "-k", "lacks_a_member"),
+    ),
+    Mutant(
+        "a new job is given fewer members than it asks for",
+        f"{_CORE}/answering.py",
+        "    if isinstance(answer, Placed) or not is_in_force:\n",
+        "    if isinstance(answer, Placed):\n",
+        (_MENDING, "-k", "only_what_is_in_force"),
+    ),
+    Mutant(
+        "who fits beside those that are placed is left out",
+        f"{_CORE}/mending.py",
+        "        best = _found(cluster, _with(best, pe), budget) or best\n",
+        "        best = _found(cluster, best.job, budget) or best\n",
+        (_MENDING, "-k", "nobody_is_left_out"),
+    ),
+    Mutant(
+        "a node that cannot be read is gone",
+        f"{_ADAPTERS}/readable.py",
+        "            take_in(last)\n            return True\n",
+        "            return False\n",
+        (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
+    ),
+    Mutant(
+        "a host that is closed and full is called unfit",
+        f"{_CORE}/placing/explaining.py",
+        "        return ()\n    return _together(passing, has_placement)\n",
+        "        return ()\n    return ()\n",
+        (f"{_UNIT}/test_refusals.py", "-k", "cordoned and full"),
     ),
     Mutant(
         "those that wait are searched in the lane of those that are new",

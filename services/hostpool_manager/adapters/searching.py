@@ -11,16 +11,24 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from contracts.reasons import Reason
 from services.chassis.log_lines import log_of
 from services.chassis.wiring import Wiring
 from services.hostpool_manager.adapters.intake import CLUSTER, JobKey, Knowledge
-from services.hostpool_manager.core.answering import Dropped, Newest, judge, misses_in_a_row
-from services.hostpool_manager.core.placing.answers import Answer, Unknown
+from services.hostpool_manager.core.answering import (
+    Dropped,
+    Newest,
+    Outcome,
+    judge,
+    misses_in_a_row,
+    outcome_of,
+)
+from services.hostpool_manager.core.placing.answers import Unknown
 from services.hostpool_manager.core.placing.cluster import Cluster
-from services.hostpool_manager.core.placing.deciding import Limits, decide
+from services.hostpool_manager.core.placing.deciding import Limits
 from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.snapshot import SearchTarget, Tried
 
@@ -62,18 +70,18 @@ class Searches:
         job = picture.job(target.ref) if placement else None
         if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
-        run = self._run(target, job)
+        run = self._run(target, job, is_in_force=placement.is_in_force)
         self._running[target] = asyncio.create_task(run, name=f"search {target.subject}")
         return True
 
-    async def _run(self, target: SearchTarget, job: Job) -> None:
+    async def _run(self, target: SearchTarget, job: Job, *, is_in_force: bool) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
         picture, began_s = self._knowledge.picture, clock.monotonic()
         changes = picture.changes
         try:
-            answer = await self._answer(picture.cluster, job)
+            found = await self._search(picture.cluster, job, is_in_force=is_in_force)
             took_s = clock.monotonic() - began_s
-            outcome = self._take_up(target, answer, changes, took_s)
+            outcome = self._take_up(target, found, changes, took_s)
             metrics.count("hostpool_manager_searches_total", answer=outcome)
             metrics.observe("hostpool_manager_search_seconds", took_s)
             self._log.info("searched", job=target.subject, answer=outcome, took_s=round(took_s, 3))
@@ -83,22 +91,21 @@ class Searches:
                 self._wake(JobKey(*target.ref))
                 self._wake(CLUSTER)
 
-    async def _answer(self, cluster: Cluster, job: Job) -> Answer:
+    async def _search(self, cluster: Cluster, job: Job, *, is_in_force: bool) -> Outcome:
         """An answer in any case: a defect of ours must not keep others from theirs."""
+        work = partial(outcome_of, cluster, job, self._limits, is_in_force=is_in_force)
         try:
-            if not self._in_threads:
-                return decide(cluster, job, self._limits)
-            return await in_a_thread(lambda: decide(cluster, job, self._limits))
+            return await in_a_thread(work) if self._in_threads else work()
         except Exception as defect:  # noqa: BLE001 - it delays only this job
             self._runtime.metrics.count("millrace_crashes_total", where="search")
             self._log.exception("search_crashed", job=job.name)
-            return Unknown(
+            said = (
                 f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
-                "the log of hostpool-manager has the traceback",
-                Reason.CRASHING,
+                "the log of hostpool-manager has the traceback"
             )
+            return Outcome(Unknown(said, Reason.CRASHING))
 
-    def _take_up(self, target: SearchTarget, answer: Answer, changes: int, took_s: float) -> str:
+    def _take_up(self, target: SearchTarget, outcome: Outcome, changes: int, took_s: float) -> str:
         """Let what was found count, if anything was (answering.py); says what."""
         knowledge, picture = self._knowledge, self._knowledge.picture
         placement = picture.placements.get(target.ref)
@@ -108,7 +115,7 @@ class Searches:
             picture.job(target.ref) if placement else None,
             knowledge.spec_bytes(target.ref),
         )
-        found = judge(target, answer, newest)
+        found = judge(target, outcome, newest)
         if isinstance(found, Dropped):
             return found
         times = misses_in_a_row(knowledge.tried.get(target.ref), found)

@@ -1,6 +1,9 @@
-"""What becomes of the answer that a search found, when the search ends.
+"""What is searched, and what becomes of it when the search ends.
 
-The cluster may be another by then, and the spec as well:
+What is asked for is decided as a whole (placing/deciding.py). Where it is in force already and
+cannot be had any more, what can be had of it is looked for as well (mending.py).
+
+By the end the cluster may be another, and the spec as well:
 1. an answer to another spec is dropped, and so is a placement that does not hold any more;
 2. what no status can hold is refused;
 3. the rest counts from now on, with the placement that is then in force.
@@ -14,9 +17,11 @@ from enum import StrEnum
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from services.hostpool_manager.core.following import without_lost
+from services.hostpool_manager.core.mending import Mended, mended
 from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
 from services.hostpool_manager.core.placing.checking import violations
 from services.hostpool_manager.core.placing.cluster import Cluster
+from services.hostpool_manager.core.placing.deciding import Limits, decide
 from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.saying import said_of, too_long
 from services.hostpool_manager.core.snapshot import (
@@ -38,6 +43,14 @@ class Dropped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found; `mended`: what can be had meanwhile of what is in force."""
+
+    answer: Answer
+    mended: Mended | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Newest:
     """What is known as a search ends; `spec_bytes`: the length of the spec as it is stored."""
 
@@ -47,9 +60,17 @@ class Newest:
     spec_bytes: int
 
 
-def judge(target: SearchTarget, answer: Answer, newest: Newest) -> Found | Dropped:
-    """What is found by an answer, or why nothing is."""
-    placement, job = newest.placement, newest.job
+def outcome_of(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool) -> Outcome:
+    """The answer to a job; `is_in_force`: it was placed, and nodes are others since."""
+    answer = decide(cluster, job, limits)
+    if isinstance(answer, Placed) or not is_in_force:
+        return Outcome(answer)
+    return Outcome(answer, mended(cluster, job, limits))
+
+
+def judge(target: SearchTarget, outcome: Outcome, newest: Newest) -> Found | Dropped:
+    """What is found by a search, or why nothing is."""
+    answer, placement, job = outcome.answer, newest.placement, newest.job
     if placement is None or job is None or not target.is_of(placement):
         return Dropped.OUTDATED
     if isinstance(answer, Placed) and violations(newest.cluster, job, answer):
@@ -57,12 +78,13 @@ def judge(target: SearchTarget, answer: Answer, newest: Newest) -> Found | Dropp
     unsayable = too_long(answer, job, newest.spec_bytes)
     if unsayable:
         answer = Refused(Reason.SPEC_INVALID, unsayable)
-    in_force = _in_force(newest.cluster, placement, job, answer)
+    in_force = _in_force(newest.cluster, placement, job, Outcome(answer, outcome.mended))
     said = said_of(answer, generation=placement.generation, in_force=in_force)
     return Found(placement.uid, placement.generation, said, in_force)
 
 
-def _in_force(cluster: Cluster, placement: Placement, job: Job, answer: Answer) -> InForce:
+def _in_force(cluster: Cluster, placement: Placement, job: Job, outcome: Outcome) -> InForce:
+    answer = outcome.answer
     if isinstance(answer, Placed):
         return InForce(
             placement.plan_generation,
@@ -70,9 +92,11 @@ def _in_force(cluster: Cluster, placement: Placement, job: Job, answer: Answer) 
             answer.assignment,
             answer.is_as_preferred,
         )
-    if placement.is_in_force:
-        return without_lost(cluster, job, placement.in_force)
-    return placement.in_force
+    if not placement.is_in_force:
+        return placement.in_force
+    left = without_lost(cluster, job, placement.in_force)
+    is_mended = outcome.mended is not None and outcome.mended.holds(cluster)
+    return outcome.mended.beside(left, job) if outcome.mended and is_mended else left
 
 
 def misses_in_a_row(before: Tried | None, found: Found) -> int:

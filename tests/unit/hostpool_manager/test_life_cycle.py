@@ -13,7 +13,13 @@ from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from services.chassis.life_cycles import Forbidden, Ignored
 from services.hostpool_manager.core import transitions
-from services.hostpool_manager.core.answering import Dropped, Newest, judge, misses_in_a_row
+from services.hostpool_manager.core.answering import (
+    Dropped,
+    Newest,
+    Outcome,
+    judge,
+    misses_in_a_row,
+)
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Search, WritePlacementStatus
 from services.hostpool_manager.core.observing import observe, phase_of
@@ -57,7 +63,7 @@ def judged(
 ) -> Found | Dropped:
     """What becomes of an answer to TARGET."""
     job = placement.job if placement else None
-    return judge(TARGET, answer, Newest(Cluster.of(nodes), placement, job, spec_bytes))
+    return judge(TARGET, Outcome(answer), Newest(Cluster.of(nodes), placement, job, spec_bytes))
 
 
 def found(answer: Answer, placement: Placement = ASKED) -> Found:

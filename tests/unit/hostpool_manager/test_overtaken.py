@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.hostpool_manager.adapters import searching
+from services.hostpool_manager.core import answering
 from services.hostpool_manager.core.placing.answers import Answer
 from services.hostpool_manager.core.placing.cluster import Cluster, Node
 from services.hostpool_manager.core.placing.deciding import Limits, decide
@@ -41,5 +41,5 @@ def test_an_answer_whose_node_was_closed_meanwhile_counts_for_nothing(
             assert scene.nodes_of() == {"0": "n1"}
 
     old = [Cluster.of([Node("n1", {}, (), {"cpu": 4000, "pods": 10})])]
-    monkeypatch.setattr(searching, "decide", outdated)
+    monkeypatch.setattr(answering, "decide", outdated)
     run_virtually(test())

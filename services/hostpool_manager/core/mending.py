@@ -1,0 +1,190 @@
+"""What of a placement in force can be had where all of it cannot: nodes went under a running job.
+
+New jobs and new widths get all that they ask for, or nothing. Of what is in force already, pools
+take as many members as there are, and PEs without a pod are placed one by one:
+
+1. Pools ask for no more than qualifies: as many members as there are, of named hosts those that
+   can be had. PEs that ask for a place that is lost are left out.
+2. All others are tried at once; then what runs and what has a node, and the rest one by one.
+
+The properties: what runs stays, and so does an assignment that still holds; nobody is left out who
+fits beside those that are placed; what is found holds every constraint of those that are in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from services.hostpool_manager.core.placing.answers import Family, Placed
+from services.hostpool_manager.core.placing.checking import violations
+from services.hostpool_manager.core.placing.cluster import Cluster
+from services.hostpool_manager.core.placing.deciding import PREFERENCES, Budget, Limits, search
+from services.hostpool_manager.core.placing.greedy import Draw, attempt
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool, running
+from services.hostpool_manager.core.placing.problem import PoolChoice, Solution
+from services.hostpool_manager.core.placing.settling import settle
+from services.hostpool_manager.core.placing.stating import state
+from services.hostpool_manager.core.snapshot import InForce
+
+TRIED_ALONE_MAX: Final = 200
+"""PEs that are tried one by one in one search; where more are lost, the others wait for room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What can be had of a job (fewer PEs, smaller pools), and a placement of it."""
+
+    job: Job
+    placed: Placed
+
+    def holds(self, cluster: Cluster) -> bool:
+        """Whether it does on a cluster as it is by now."""
+        return not violations(cluster, self.job, self.placed)
+
+    def beside(self, left: InForce, job: Job) -> InForce:
+        """What is then in force: `left` is what is left of what was, `job` all that is asked."""
+        found = {each.pool: each.nodes for each in self.placed.pools}
+        had = {pool.index: pool for pool in self.job.pools}
+        pools = dict(left.pools)
+        for pool in job.chosen_pools:
+            if pool.index in found:
+                nodes, before = found[pool.index], left.pools.get(pool.index, ())
+                pools[pool.index] = self._in_order(job, pool, had[pool.index], nodes, before)
+        assignments = {**left.assignments, **self.placed.assignment}
+        return InForce(left.generation, pools, assignments, self.placed.is_as_preferred)
+
+    def _in_order(
+        self, job: Job, pool: Pool, had: Pool, nodes: tuple[str, ...], before: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Members in their places, with gaps where the smaller pool needed none."""
+        if pool.hosts:
+            node_of = dict(zip(had.hosts, nodes, strict=True))
+            return tuple(node_of.get(host, "") for host in pool.hosts)
+        if not job.keeps_numbers(pool):
+            return nodes
+        if not self.job.keeps_numbers(had):
+            new = iter([name for name in nodes if name not in before])
+            nodes = tuple(name if name in nodes else next(new, "") for name in before)
+            nodes += tuple(new)
+        return nodes + ("",) * (len(before) - len(nodes))
+
+
+def mended(cluster: Cluster, job: Job, limits: Limits) -> Mended | None:
+    """What can be had of a job that is in force; None where not even what runs was settled."""
+    budget, runs = Budget(limits), running(cluster, job)
+    rest = _what_there_is(cluster, job, runs)
+    whole = _found(cluster, rest, budget)
+    if whole is not None:
+        return whole
+    has_node = {pe.id for pe in rest.pes if pe.id in runs or pe.assigned in cluster.index}
+    best = _smaller(cluster, _only(rest, has_node), runs, budget)
+    if best is None:
+        best = _smaller(cluster, _only(rest, set(runs)), runs, budget)
+    if best is None:
+        return None
+    pools = {pool.index for pool in best.job.pools}
+    others = [pe for pe in rest.pes if pe.id not in best.job.by_id]
+    for pe in [pe for pe in others if pe.pool is None or pe.pool in pools][:TRIED_ALONE_MAX]:
+        if budget.is_over():
+            break
+        best = _found(cluster, _with(best, pe), budget) or best
+    return best
+
+
+# --------------------------------------------------------------------------- what is asked for
+
+
+def _what_there_is(cluster: Cluster, job: Job, runs: dict[int, str]) -> Job:
+    """The job with pools that ask for what qualifies, without PEs that ask for what is lost."""
+    choices = dict(zip(job.chosen_pools, state(cluster, job, keeps=True).pools, strict=True))
+    pools = [pool for each in job.pools for pool in _less(cluster, each, choices.get(each))]
+    pes = (_numbered(job, pools, choices, pe, is_bound=pe.id in runs) for pe in job.pes)
+    return replace(job, pools=tuple(pools), pes=tuple(pe for pe in pes if pe is not None))
+
+
+def _less(cluster: Cluster, pool: Pool, choice: PoolChoice | None) -> Iterator[Pool]:
+    """The pool as it can be had, if it can."""
+    if choice is None:
+        yield pool
+        return
+    qualify = int(choice.candidates.sum())
+    if pool.hosts:
+        at = {host: cluster.node_of(host) for host in pool.hosts}
+        hosts = (h for h in pool.hosts if (n := at[h]) is not None and choice.candidates[n])
+        if had := tuple(hosts):
+            yield replace(pool, hosts=had)
+    elif qualify:
+        yield pool if pool.size is None else replace(pool, size=min(pool.size, qualify))
+
+
+def _numbered(
+    job: Job, pools: list[Pool], choices: dict[Pool, PoolChoice], pe: Pe, *, is_bound: bool
+) -> Pe | None:
+    """The PE as it asks of the smaller pool; None where its place is lost and it does not run."""
+    asked = next((pool for pool in job.chosen_pools if pool.index == pe.pool), None)
+    if asked is None:
+        return pe
+    less = next((pool for pool in pools if pool.index == pe.pool), None)
+    place: int | None = None
+    is_lost = less is None
+    if less is not None and pe.in_pool_index is not None:
+        place = pe.in_pool_index
+        if asked.hosts:
+            host = asked.hosts[place] if place < len(asked.hosts) else ""
+            place = less.hosts.index(host) if host in less.hosts else None
+        elif asked.size is None and place >= int(choices[asked].candidates.sum()):
+            place = None
+        is_lost = place is None
+    return replace(pe, in_pool_index=place) if is_bound or not is_lost else None
+
+
+def _only(job: Job, ids: set[int]) -> Job:
+    return replace(job, pes=tuple(pe for pe in job.pes if pe.id in ids))
+
+
+def _with(best: Mended, more: Pe) -> Job:
+    """What is placed stays where it is, and one more is asked for."""
+    nodes = best.placed.assignment
+    pes = (replace(pe, assigned=nodes[pe.id]) for pe in best.job.pes)
+    return replace(best.job, pes=(*pes, more))
+
+
+# --------------------------------------------------------------------------- what is found
+
+
+def _smaller(cluster: Cluster, job: Job, runs: Mapping[int, str], budget: Budget) -> Mended | None:
+    """A placement with pools made smaller one by one: two may want the same nodes."""
+    found = _found(cluster, job, budget)
+    while found is None and not budget.is_over():
+        short = attempt(state(cluster, job, _lifted(job), keeps=True), Draw())
+        if not isinstance(short, PoolChoice):
+            return None
+        job = _with_less(job, job.chosen_pools[short.position], runs)
+        found = _found(cluster, job, budget)
+    return found
+
+
+def _with_less(job: Job, pool: Pool, runs: Mapping[int, str]) -> Job:
+    """With one member less of a pool; without it, and its PEs that do not run, where none is."""
+    if pool.size is not None and pool.size > 1:
+        less = replace(pool, size=pool.size - 1)
+        return replace(job, pools=tuple(less if each is pool else each for each in job.pools))
+    stays = {pe.id for pe in job.pes if pe.pool != pool.index or pe.id in runs}
+    return replace(_only(job, stays), pools=tuple(each for each in job.pools if each is not pool))
+
+
+def _found(cluster: Cluster, job: Job, budget: Budget) -> Mended | None:
+    """A placement that keeps what it can; what is only preferred is not looked for."""
+    problem = state(cluster, job, _lifted(job), keeps=True)
+    solution = search(problem, budget)
+    if not isinstance(solution, Solution):
+        return None
+    placed = settle(problem, solution, is_as_preferred=not problem.lifted)
+    found = Mended(job, placed)
+    return found if found.holds(cluster) else None
+
+
+def _lifted(job: Job) -> frozenset[Family]:
+    return frozenset() if job.is_required else PREFERENCES

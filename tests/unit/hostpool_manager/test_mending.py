@@ -1,0 +1,229 @@
+"""Nodes go under a job that is in force: what can be had of it is had, and what cannot is said."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.hostpool_manager.core.answering import Outcome, outcome_of
+from services.hostpool_manager.core.following import without_lost
+from services.hostpool_manager.core.mending import Mended, mended
+from services.hostpool_manager.core.placing.answers import Placed
+from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
+from services.hostpool_manager.core.placing.deciding import Limits, decide
+from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from services.hostpool_manager.core.snapshot import InForce
+from tests.unit.hostpool_manager.brute_force import Case, has_placement
+from tests.unit.hostpool_manager.scene import Scene, a_class, a_pool
+from tests.unit.hostpool_manager.test_every_way import OWN, a_case
+from tests.virtual_time import virtually
+
+LIMITS = Limits()
+SIZED = a_pool(size=2, tags=["gpu"])
+NAMED = a_pool(hosts=["n1", "n2"])
+
+
+def node(name: str, cpu: int = 4000) -> Node:
+    return Node(name, {"tag.streams.ibm.com/gpu": ""}, (), {"cpu": cpu, "pods": 10})
+
+
+def remembered(job: Job, placed: Placed) -> Job:
+    """The job with what was decided of it."""
+    members = {each.pool: each.nodes for each in placed.pools}
+    return replace(
+        job,
+        pes=tuple(replace(pe, assigned=placed.assignment.get(pe.id, "")) for pe in job.pes),
+        pools=tuple(replace(each, members=members.get(each.index, ())) for each in job.pools),
+    )
+
+
+# --------------------------------------------------------------------------- as users see it
+
+
+@virtually
+async def test_a_pe_of_a_pool_that_lacks_a_member_is_placed_on_one_that_is_left() -> None:
+    """It waited for ever although the other member had room."""
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name, "gpu")
+    scene.host_pool("shop", SIZED)
+    scene.placement("shop", a_class("0-1", cpu="2", pool=0), pools=[SIZED])
+    async with scene.running():
+        placed = scene.nodes_of()
+        assert sorted(placed.values()) == ["n1", "n2"]
+        scene.pod("shop-0-x", placed["0"], job="shop", pe="0", cpu="2")
+        scene.delete("Node", placed["1"])
+        await asyncio.sleep(5)
+        assert scene.nodes_of() == {"0-1": placed["0"]}
+        status, pool = scene.status(), scene.pool_status("shop-0")
+        assert (status["phase"], status["reason"]) == ("Refused", "PoolTooSmall")
+        assert (status["generation"], status["observedGeneration"]) == (0, 1)
+        assert (pool["reason"], sorted(pool["members"])) == ("MembersMissing", ["", placed["0"]])
+        assert "1 of 2 members are missing" in pool["message"]
+        scene.node("n3", "gpu")
+        await asyncio.sleep(10)
+        assert scene.status()["phase"] == "Placed"
+        assert scene.pool_status("shop-0")["reason"] == "MembersReady"
+
+
+@virtually
+async def test_a_new_job_and_a_new_width_need_all_members() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name, "gpu")
+    scene.placement("shop", a_class("0", pool=0), pools=[SIZED])
+    async with scene.running():
+        scene.delete("Node", "n2")
+        await asyncio.sleep(5)
+        scene.placement("next", a_class("0", pool=0), pools=[SIZED])
+        wider = {"generation": 1, "classes": [a_class("0-1", pool=0)]}
+        scene.patch("Placement", "shop", {"spec": wider})
+        await asyncio.sleep(5)
+        assert (scene.status("next")["reason"], scene.nodes_of("next")) == ("PoolTooSmall", {})
+        assert (scene.status()["reason"], scene.status()["generation"]) == ("PoolTooSmall", 0)
+        assert scene.nodes_of() == {"0": "n1"}
+
+
+@virtually
+async def test_a_pe_of_named_hosts_moves_to_the_other_and_a_place_that_is_lost_stays_lost() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name)
+    place = a_class("0", hostPoolLocation={"poolIndex": 0, "inpoolIndex": 0})
+    anywhere = a_class("1", pool=0)
+    scene.host_pool("shop", NAMED)
+    scene.placement("shop", place, anywhere, pools=[NAMED])
+    async with scene.running():
+        assert scene.nodes_of()["0"] == "n1"
+        scene.delete("Node", "n1")
+        await asyncio.sleep(5)
+        assert scene.nodes_of() == {"1": "n2"}
+        assert scene.status()["reason"] == "HostMissing"
+        pool = scene.pool_status("shop-0")
+        assert (pool["members"], pool["reason"]) == (["", "n2"], "MembersMissing")
+
+
+# --------------------------------------------------------------------------- one by one
+
+
+def test_one_that_fits_nowhere_holds_up_nobody_else() -> None:
+    large, small = Pe(0, {"cpu": 4000}), Pe(1, {"cpu": 1000})
+    job = Job(OWN, (large, small), (Pool(0, "P", size=2),))
+    placed = decide(Cluster.of((node("n1"), node("n2"))), job)
+    assert isinstance(placed, Placed)
+    (gone,) = {placed.assignment[0]}
+    left = replace(node("n2" if gone == "n1" else "n1", cpu=1500))
+    found = mended(Cluster.of((left,)), remembered(job, placed), LIMITS)
+    assert found is not None
+    assert found.placed.assignment == {1: left.name}
+
+
+def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> None:
+    pools = tuple(Pool(at, f"P{at}", is_exclusive=True, size=2) for at in range(2))
+    pes = tuple(Pe(at, {"cpu": 1}, pool=at) for at in range(2))
+    nodes = tuple(node(f"n{at}") for at in range(4))
+    placed = decide(Cluster.of(nodes), Job(OWN, pes, pools))
+    assert isinstance(placed, Placed)
+    found = mended(Cluster.of(nodes[:3]), remembered(Job(OWN, pes, pools), placed), LIMITS)
+    assert found is not None
+    members = [name for each in found.placed.pools for name in each.nodes if name]
+    assert sorted(members) == ["n0", "n1", "n2"]
+    assert found.placed.assignment.keys() == {0, 1}
+
+
+def test_only_what_is_in_force_is_mended() -> None:
+    job = Job(OWN, (Pe(0, pool=0),), (Pool(0, "P", size=2),))
+    cluster = Cluster.of((node("n1"),))
+    assert outcome_of(cluster, job, LIMITS, is_in_force=False).mended is None
+    outcome = outcome_of(cluster, job, LIMITS, is_in_force=True)
+    assert isinstance(outcome, Outcome)
+    assert outcome.mended is not None
+    assert outcome.mended.placed.assignment == {0: "n1"}
+
+
+# --------------------------------------------------------------------------- every way
+
+
+Loss = tuple[Case, Job, Mended | None]
+
+
+def _lost(seed: int) -> Loss | None:
+    """A job that was placed, some of its pods, and a node that is gone; if it has no placement."""
+    case, draw = a_case(seed), random.Random(seed)
+    before = decide(Cluster.of(case.nodes, case.pods, case.claims), case.job)
+    if not isinstance(before, Placed) or not case.job.is_required or len(case.nodes) < 2:
+        return None
+    gone = draw.choice(case.nodes).name
+    running = [pe for pe in case.job.pes if draw.random() < 0.4]
+    pods = [Pod(before.assignment[pe.id], pe.requests, OWN, pe.id) for pe in running]
+    after = replace(
+        case,
+        nodes=tuple(each for each in case.nodes if each.name != gone),
+        pods=tuple(each for each in (*case.pods, *pods) if each.node != gone),
+        claims=tuple(each for each in case.claims if each.node != gone),
+    )
+    job = remembered(case.job, before)
+    cluster = Cluster.of(after.nodes, after.pods, after.claims)
+    if isinstance(decide(cluster, job), Placed):
+        return None
+    return after, job, mended(cluster, job, LIMITS)
+
+
+def _some_loss(seed: int) -> Loss:
+    """The first of the numbers from this one on that gives one."""
+    return next(what for each in count(seed) if (what := _lost(each)) is not None)
+
+
+def _with_one_more(case: Case, found: Mended, pe: Pe) -> Case:
+    """Everybody who is placed runs, pools have just their members, and one more is asked for."""
+    nodes = found.placed.assignment
+    runs = [each for each in found.job.pes if each.id not in case.running]
+    pods = (Pod(nodes[each.id], each.requests, OWN, each.id) for each in runs)
+    members = {each.pool: tuple(filter(None, each.nodes)) for each in found.placed.pools}
+    pools = (
+        replace(pool, size=None, tags=(), hosts=members[pool.index])
+        if members.get(pool.index)
+        else pool
+        for pool in found.job.pools
+    )
+    job = replace(found.job, pes=(*found.job.pes, pe), pools=tuple(pools))
+    return replace(case, pods=(*case.pods, *pods), job=job)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32))
+def test_nobody_is_left_out_who_fits_beside_those_that_are_placed(seed: int) -> None:
+    """Those that ask for a place of a pool by its number wait for it."""
+    case, job, found = _some_loss(seed)
+    assert found is not None
+    cluster = Cluster.of(case.nodes, case.pods, case.claims)
+    assert found.holds(cluster)
+    assert case.running.items() <= found.placed.assignment.items()
+    pools = {each.pool for each in found.placed.pools if any(each.nodes)}
+    for pe in job.pes:
+        is_of_pool = pe.pool is None or pe.pool in pools
+        if pe.id not in found.job.by_id and pe.in_pool_index is None and is_of_pool:
+            assert not has_placement(_with_one_more(case, found, pe)), pe
+    in_force = InForce(0, {}, {})
+    beside = found.beside(without_lost(cluster, job, in_force), job)
+    assert beside.assignments == found.placed.assignment
+
+
+@pytest.mark.parametrize("is_all", [True, False])
+def test_a_job_that_lost_nothing_keeps_everything(is_all: bool) -> None:
+    """And so does one that lost a node on which it had nothing."""
+    job = Job(OWN, (Pe(0, pool=0), Pe(1)), (Pool(0, "P", size=2),))
+    nodes = (node("n1"), node("n2"), node("n3"))
+    placed = decide(Cluster.of(nodes), job)
+    assert isinstance(placed, Placed)
+    used = {*placed.assignment.values(), *placed.pools[0].nodes}
+    left = nodes if is_all else tuple(each for each in nodes if each.name in used)
+    found = mended(Cluster.of(left), remembered(job, placed), LIMITS)
+    assert found is not None
+    assert found.placed == placed
