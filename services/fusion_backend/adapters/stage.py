@@ -57,6 +57,7 @@ class FusionBackend:
             settings.bundle_store,
             wiring.runtime.kube,
             wiring.runtime.clock,
+            metrics=wiring.runtime.metrics,
             unused_s=settings.bundle_unused_s,
             in_threads=in_threads,
         )

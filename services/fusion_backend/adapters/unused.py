@@ -25,6 +25,7 @@ from services.chassis.clock import Clock
 from services.chassis.errors import ChassisError
 from services.chassis.kube import KubeClient
 from services.chassis.log_lines import log_of
+from services.chassis.metrics import Metrics
 from services.chassis.resources import resource_of
 from services.fusion_backend.adapters.bundle_root import SUFFIX
 from services.fusion_backend.adapters.incoming import FETCHED, INCOMING, LEAVING
@@ -43,12 +44,14 @@ class UnusedBundles:
         kube: KubeClient,
         clock: Clock,
         *,
+        metrics: Metrics,
         unused_s: float,
         in_threads: bool = True,
     ) -> None:
         self._store = store
         self._kube = kube
         self._clock = clock
+        self._metrics = metrics
         self._unused_s = unused_s
         self._in_threads = in_threads
         self._due = clock.now() + FIRST_AFTER_S
@@ -66,6 +69,9 @@ class UnusedBundles:
             removed = await self.remove()
         except (ChassisError, OSError) as problem:
             self._log.warning("unused_bundles_not_removed", problem=str(problem))
+        except Exception:  # noqa: BLE001 - a defect delays only the removal, and nobody awaits it
+            self._metrics.count("millrace_crashes_total", where="unused_bundles")
+            self._log.exception("removal_of_unused_bundles_crashed")
         else:
             self._log.info("unused_bundles_removed", bundles=removed)
 

@@ -13,6 +13,7 @@ import pytest
 from contracts.moments import moment_of
 from services.chassis.clock import SystemClock
 from services.chassis.errors import Transient
+from services.chassis.metrics import Metrics
 from services.fusion_backend.adapters import unused
 from services.fusion_backend.adapters.incoming import FETCHED
 from services.fusion_backend.adapters.unused import UnusedBundles
@@ -71,11 +72,14 @@ def names(store: Path) -> set[str]:
     return {each.stem for each in store.glob("*.sab")}
 
 
-def removal(store: Path, jobs: Jobs, clock: At | None = None) -> UnusedBundles:
+def removal(
+    store: Path, jobs: Jobs, clock: At | None = None, metrics: Metrics | None = None
+) -> UnusedBundles:
     return UnusedBundles(
         store,
         jobs,  # type: ignore[arg-type]  # nothing but a list is asked
         clock or At(),
+        metrics=metrics or Metrics(),
         unused_s=UNUSED_S,
         in_threads=False,
     )
@@ -154,3 +158,19 @@ async def test_a_list_that_fails_is_no_crash(tmp_path: Path) -> None:
     bundles.remove_if_due()
     assert bundles._removing is not None
     await bundles._removing
+
+
+async def test_a_job_that_cannot_be_read_is_counted_and_the_next_day_is_another(
+    tmp_path: Path,
+) -> None:
+    """Nobody awaits the removal, so nobody else would hear of it."""
+    clock, metrics = At(), Metrics()
+    jobs = Jobs([{"metadata": {}, "status": {"startedAt": "yesterday"}}])
+    bundles = removal(tmp_path, jobs, clock, metrics)
+    for asked in (1, 2):
+        clock.time += max(unused.FIRST_AFTER_S, unused.EVERY_S)
+        bundles.remove_if_due()
+        assert bundles._removing is not None
+        await bundles._removing
+        assert jobs.asked == asked
+        assert metrics.value("millrace_crashes_total", where="unused_bundles") == asked
