@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.store.deleting import DeleteOptions
 from tests.places import corpus
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import World, simulate
@@ -133,5 +134,25 @@ def test_a_newer_width_does_not_wait_for_a_resize_that_is_stuck(tmp_path: Path) 
         await world.until(
             "running", lambda: world.is_running("j") and len(world.live_pods("j")) == 4 + OUTSIDE
         )
+
+    simulate(tmp_path, test)
+
+
+def test_a_width_that_is_set_in_one_breath_with_the_deletion_of_its_region_is_put_in_force(
+    tmp_path: Path,
+) -> None:
+    """Both facts come before anybody has looked; the region comes back and asks for it."""
+
+    async def test(world: World) -> None:
+        await with_example(world, "j", width=3)
+        world.resize("j", "Counted", 5)
+        (name,) = world.objects("streamsprs", "j")
+        world.store.delete(world.kind("streamsprs"), "default", name, DeleteOptions())
+        await world.until(
+            "resized",
+            lambda: world.is_running("j") and len(world.live_pods("j")) == 5 + OUTSIDE,
+        )
+        (region,) = world.objects("streamsprs", "j").values()
+        assert (region["spec"]["width"], region["status"]["width"]) == (5, 5)
 
     simulate(tmp_path, test)

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from contracts import labels
+from contracts.reasons import Reason
 from services.chassis.table import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.core.snapshot import (
@@ -147,6 +148,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         troubles=dict(known.troubles),
         name_taken=known.name_taken,
         launches=dict(known.launches),
+        lost_widths=_lost_widths(table, key, job.uid, known.newest, children["ParallelRegion"]),
         provisions=known.provisions,
         cluster=cluster_of(table) if not heads else Cluster(),
         width_max=width_max,
@@ -210,6 +212,30 @@ def _lost_pes(
             entry = table.last_seen("ProcessingElement", key.namespace, planned.name)
             if entry is not None and job_uid_of(entry) == job_uid:
                 yield entry
+
+
+def _lost_widths(
+    table: TableReading,
+    key: JobKey,
+    job_uid: str,
+    newest: KnownPlan | None,
+    regions: Mapping[str, Entry],
+) -> dict[str, int]:
+    """What planned regions asked for that somebody deleted, as they looked last.
+
+    Who deletes one whose width was refused gets the width in force back.
+    """
+    found: dict[str, int] = {}
+    for region in newest.record.regions if newest is not None else ():
+        name = labels.pe_name(key.name, region.index)
+        entry = table.last_seen("ParallelRegion", key.namespace, name)
+        if name in regions or entry is None or job_uid_of(entry) != job_uid:
+            continue
+        status = entry.data["status"]
+        is_said = status.get("observedGeneration") == entry.data["metadata"]["generation"]
+        if not (is_said and status.get("reason") == Reason.WIDTH_REFUSED):
+            found[name] = int(entry.data["spec"].get("width", region.width))
+    return found
 
 
 def _with_pods(table: TableReading, key: JobKey, *, living: str) -> frozenset[str]:

@@ -186,8 +186,10 @@ def service_patch(generation: int, pe: PeRecord) -> Body:
 # --------------------------------------------------------------------------- custom resources
 
 
-def parallel_region(job: JobSeen, record: PlanRecord, region: RegionRecord) -> Body:
-    """A ParallelRegion with the width in force."""
+def parallel_region(
+    job: JobSeen, record: PlanRecord, region: RegionRecord, *, width: int | None = None
+) -> Body:
+    """A ParallelRegion with this width, else with the one in force."""
     name = labels.pe_name(job.name, region.index)
     return {
         "apiVersion": API_VERSION,
@@ -195,7 +197,7 @@ def parallel_region(job: JobSeen, record: PlanRecord, region: RegionRecord) -> B
         "metadata": _described(record, metadata(job, name, record.generation)),
         "spec": {
             "alias": region.name,
-            "width": region.width,
+            "width": region.width if width is None else width,
             "index": region.index,
             "job": job.name,
         },

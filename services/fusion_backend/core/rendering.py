@@ -53,7 +53,9 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             )
         case "ParallelRegion":
             return next(
-                children.parallel_region(job, record, region)
+                children.parallel_region(
+                    job, record, region, width=snapshot.lost_widths.get(effect.name)
+                )
                 for region in record.regions
                 if labels.pe_name(job.name, region.index) == effect.name
             )

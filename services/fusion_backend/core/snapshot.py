@@ -125,7 +125,8 @@ class Snapshot:
     deletes yet. `outcomes` are the planner's answers by inputs digest, `unplaced` what had no
     placement when it was asked for by a wish, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
-    is the highest launch seen of each PE, its pods included.
+    is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
+    that are gone asked for last, by name, unless it was refused.
     """
 
     namespace: str
@@ -147,6 +148,7 @@ class Snapshot:
     name_taken: str = ""
     said_gone: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
+    lost_widths: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
     cluster: Cluster = field(default_factory=Cluster)
     width_max: int = 100_000
