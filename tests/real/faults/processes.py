@@ -14,11 +14,13 @@ from pathlib import Path
 
 import aiohttp
 
+from cli.running import SERVICES
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import System
 
-SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")
+READERS = tuple(service for service in SERVICES if service != "watch_ingest")
 STAGES = ("fusion_backend", "pod_state_machine")
+"""Readers among whose instances the partitions of jobs are divided."""
 READY_S_MAX = 240.0
 POLL_S = 0.3
 _SAMPLE = re.compile(r"^(?P<name>\w+)(?:\{[^}]*\})? (?P<value>[0-9.e+-]+)$", re.M)
@@ -46,9 +48,9 @@ async def until_ready(system: System, instances: int = 1) -> None:
 
 
 async def until_resynced(system: System, before: Mapping[int, float]) -> None:
-    """Wait until each stage has heard everything once more than `before`, and has looked at it."""
+    """Wait until each reader has heard everything once more than `before`, and has looked at it."""
     async with asyncio.timeout(READY_S_MAX):
-        for service in STAGES:
+        for service in READERS:
             for pid in pids_of(system, service):
                 while True:
                     metrics = await metrics_of(pid)
@@ -59,8 +61,8 @@ async def until_resynced(system: System, before: Mapping[int, float]) -> None:
 
 
 async def resyncs(system: System) -> dict[int, float]:
-    """How often each process of a stage has heard everything."""
-    pids = [pid for service in STAGES for pid in pids_of(system, service)]
+    """How often each process of a reader has heard everything."""
+    pids = [pid for service in READERS for pid in pids_of(system, service)]
     return {
         pid: (await metrics_of(pid)).get("millrace_resyncs_completed_total", 0.0) for pid in pids
     }

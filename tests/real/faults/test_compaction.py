@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from cli.real.pair import Pair
+from cli.running import SERVICES
 from services.chassis import listing
 from services.chassis.clock import SystemClock
 from services.chassis.errors import Expired
@@ -23,7 +24,6 @@ from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
 from tests.real.faults.compacting import compact, forget_everything
-from tests.real.faults.processes import SERVICES
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from itertools import cycle
 
 import aiohttp
 import pytest
 
 from cli.real.pair import Pair, start_part, stop_part
+from cli.running import SERVICES
 from loadtest.api import CORE, Refused
 from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
-from tests.e2e.killing import pids_of
-from tests.e2e.watching import Cluster, Obj
+from tests.e2e.killing import end, running_pids
+from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
+from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
+from tests.real.faults.processes import until_ready
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
-SERVICES = ("fusion_backend", "pod_state_machine", "watch_ingest")
+ALL_S_MAX = TEST_S_MAX * 2
+"""A guard for tests of one service after the other."""
 POLL_S = 0.1
 PAUSED_S = 20.0
 """Longer than a session of a group (10 s) and than a Lease (15 s)."""
@@ -85,36 +90,39 @@ async def _in_the_end(ask: Callable[[], Awaitable[Obj]]) -> Obj:
         await asyncio.sleep(POLL_S)
 
 
-@pytest.mark.parametrize("service", SERVICES)
-async def test_a_paused_service_goes_on_when_others_took_it_for_dead(
-    cluster: Cluster, service: str
-) -> None:
+@pytest.mark.timeout(ALL_S_MAX)
+async def test_a_paused_service_goes_on_when_others_took_it_for_dead(cluster: Cluster) -> None:
     """SIGSTOP for longer than its session and its Lease, then SIGCONT, with a resize between."""
-    async with ordeal(cluster, f"paused-{service.replace('_', '-')}") as job:
-        pes = len(job.job.of("pes"))
-        pids = pids_of(cluster.system, service)
-        assert pids
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        await job.resize(WIDER)
-        await asyncio.sleep(PAUSED_S)
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
-        job.mark_fault_over()
-        await job.converge(f"{service} paused {PAUSED_S:g} s", WIDER, pes + WIDER - WIDTH)
+    async with placed_ordeal(cluster, "paused") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        for service, width in _each_with_a_width():
+            pids = running_pids(cluster.system, service)
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            await job.resize(width)
+            await asyncio.sleep(PAUSED_S)
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+            job.mark_fault_over()
+            await job.converge(f"{service} paused {PAUSED_S:g} s", width, outside + width)
+        await until_marks_are_whole(job)
 
 
-@pytest.mark.parametrize("service", SERVICES)
-async def test_a_service_killed_during_a_resize_starts_again_and_goes_on(
-    cluster: Cluster, service: str
-) -> None:
-    """SIGKILL as soon as the width is set."""
-    async with ordeal(cluster, f"killed-{service.replace('_', '-')}") as job:
-        pes = len(job.job.of("pes"))
-        await job.resize(WIDER)
-        pids = pids_of(cluster.system, service)
-        assert pids
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-        job.mark_fault_over()
-        await job.converge(f"{service} killed", WIDER, pes + WIDER - WIDTH)
+@pytest.mark.timeout(ALL_S_MAX)
+async def test_a_service_killed_during_a_resize_starts_again_and_goes_on(cluster: Cluster) -> None:
+    """SIGKILL as soon as the width is set, to one service after the other."""
+    async with placed_ordeal(cluster, "killed") as job:
+        outside = len(job.job.of("pes")) - WIDTH
+        for service, width in _each_with_a_width():
+            pids = running_pids(cluster.system, service)
+            await job.resize(width)
+            end(pids)
+            job.mark_fault_over()
+            await job.converge(f"{service} killed", width, outside + width)
+            await until_ready(cluster.system)
+        await until_marks_are_whole(job)
+
+
+def _each_with_a_width() -> Iterator[tuple[str, int]]:
+    """Every service, with a width that is new to the job."""
+    return zip(SERVICES, cycle((WIDER, WIDTH)), strict=False)

@@ -16,18 +16,13 @@ from contextlib import contextmanager
 import pytest
 
 from cli.controlling import ask
+from cli.running import SERVICES
 from contracts.topics import RESOURCES
 from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
-from tests.e2e.watching import Cluster, System
-from tests.real.faults.processes import (
-    POLL_S,
-    SERVICES,
-    STAGES,
-    metrics_of,
-    tracebacks,
-    until_ready,
-)
+from tests.e2e.watching import TEST_S_MAX, Cluster, System
+from tests.real.faults.placed import placed_ordeal, until_marks_are_whole
+from tests.real.faults.processes import POLL_S, STAGES, metrics_of, tracebacks, until_ready
 
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 INSTANCES = 2
@@ -56,25 +51,31 @@ async def test_instances_share_the_partitions_and_one_of_them_acts_on_a_job(
     assert not tracebacks(doubled.system)
 
 
-@pytest.mark.parametrize("service", SERVICES)
-async def test_a_killed_instance_loses_no_resize(doubled: Cluster, service: str) -> None:
-    """SIGKILL to the one during the first resize, to the other during the second."""
-    async with ordeal(doubled, f"one-killed-{service.replace('_', '-')}") as job:
+@pytest.mark.timeout(2 * TEST_S_MAX)
+async def test_a_killed_instance_loses_no_resize(doubled: Cluster) -> None:
+    """Of each service: SIGKILL to the one during a resize, to the other during the next."""
+    async with placed_ordeal(doubled, "one-killed") as job:
         outside = len(job.job.of("pes")) - WIDTH
-        for number, (victim, width) in enumerate(_each(doubled.system, service), 1):
-            await job.resize(width)
-            os.kill(victim, signal.SIGKILL)
-            job.mark_fault_over()
-            await job.converge(f"{service} {number} of 2 killed", width, outside + width)
-            await until_ready(doubled.system, INSTANCES)
+        await until_ready(doubled.system, INSTANCES)
+        for service in SERVICES:
+            for number, (victim, width) in enumerate(_each(doubled.system, service), 1):
+                await job.resize(width)
+                os.kill(victim, signal.SIGKILL)
+                job.mark_fault_over()
+                await job.converge(f"{service} {number} of 2 killed", width, outside + width)
+                await until_ready(doubled.system, INSTANCES)
+        await until_marks_are_whole(job)
     assert not tracebacks(doubled.system)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", [*STAGES, "watch_ingest"])
 async def test_the_other_instance_goes_on_while_one_sleeps_which_then_does_no_harm(
     doubled: Cluster, service: str
 ) -> None:
-    """SIGSTOP at a resize, which converges all the same; the sleeper wakes to work that is done."""
+    """SIGSTOP at a resize, which converges all the same; the sleeper wakes to work that is done.
+
+    What sleeps through placements: `test_zombie_placing.py`.
+    """
     async with ordeal(doubled, f"one-asleep-{service.replace('_', '-')}") as job:
         outside = len(job.job.of("pes")) - WIDTH
         for number, (sleeper, width) in enumerate(_each(doubled.system, service), 1):
