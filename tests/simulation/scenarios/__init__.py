@@ -2,6 +2,7 @@
 
 from tests.simulation.scenarios import (
     ending,
+    lacking,
     losing,
     lost_nodes,
     marking,
@@ -19,6 +20,7 @@ _ALL = (
     *lost_nodes.SCENARIOS,
     *marking.SCENARIOS,
     *placing.SCENARIOS,
+    *lacking.SCENARIOS,
     *provisioning.SCENARIOS,
     *ending.SCENARIOS,
 )
