@@ -1,6 +1,6 @@
 """Looks at a whole snapshot and names what it shows: one observation, the first that holds.
 
-The order of the questions is the order of `Observation`. What an answer was found with (the
+Looks have the order of `Observation`. What an answer was found with (the
 difference from the plan, the widths asked for) is kept by the situation for the step that follows.
 """
 
@@ -18,19 +18,19 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.transitions import Observation, Phase
 
-Question = Callable[[Situation], Observation | None]
+Look = Callable[[Situation], Observation | None]
 
 
 def observe(situation: Situation) -> Observation:
     """The first observation that holds."""
-    for question in _questions(situation):
-        if found := question(situation):
+    for look in _looks(situation):
+        if found := look(situation):
             return found
     return Observation.IN_PLACE
 
 
-def _questions(situation: Situation) -> Iterator[Question]:
-    """The questions in order; those about a plan are asked only once there is one."""
+def _looks(situation: Situation) -> Iterator[Look]:
+    """What is looked at, in order; what is about a plan only once there is one."""
     yield _about_existence
     if situation.phase is Phase.FAILED:
         yield _about_failure
