@@ -26,8 +26,13 @@ from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from services.fusion_backend.core.application.model import Constraints
 from services.fusion_backend.core.fusion.bicliques import Biclique
-from services.fusion_backend.core.fusion.placing import DEFAULT_POOL, HostRules, on_one_node
-from services.fusion_backend.core.fusion.profiles import ChannelPath, Profile, conflict
+from services.fusion_backend.core.fusion.placing import (
+    DEFAULT_POOL,
+    HostRules,
+    on_one_host,
+    on_one_node,
+)
+from services.fusion_backend.core.fusion.profiles import ChannelPath, Profile
 from services.fusion_backend.core.graph.topology import Operator, Topology
 from services.fusion_backend.core.numbering.records import FusionType
 from services.fusion_backend.core.refusals import PlanRefused
@@ -78,7 +83,7 @@ def host_groups(topology: Topology, in_force: HostRules) -> Groups:
     for operator in topology.operators.values():
         own = operator.constraints
         if own.host_colocations or own.host is not None or own.pool_slot is not None:
-            for identifier in _host_ids(operator, in_force):
+            for identifier in on_one_host(operator, in_force):
                 hosts.join(operator.index, identifier)
     return hosts
 
@@ -92,37 +97,6 @@ def node_groups(topology: Topology, in_force: HostRules) -> Groups:
         for identifier in on_one_node(operator, in_force):
             nodes.join(operator.index, identifier)
     return nodes
-
-
-def _host_ids(operator: Operator, in_force: HostRules) -> list[object]:
-    """Declared ids of co-location, and those that follow from the same node."""
-    declared = operator.constraints.host_colocations if in_force.required else ()
-    return [*declared, *on_one_node(operator, in_force)]
-
-
-def gathered(units: list[Unit]) -> list[Unit]:
-    """The units of channelIsolation: those of a channel are one, as far as constraints allow."""
-    found: list[Unit] = []
-    gathering: dict[ChannelPath, list[Unit]] = {}
-    for unit in units:
-        path, *more = unit.profile.isolated_channels or ((),)
-        pieces = gathering.setdefault(path, [])
-        fitting = (piece for piece in pieces if conflict(unit.profile, piece.profile) is None)
-        piece = next(fitting, None) if path and not more and not unit.stands_alone else None
-        if piece is not None:
-            _gather(piece, unit)
-            continue
-        found.append(unit)
-        if not unit.stands_alone:
-            pieces.append(unit)
-    return sorted(found, key=lambda unit: unit.operators[0])
-
-
-def _gather(piece: Unit, unit: Unit) -> None:
-    piece.operators = tuple(sorted((*piece.operators, *unit.operators)))
-    piece.profile = piece.profile.joined(unit.profile)
-    piece.has_source |= unit.has_source
-    piece.has_sink |= unit.has_sink
 
 
 class Groups:

@@ -73,6 +73,21 @@ def refuse_contradictions(
             raise _refusal(clash, f"{what} ({told(tied(), clash.one, clash.other)})")
 
 
+def have_contradictions(
+    topology: Topology,
+    pes: Iterable[Unit],
+    rule: FusionType,
+    in_force: HostRules,
+    running: frozenset[int],
+) -> bool:
+    """Whether operators of which one is new are together in PEs, or on their hosts, and must not.
+
+    Where the units of the PEs have none (refuse_contradictions), others PEs of them have none.
+    """
+    clashes = _Search(topology, list(pes), rule, in_force).clashes()
+    return any(not {clash.one.index, clash.other.index} <= running for clash, _, _ in clashes)
+
+
 def _check_place(topology: Topology, operator: Operator) -> None:
     """Refuses a place that the operator's host pool does not have."""
     pool, place = operator.constraints.pool, operator.constraints.pool_slot

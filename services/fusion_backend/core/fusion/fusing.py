@@ -10,7 +10,8 @@ included, because people compare the result with what they know:
 5. a container that refuses every remaining unit is closed; when none is left one is added, so
    constraints may make more than N.
 
-Each unit ends in exactly one container, and no constraint of profiles.py is violated by packing.
+Each unit ends in exactly one container, and no constraint of profiles.py or cohosting.py is
+violated by packing.
 
 The original sorts all that is left before every pick, which takes half a minute where 10,000 units
 share two PEs. The same picks come from less: a stable sort moves only what is connected to the
@@ -24,19 +25,25 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from services.fusion_backend.core.fusion.cohosting import NOBODY_BOUND, Cohosting
 from services.fusion_backend.core.fusion.constraints import Unit
 from services.fusion_backend.core.fusion.neighbouring import fed, feeding
 from services.fusion_backend.core.fusion.profiles import Profile, conflict
 
 
 class Container:
-    """A PE while it is being filled."""
+    """A PE while it is being filled. `bound`: the unit that stands for it in cohosting.py."""
 
-    __slots__ = ("counted", "fed_by", "feeds", "number", "operators", "profile", "target", "units")
+    __slots__ = (
+        *("bound", "cohosting", "counted", "fed_by", "feeds", "number", "operators", "profile"),
+        *("target", "units"),
+    )
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, number: int = 0, cohosting: Cohosting = NOBODY_BOUND) -> None:
         """An empty container; of two that are filled alike the lower number comes first."""
         self.number = number
+        self.cohosting = cohosting
+        self.bound: Unit | None = None
         self.units: list[Unit] = []
         self.operators = 0
         self.counted: int | None = 0
@@ -52,11 +59,16 @@ class Container:
 
     def accepts(self, unit: Unit) -> bool:
         """Whether no constraint keeps the unit out."""
+        return self.fits(unit) and self.cohosting.refusal(self.bound, unit) is None
+
+    def fits(self, unit: Unit) -> bool:
+        """Whether no constraint of what is in here keeps the unit out."""
         return self.profile is None or conflict(unit.profile, self.profile) is None
 
     def add(self, unit: Unit) -> None:
         """Takes the unit in."""
         self.units.append(unit)
+        self.bound = self.cohosting.joined(self.bound, unit)
         self.operators += len(unit.operators)
         self.profile = unit.profile if self.profile is None else self.profile.joined(unit.profile)
         for other, count in fed(unit):
@@ -74,9 +86,11 @@ def fuse_legacy(units: list[Unit]) -> list[list[Unit]]:
     return [[unit] for unit in units]
 
 
-def fuse_manual(units: list[Unit], pes_max: int) -> list[list[Unit]]:
+def fuse_manual(
+    units: list[Unit], pes_max: int, cohosting: Cohosting = NOBODY_BOUND
+) -> list[list[Unit]]:
     """At most that many PEs, more where constraints ask for it; by smallest operator."""
-    packing = _Packing(units, pes_max)
+    packing = _Packing(units, pes_max, cohosting)
     while packing.remaining:
         packing.place_one()
     filled = [container.units for container in (*packing.completed, *packing.available.values())]
@@ -181,14 +195,15 @@ class _Packing:
     `_open_operators`, `_empty` ones have none, `_left` operators are not placed.
     """
 
-    def __init__(self, units: list[Unit], pes_max: int) -> None:
+    def __init__(self, units: list[Unit], pes_max: int, cohosting: Cohosting) -> None:
+        self._cohosting = cohosting
         self.completed: list[Container] = []
         self.available: dict[int, Container] = {}
         self._by_filling: list[tuple[int, int]] = []
         ordered = initial_order(units)
         for unit in ordered:
             if unit.stands_alone:
-                self.completed.append(Container())
+                self.completed.append(Container(cohosting=cohosting))
                 self.completed[-1].add(unit)
         rest = [unit for unit in ordered if not unit.stands_alone]
         self.remaining = set(rest)
@@ -233,7 +248,7 @@ class _Packing:
     # ------------------------------------------------------------------ containers
 
     def _add_container(self) -> None:
-        container = Container(len(self.available) + len(self.completed))
+        container = Container(len(self.available) + len(self.completed), self._cohosting)
         self.available[container.number] = container
         heapq.heappush(self._by_filling, (0, container.number))
         self._open += 1

@@ -78,6 +78,9 @@ def _connects(biclique: Biclique[int]) -> bool:
 class Rules(Protocol):
     """What may share a part."""
 
+    def begun(self) -> None:
+        """A partition anew: what was in the parts of an earlier one is in none."""
+
     def opened(self) -> RuledPart:
         """An empty part."""
 
@@ -100,6 +103,8 @@ def partition(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
         return [list(range(len(graph)))]
     best: _Partition | None = None
     for proposal in _proposals(graph, parts):
+        if rules is not None:
+            rules.begun()
         candidate = _Partition(graph, parts, rules)
         candidate.put(proposal)
         candidate.improve()

@@ -67,6 +67,12 @@ def on_one_node(operator: Operator, in_force: HostRules) -> list[object]:
     return found
 
 
+def on_one_host(operator: Operator, in_force: HostRules) -> list[object]:
+    """What puts operators on one host: ids of co-location, and what puts them on one node."""
+    declared = operator.constraints.host_colocations if in_force.required else ()
+    return [*declared, *on_one_node(operator, in_force)]
+
+
 class PePlace(NamedTuple):
     """Where a PE may run."""
 

@@ -10,6 +10,8 @@ others change than those that the width itself changes.
 
 A PE that lost its last operator goes away. Operators whose constraints changed with the width (an
 id that holds `getMaxChannels()`) may have to leave: a unit that its PE refuses is placed as if new.
+What new operators forbid to a PE that runs, it refuses only if asked to (`is_strict`): all stay,
+unless the width could not be had otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from services.fusion_backend.core.fusion.cohosting import Cohosting
 from services.fusion_backend.core.fusion.constraints import Unit
 from services.fusion_backend.core.fusion.fusing import Container
 from services.fusion_backend.core.fusion.tiling import Tile, tiles_of
@@ -28,7 +31,14 @@ Placement = tuple[int | None, list[Unit]]
 
 
 def refit(
-    units: list[Unit], fusion: Fusion, pe_of: Mapping[int, int], topology: Topology, share: int = 0
+    units: list[Unit],
+    fusion: Fusion,
+    pe_of: Mapping[int, int],
+    topology: Topology,
+    cohosting: Cohosting,
+    *,
+    share: int = 0,
+    is_strict: bool = False,
 ) -> list[Placement]:
     """The PEs after a resize, new ones last and by smallest operator.
 
@@ -41,22 +51,27 @@ def refit(
         if home is None:
             new.append(unit)
             continue
-        container = containers.setdefault(home, Container())
-        if not container.units or (fusion.scheme != "legacy" and _joinable(container, unit)):
+        container = containers.setdefault(home, Container(cohosting=cohosting))
+        stays = container.accepts(unit) if is_strict else container.fits(unit)
+        is_apart = fusion.scheme == "legacy" or _alone(container, unit)
+        if not container.units or (stays and not is_apart):
             container.add(unit)
         else:
             new.append(unit)
     if fusion.scheme == "automatic":
-        added = _place_tiles(new, containers, topology, share)
+        added = _place_tiles(new, containers, topology, share, cohosting)
     else:
-        added = _place_new(new, fusion, containers, topology)
+        added = _place_new(new, fusion, containers, topology, cohosting)
     kept: list[Placement] = [(pe, containers[pe].units) for pe in sorted(containers)]
     return kept + [(None, container.units) for container in added]
 
 
 def _joinable(container: Container, unit: Unit) -> bool:
-    alone = unit.stands_alone or any(other.stands_alone for other in container.units)
-    return not alone and container.accepts(unit)
+    return not _alone(container, unit) and container.accepts(unit)
+
+
+def _alone(container: Container, unit: Unit) -> bool:
+    return unit.stands_alone or any(other.stands_alone for other in container.units)
 
 
 def _home(unit: Unit, pe_of: Mapping[int, int]) -> int | None:
@@ -68,7 +83,11 @@ def _home(unit: Unit, pe_of: Mapping[int, int]) -> int | None:
 
 
 def _place_new(
-    new: list[Unit], fusion: Fusion, containers: Mapping[int, Container], topology: Topology
+    new: list[Unit],
+    fusion: Fusion,
+    containers: Mapping[int, Container],
+    topology: Topology,
+    cohosting: Cohosting,
 ) -> list[Container]:
     added: list[Container] = []
     everything = list(containers.values())
@@ -78,7 +97,7 @@ def _place_new(
         if fusion.scheme == "manual" and len(everything) >= pes_max:
             chosen = _least_filled(unit, everything, topology)
         if chosen is None:
-            chosen = Container()
+            chosen = Container(cohosting=cohosting)
             added.append(chosen)
             everything.append(chosen)
         chosen.add(unit)
@@ -106,11 +125,15 @@ def _regions(unit: Unit, topology: Topology) -> set[int]:
 
 
 def _place_tiles(
-    new: list[Unit], containers: Mapping[int, Container], topology: Topology, share: int
+    new: list[Unit],
+    containers: Mapping[int, Container],
+    topology: Topology,
+    share: int,
+    cohosting: Cohosting,
 ) -> list[Container]:
     """New PEs for the tiles that no PE of their region has room for."""
     alone = [Tile([unit], unit.profile, len(unit.operators)) for unit in new if unit.stands_alone]
-    tiles = tiles_of((unit for unit in new if not unit.stands_alone), topology, share)
+    tiles = tiles_of((unit for unit in new if not unit.stands_alone), topology, share, cohosting)
     by_region: dict[int, list[Container]] = {}
     for _, container in sorted(containers.items()):
         for region in _common_regions(container.units, topology):
@@ -121,7 +144,7 @@ def _place_tiles(
         peers = by_region.setdefault(regions[0], []) if regions else []
         chosen = next((each for each in peers if _has_room(each, tile, share)), None)
         if chosen is None:
-            chosen = Container()
+            chosen = Container(cohosting=cohosting)
             added.append(chosen)
             peers.append(chosen)
         for unit in tile.units:

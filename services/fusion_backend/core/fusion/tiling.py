@@ -10,7 +10,7 @@
 4. The original's greedy packing (fusing.py) of the same number wins where fewer of its connections
    cross.
 
-Each unit ends in exactly one PE, and no constraint of profiles.py is violated.
+Each unit ends in exactly one PE, and no constraint of profiles.py or cohosting.py is violated.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.fusion_backend.core.fusion.bicliques import Biclique, summed
+from services.fusion_backend.core.fusion.cohosting import NOBODY_BOUND, Cohosting
 from services.fusion_backend.core.fusion.constraints import Unit, channel_path
 from services.fusion_backend.core.fusion.fusing import Container, fuse_manual
 from services.fusion_backend.core.fusion.partitioning import Graph, partition
@@ -33,17 +34,22 @@ TILES_TRIED_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Units that are placed together."""
+    """Units that are placed together. `bound`: the unit that stands for them in cohosting.py."""
 
     units: list[Unit]
     profile: Profile
     operators: int
+    bound: Unit | None = None
 
 
-def fuse_automatic(units: list[Unit], topology: Topology, pes: int) -> list[list[Unit]]:
+def fuse_automatic(
+    units: list[Unit], topology: Topology, pes: int, cohosting: Cohosting = NOBODY_BOUND
+) -> list[list[Unit]]:
     """About that many PEs, by smallest operator; the units must know their neighbours."""
-    greedy = fuse_manual(units, pes)
-    tiled = _tiled(units, topology, pes)
+    apart = cohosting.mark()
+    greedy = fuse_manual(units, pes, cohosting)
+    cohosting.undo(apart)
+    tiled = _tiled(units, topology, pes, cohosting)
     return tiled if cut(tiled) <= cut(greedy) else greedy
 
 
@@ -64,26 +70,34 @@ def _bicliques(units: Iterable[Unit]) -> Iterable[Biclique[Unit]]:
 
 
 def split(units: list[Unit], topology: Topology, parts: int) -> list[list[Unit]]:
-    """What one PE cannot hold, in several: whole tiles, else, where it is one tile, units."""
-    found = _tiled(units, topology, parts)
+    """What one PE cannot hold, in several: whole tiles, else, where it is one tile, units.
+
+    They may share a PE, so any of them may share a host.
+    """
+    found = _tiled(units, topology, parts, NOBODY_BOUND)
     if len(found) > 1 or len(units) == 1:
         return found
-    return _partitioned([Tile([unit], unit.profile, len(unit.operators)) for unit in units], parts)
+    tiles = [Tile([unit], unit.profile, len(unit.operators)) for unit in units]
+    return _partitioned(tiles, parts, NOBODY_BOUND)
 
 
-def _tiled(units: list[Unit], topology: Topology, pes: int) -> list[list[Unit]]:
+def _tiled(
+    units: list[Unit], topology: Topology, pes: int, cohosting: Cohosting
+) -> list[list[Unit]]:
     found = [[unit] for unit in units if unit.stands_alone]
     rest = [unit for unit in units if not unit.stands_alone]
     left = max(1, pes - len(found))
     share = -(-sum(len(unit.operators) for unit in rest) // left)
-    found += _partitioned(tiles_of(rest, topology, share), left)
+    found += _partitioned(tiles_of(rest, topology, share, cohosting), left, cohosting)
     return sorted(found, key=lambda each: min(unit.operators[0] for unit in each))
 
 
 # --------------------------------------------------------------------------- tiles
 
 
-def tiles_of(units: Iterable[Unit], topology: Topology, share: int) -> list[Tile]:
+def tiles_of(
+    units: Iterable[Unit], topology: Topology, share: int, cohosting: Cohosting
+) -> list[Tile]:
     """Steps 1 and 2. `share`: the operators of a PE."""
     channels = {unit: _channels(unit, topology) for unit in units}
     sizes: Counter[tuple[int, int]] = Counter()
@@ -98,11 +112,11 @@ def tiles_of(units: Iterable[Unit], topology: Topology, share: int) -> list[Tile
         tiles = by_channel.setdefault(key, [])
         tile = next((each for each in tiles[-TILES_TRIED_MAX:] if each.accepts(unit)), None)
         if tile is None:
-            tile = Container()
+            tile = Container(cohosting=cohosting)
             tiles.append(tile)
             found.append(tile)
         tile.add(unit)
-    return [Tile(each.units, _profile(each.units), each.operators) for each in found]
+    return [Tile(each.units, _profile(each.units), each.operators, each.bound) for each in found]
 
 
 def _fits(operators: int, share: int) -> bool:
@@ -131,40 +145,61 @@ def _profile(units: list[Unit]) -> Profile:
 class _Rules:
     """The constraints of tiles of one class, as partitioning.py asks for them."""
 
-    def __init__(self, tiles: list[Tile]) -> None:
+    def __init__(self, tiles: list[Tile], cohosting: Cohosting) -> None:
         self._tiles = tiles
+        self._cohosting = cohosting
+        self._apart = cohosting.mark()
+
+    def begun(self) -> None:
+        self._cohosting.undo(self._apart)
 
     def opened(self) -> _Part:
-        return _Part(self._tiles)
+        return _Part(self._tiles, self._cohosting)
+
+    def settle(self, parts: Iterable[Iterable[int]]) -> None:
+        """Takes one partition for good: what comes next is beside its parts."""
+        self.begun()
+        for part in parts:
+            held: Unit | None = None
+            for vertex in part:
+                held = self._cohosting.joined(held, self._tiles[vertex].bound)
 
     def is_free(self, vertex: int) -> bool:
         return self._tiles[vertex].profile.is_plain
 
 
 class _Part:
-    def __init__(self, tiles: list[Tile]) -> None:
+    def __init__(self, tiles: list[Tile], cohosting: Cohosting) -> None:
         self._tiles = tiles
+        self._cohosting = cohosting
         self._held: Profile | None = None
+        self._bound: Unit | None = None
 
     def takes(self, vertex: int) -> bool:
-        profile = self._tiles[vertex].profile
+        profile, bound = self._tiles[vertex].profile, self._tiles[vertex].bound
         if self._held is None:
             self._held = profile
         elif not profile.is_plain or not self._held.is_plain:
             if conflict(profile, self._held) is not None:
                 return False
+            if self._cohosting.refusal(self._bound, bound) is not None:
+                return False
             self._held = self._held.joined(profile)
+        self._bound = self._cohosting.joined(self._bound, bound)
         return True
 
 
-def _partitioned(tiles: list[Tile], pes: int) -> list[list[Unit]]:
+def _partitioned(tiles: list[Tile], pes: int, cohosting: Cohosting) -> list[list[Unit]]:
     classes: dict[Hashable, list[Tile]] = {}
     for tile in tiles:
         classes.setdefault(tile.profile.fusion_class, []).append(tile)
     found: list[list[Unit]] = []
     for members, parts in zip(classes.values(), _shares(list(classes.values()), pes), strict=True):
         is_free = all(tile.profile.is_plain for tile in members)
-        vertices = partition(_graph(members), parts, None if is_free else _Rules(members))
+        rules = None if is_free else _Rules(members, cohosting)
+        vertices = partition(_graph(members), parts, rules)
+        if rules is not None:
+            rules.settle(vertices)
         found += [[unit for vertex in part for unit in members[vertex].units] for part in vertices]
     return found
 

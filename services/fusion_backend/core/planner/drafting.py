@@ -24,11 +24,15 @@ from services.fusion_backend.core.application.submission import (
     resolve_widths,
 )
 from services.fusion_backend.core.description.ports import exports_by_port, number_ports
-from services.fusion_backend.core.fusion.constraints import Unit, gathered, group
-from services.fusion_backend.core.fusion.contradicting import refuse_contradictions
+from services.fusion_backend.core.fusion.cohosting import Cohosting
+from services.fusion_backend.core.fusion.constraints import Unit, group
+from services.fusion_backend.core.fusion.contradicting import (
+    have_contradictions,
+    refuse_contradictions,
+)
 from services.fusion_backend.core.fusion.fusing import fuse_legacy, fuse_manual
+from services.fusion_backend.core.fusion.gathering import as_one, gathered
 from services.fusion_backend.core.fusion.neighbouring import connect
-from services.fusion_backend.core.fusion.placing import ORIGINAL
 from services.fusion_backend.core.fusion.reckoning import reckoned
 from services.fusion_backend.core.fusion.refitting import Placement, refit
 from services.fusion_backend.core.fusion.tiling import fuse_automatic, split
@@ -153,14 +157,11 @@ def _topology(request: PlanRequest, widths: RegionWidths, identities: Identities
 def _units(
     request: PlanRequest, fusion: Fusion, topology: Topology, consistent: ConsistentRegions
 ) -> list[Unit]:
-    hosts = ORIGINAL if request.compat else request.hosts
-    units = group(topology, consistent.fused_with, fusion.type, hosts)
+    units = group(topology, consistent.fused_with, fusion.type, request.hosts_in_force)
     if not request.compat:
-        known = request.resized.operators if request.resized else ()
-        running = frozenset(each.operator for each in known)
-        refuse_contradictions(topology, units, fusion.type, hosts, running)
+        refuse_contradictions(topology, units, fusion.type, request.hosts, request.running)
     if fusion.type == "channelIsolation" and fusion.scheme != "legacy":
-        units = gathered(units)
+        units = gathered(units, Cohosting(topology, units, request.hosts_in_force))
     if fusion.scheme != "legacy":
         connect(topology, units)
     return units
@@ -172,13 +173,42 @@ def _placements(
     """The units of each PE, with the id of those that run."""
     previous = request.resized
     if previous is None or request.compat:
-        return [(None, fused) for fused in _fresh(units, fusion, topology)]
+        return [(None, fused) for fused in _fresh(units, fusion, topology, request)]
     pe_of = {record.operator: record.pe for record in previous.operators}
     if _same_scheme(fusion, previous.fusion):
-        return refit(units, fusion, pe_of, topology, _share(request, fusion, topology))
+        return _refitted(units, pe_of, fusion, topology, request)
     by_operators = {frozenset(members): pe for pe, members in _members(pe_of).items()}
-    fresh = _fresh(units, fusion, topology)
+    fresh = _fresh(units, fusion, topology, request)
     return [(by_operators.get(frozenset(_operators(fused))), fused) for fused in fresh]
+
+
+def _refitted(
+    units: list[Unit],
+    pe_of: Mapping[int, int],
+    fusion: Fusion,
+    topology: Topology,
+    request: PlanRequest,
+) -> list[Placement]:
+    """What runs stays, but for what new operators contradict."""
+    cohosting = _cohosting(units, fusion, topology, request)
+    apart = cohosting.mark()
+    share = _share(request, fusion, topology)
+    found = refit(units, fusion, pe_of, topology, cohosting, share=share)
+    pes = (as_one(fused) for _, fused in found)
+    if not cohosting or not have_contradictions(
+        topology, pes, fusion.type, request.hosts, request.running
+    ):
+        return found
+    cohosting.undo(apart)
+    return refit(units, fusion, pe_of, topology, cohosting, share=share, is_strict=True)
+
+
+def _cohosting(
+    units: list[Unit], fusion: Fusion, topology: Topology, request: PlanRequest
+) -> Cohosting:
+    """Legacy fuses nothing, and need not pay for it."""
+    packed = units if fusion.scheme != "legacy" else ()
+    return Cohosting(topology, packed, request.hosts_in_force)
 
 
 def _numbered(
@@ -208,12 +238,15 @@ def _share(request: PlanRequest, fusion: Fusion, topology: Topology) -> int:
     return -(-len(topology.operators) // pes)
 
 
-def _fresh(units: list[Unit], fusion: Fusion, topology: Topology) -> list[list[Unit]]:
+def _fresh(
+    units: list[Unit], fusion: Fusion, topology: Topology, request: PlanRequest
+) -> list[list[Unit]]:
     if fusion.scheme == "legacy":
         return fuse_legacy(units)
+    cohosting = _cohosting(units, fusion, topology, request)
     if fusion.scheme == "automatic":
-        return fuse_automatic(units, topology, fusion.pes_max or 1)
-    return fuse_manual(units, fusion.pes_max or 1)
+        return fuse_automatic(units, topology, fusion.pes_max or 1, cohosting)
+    return fuse_manual(units, fusion.pes_max or 1, cohosting)
 
 
 def split_further(drafted: Draft, parts: Mapping[int, int]) -> Draft | None:

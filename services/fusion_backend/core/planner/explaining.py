@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from services.fusion_backend.core.fusion.cohosting import Cohosting
 from services.fusion_backend.core.fusion.constraints import Unit
 from services.fusion_backend.core.fusion.placing import place_of
 from services.fusion_backend.core.fusion.profiles import Profile, conflict
@@ -136,18 +137,26 @@ def _told(first: list[str], count: int) -> str:
 
 def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tuple[int, str], ...]]:
     profiles = {pe: _profile(found) for pe, found in units.items()}
+    cohosting = Cohosting(draft.topology, draft.units, draft.request.hosts_in_force)
+    bound: dict[int, Unit | None] = {}
+    for pe, found in units.items():
+        for unit in found:
+            bound[pe] = cohosting.joined(bound.get(pe), unit)
     beside: dict[int, set[int]] = {}
     for edge in draft.topology.edges:
         source, target = draft.pe_of[edge.source], draft.pe_of[edge.target]
         if source != target:
             beside.setdefault(source, set()).add(target)
             beside.setdefault(target, set()).add(source)
+
+    def why(pe: int, other: int) -> str | None:
+        found = conflict(profiles[pe], profiles[other])
+        if found is None:
+            return cohosting.refusal(bound[pe], bound[other])
+        return found + (_shared(profiles[pe], profiles[other]) if "ex-located" in found else "")
+
     return {
-        pe: tuple(
-            (other, why + (_shared(profiles[pe], profiles[other]) if "ex-located" in why else ""))
-            for other in sorted(others)
-            if (why := conflict(profiles[pe], profiles[other])) is not None
-        )
+        pe: tuple((other, told) for other in sorted(others) if (told := why(pe, other)) is not None)
         for pe, others in beside.items()
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from services.fusion_backend.core.application import model
-from services.fusion_backend.core.fusion.placing import USUAL, HostRules
+from services.fusion_backend.core.fusion.placing import ORIGINAL, USUAL, HostRules
 from services.fusion_backend.core.graph.threading_models import Threading
 from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
 
@@ -57,3 +57,14 @@ class PlanRequest:
         """The previous record if it is one of the same application."""
         previous = self.previous
         return previous if previous and previous.bundle_digest == self.bundle_digest else None
+
+    @property
+    def running(self) -> frozenset[int]:
+        """The operators of that record."""
+        known = self.resized.operators if self.resized else ()
+        return frozenset(each.operator for each in known)
+
+    @property
+    def hosts_in_force(self) -> HostRules:
+        """`hosts`, or how the original puts them into force."""
+        return ORIGINAL if self.compat else self.hosts

@@ -67,6 +67,43 @@ def constrained(draw: st.DrawFn) -> Adl:
     return application(choose)
 
 
+HOSTED = (
+    *("", "", '<poolLocation poolIndex="1"/>', '<poolLocation poolIndex="2" inpoolIndex="0"/>'),
+    *('<hostLocation hostname="h1"/>', '<hostLocation hostname="10.0.0.1"/>'),
+    '<hostLocation hostname="host_getChannel()"/>',
+)
+TOKENS = (
+    *('<coLocation colocId="H"/>', '<coLocation colocId="I"/>', '<coLocation colocId="J"/>'),
+    *('<exLocation exlocId="X"/>', '<exLocation exlocId="Y"/>', '<exLocation exlocId="Z"/>'),
+    *('<coLocation colocId="byChannel(I)"/>', '<exLocation exlocId="byChannel(Z)"/>'),
+)
+
+
+@st.composite
+def bound_to_hosts(draw: st.DrawFn) -> Adl:
+    """Operators whose hosts follow from each other's: tokens, few places, few that share PEs."""
+
+    def choose(options: Sequence[Choice]) -> Choice:
+        return draw(st.sampled_from(options))
+
+    adl = Adl().pool("one", inside='<tag name="t"/>').pool("two")
+    count = choose(range(3, 9))
+    inside = choose((0, 0, 1, 2))
+    names = [f"W.o{n}" if 0 < n <= inside else f"o{n}" for n in range(count)]
+    adl.chain(*names)
+    for name in names:
+        operator = adl.operators[name]
+        place = choose(HOSTED) if choose((True, *[False] * 5)) else ""
+        tokens = {choose(TOKENS) for _ in range(choose((0, 1, 1, 2)))}
+        operator.resources = place + "".join(sorted(tokens))
+        operator.host_isolated = choose((True, *[False] * 15))
+        if choose((True, *[False] * 5)):
+            operator.partitions = PARTITIONS[0]
+    if inside:
+        adl.region("W", choose(range(1, 4)))
+    return adl
+
+
 def application(choose: Choose) -> Adl:
     """Some operators in a row, some of them in regions, with constraints of up to three kinds."""
     adl = Adl().pool("one", inside='<tag name="t"/>').pool("two").pool("own", "exclusive")

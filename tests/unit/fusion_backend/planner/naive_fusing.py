@@ -138,11 +138,13 @@ class NaiveFusion:
                 in_chain = True
             current.target = self.target(left, available)
             left.sort(key=lambda unit: self.rank(unit, current, is_head=is_head))
+            beside = [*filled(completed, available), *left]
             fitting = [
                 unit
                 for unit in left
                 if (is_head or sum(self.connections(unit, current)) > 0)
                 and self.compatible(unit, current.operators)
+                and self.may_be_hosted(unit, current.operators, beside)
             ]
             if fitting:
                 current.operators += fitting[0]
@@ -154,8 +156,7 @@ class NaiveFusion:
                     available = [each for each in available if each is not current]
                     completed.append(current)
                 in_chain, current = False, None
-        filled = [sorted(each.operators) for each in completed + available if each.operators]
-        return sorted(filled, key=min)
+        return sorted(map(sorted, filled(completed, available)), key=min)
 
     def initial_order(self) -> list[list[int]]:
         table = 16
@@ -250,6 +251,50 @@ class NaiveFusion:
         if len({pool.index for pool in pools if pool.name != "$default"}) > 1:
             yield 14
 
+    # ------------------------------------------------------------------ our own: one host
+
+    def may_be_hosted(self, one: list[int], other: list[int], pes: list[list[int]]) -> bool:
+        """Whether one host may have all that follows the two, if they become one of the PEs."""
+        if not (self.keeps_places and other and self.is_bound(one) and self.is_bound(other)):
+            return True
+        here, there = (self.hosted_with(each[0], pes) for each in (one, other))
+        on_host = [self.operators[index].constraints for index in {*here, *there}]
+        apart: list[object] = [item for each in on_host for item in each.host_exlocations]
+        if here != there and is_repeated(apart):
+            return False
+        if any(each.host_isolation for each in on_host) and {*here, *there} != {*one, *other}:
+            return False
+        return self.asked_of_host(here) == self.asked_of_host(there)
+
+    def is_bound(self, operators: list[int]) -> bool:
+        """Whether others follow these to their host, or stay away from it."""
+        own = [self.operators[index] for index in self.on_host_of(operators)]
+        return any(
+            self.declared_and_inferred(each)[1]
+            or each.constraints.host_isolation
+            or each.constraints.host_exlocations
+            for each in own
+        )
+
+    def hosted_with(self, index: int, pes: list[list[int]]) -> list[int]:
+        """All that must be on the host of an operator where these are the PEs."""
+        return next(group for group in self.hosted(pes) if index in group)
+
+    def hosted(self, pes: Iterable[Iterable[int]]) -> list[list[int]]:
+        """Who is on one host where these are the PEs: the closure of all that puts them there."""
+        ids = {each.index: list(self.declared_and_inferred(each)[1]) for each in self.each()}
+        for number, operators in enumerate(pes):
+            for index in operators:
+                ids[index].append(f"processing element {number}")
+        return merged(ids.items())
+
+    def asked_of_host(self, operators: list[int]) -> set[object]:
+        """The names, the places and, but for the default one, the pools."""
+        own = [self.operators[index].constraints for index in operators]
+        places = {(each.pool, each.pool_slot) for each in own if each.pool_slot is not None}
+        pools = {(each.pool,) for each in own if each.pool}
+        return {*pools, *places, *({each.host for each in own} - {None})}
+
     def is_exclusive(self, index: int) -> bool:
         pool = self.operators[index].constraints.pool
         return pool is not None and self.topology.pools[pool].mode == "exclusive"
@@ -263,6 +308,10 @@ class NaiveFusion:
             {(each.pool, each.pool_slot) for each in own if each.pool_slot is not None},
             pools,
         )
+
+
+def filled(*containers: list[Container]) -> list[list[int]]:
+    return [each.operators for several in containers for each in several if each.operators]
 
 
 def is_repeated(items: list[object]) -> bool:

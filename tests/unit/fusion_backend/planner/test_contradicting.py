@@ -20,8 +20,8 @@ from services.fusion_backend.core.planner.planning import PlanResult, complete, 
 from services.fusion_backend.core.planner.requesting import PlanRequest
 from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.planner.adl_writing import Adl, request_of
-from tests.unit.fusion_backend.planner.constrained import constrained
-from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion, merged
+from tests.unit.fusion_backend.planner.constrained import bound_to_hosts, constrained
+from tests.unit.fusion_backend.planner.naive_fusing import NaiveFusion
 from tests.unit.fusion_backend.planner.test_naive_fusing import drafted, request_for
 
 TOGETHER = '<coLocation colocId="C"/>'
@@ -250,6 +250,45 @@ def check_constraints(found: Draft) -> None:
         assert not clashing(naive, *pair, fusion)
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    adl=bound_to_hosts(),
+    fusion=FUSIONS,
+    widths=st.lists(st.integers(1, 4), max_size=2),
+)
+def test_what_no_two_units_contradict_no_fusion_makes_contradict(
+    adl: Adl, fusion: Fusion, widths: list[int]
+) -> None:
+    """Also over resizes. Hosts are those of the closure of all that puts two on one.
+
+    As many PEs as may be are those of legacy: what it takes, every scheme does.
+    """
+    request = replace(request_for(adl), fusion=fusion, compat=False)
+    for width in (*widths, None):
+        found = drafted(request)
+        apart = drafted(replace(request, fusion=Fusion.legacy(fusion.type), previous=None))
+        assert isinstance(found, Draft) == isinstance(apart, Draft)
+        if isinstance(found, PlanRefused):
+            return
+        check_hosts(found)
+        record = complete(found).record
+        wide = {} if width is None else {each.name: width for each in request.application.regions}
+        request = replace(
+            request,
+            generation=request.generation + 1,
+            widths=record.widths | wide,
+            previous=record,
+        )
+
+
+def check_hosts(found: Draft) -> None:
+    """Nobody on a host, of those that must be on one, keeps another one from there."""
+    naive = NaiveFusion(found.topology)
+    pes = list(found.placed.values())
+    for pair in together(naive, pes):
+        assert not clashing(naive, *pair, found.fusion, pes)
+
+
 def check_refusal(refusal: PlanRefused, request: PlanRequest) -> None:
     """It names two operators that must be together and must not."""
     assert refusal.reason is Reason.CONSTRAINTS_CONTRADICT
@@ -266,18 +305,21 @@ def check_refusal(refusal: PlanRefused, request: PlanRequest) -> None:
     assert clashing(naive, one, other, request.fusion)
 
 
-def together(naive: NaiveFusion) -> set[tuple[int, int]]:
-    """Operators that must share a PE or a host."""
-    ids: dict[int, list[str]] = {index: [] for index in naive.operators}
-    for number, group in enumerate((*naive.units, *naive.host_groups)):
-        for index in group:
-            ids[index].append(str(number))
-    return {pair for group in merged(ids.items()) for pair in combinations(group, 2)}
+def together(naive: NaiveFusion, pes: list[list[int]] | None = None) -> set[tuple[int, int]]:
+    """Operators that must share a PE or a host where these, or the units, are the PEs."""
+    groups = naive.hosted(naive.units if pes is None else pes)
+    return {pair for group in groups for pair in combinations(sorted(group), 2)}
 
 
-def clashing(naive: NaiveFusion, one: int, other: int, fusion: Fusion) -> bool:
+def clashing(
+    naive: NaiveFusion,
+    one: int,
+    other: int,
+    fusion: Fusion,
+    pes: list[list[int]] | None = None,
+) -> bool:
     """Whether two operators that must be together ask for what cannot be."""
-    share_pe = any({one, other} <= set(unit) for unit in naive.units)
+    share_pe = any({one, other} <= set(pe) for pe in (naive.units if pes is None else pes))
     first, second = (naive.operators[index].constraints for index in (one, other))
     pools = [naive.topology.pools[0 if p is None else p] for p in (first.pool, second.pool)]
     slots = first.pool_slot, second.pool_slot
