@@ -1,0 +1,55 @@
+"""Every reason that people meet is on the page about placement, with what to do about it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from contracts.reasons import UNPLACEABLE, Reason
+from tests.places import ROOT
+
+PAGE = ROOT / "docs" / "placement.md"
+CORE = ROOT / "services" / "hostpool_manager" / "core"
+OF_OURS = frozenset(
+    {
+        Reason.NOTHING_TO_CHANGE,
+        Reason.OWNER_DELETED,
+        Reason.PLACED,
+        Reason.PLACING,
+        Reason.WAITING,
+    }
+)
+"""Reasons of decisions, and of what went well."""
+
+
+def _said() -> set[Reason]:
+    """The reasons that the code names, whatever for."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in CORE.rglob("*.py"))
+    return {
+        Reason[node.attr]
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "Reason"
+    }
+
+
+def _met_by_people() -> set[Reason]:
+    return (_said() | UNPLACEABLE | {Reason.CRASHING}) - OF_OURS
+
+
+def _rows() -> dict[str, tuple[str, str]]:
+    """What a reason means, and what to do, by the reason."""
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.MULTILINE)
+    return {reason: (meaning, remedy) for reason, meaning, remedy in rows}
+
+
+def test_every_reason_for_which_there_is_no_placement_is_explained_with_a_remedy() -> None:
+    wanted = _met_by_people()
+    assert {each.value for each in wanted} - _rows().keys() == set()
+    assert all(meaning.strip() and remedy.strip() for meaning, remedy in _rows().values())
+
+
+def test_no_reason_is_explained_that_nobody_says() -> None:
+    assert _rows().keys() - {each.value for each in _met_by_people()} == set()
