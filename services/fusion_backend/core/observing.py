@@ -1,7 +1,7 @@
 """Looks at a whole snapshot and names what it shows: one observation, the first that holds.
 
-Looks have the order of `Observation`. What an answer was found with (the
-difference from the plan, the widths asked for) is kept by the situation for the step that follows.
+Looks have the order of `Observation`. What an answer was found with (the difference from the plan,
+the widths asked for) is kept by the situation for the step that follows.
 """
 
 from __future__ import annotations
