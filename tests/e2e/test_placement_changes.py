@@ -200,6 +200,10 @@ async def test_a_width_without_capacity_waits_and_is_refused_after_the_time_out(
             "waiting",
             lambda: condition_of_job(job, "Placed").get("reason") == "InsufficientCapacity",
         )
+        await job.until("waiting, says its region", lambda: _refused(job) == "WidthWaits")
+        waiting = str(_region(job)["status"]["message"])
+        assert "width 1 stays in force: width 4 waits for capacity since 20" in waiting
+        assert "('w[" in waiting, "operators are named"
         await time_out(job, 1)
         await job.until("refused", lambda: _refused(job) == "WidthRefused")
         assert "asks for 1 cpu" in await _still_narrow(job, before)

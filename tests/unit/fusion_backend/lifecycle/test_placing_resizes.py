@@ -337,3 +337,26 @@ def test_whatever_effects_a_crash_loses_the_job_ends_as_if_none_were_lost(
     assert world.meaning() == undisturbed(asked)
     assert world.status()["phase"] == "Submitted"
     assert world.status()["widths"]["Counted"] == in_force
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_crash_loses_the_region_says_what_waits_and_then_what_came_of_it(
+    seed: int,
+) -> None:
+    chance = random.Random(seed)
+    world = hosted()
+    world.waits = True
+    world.resize(0, 5)
+    for is_there_room in (False, True):
+        if is_there_room:
+            world.counting = 5
+            world.ask_again()
+        for _ in range(15):
+            world.step(dropping=lambda _: chance.random() < 0.5)
+            if chance.random() < 0.5:
+                world.crash()
+        world.converge()
+        reason, message, status, _ = region_of(world)
+        wanted = ("WidthInForce", "True") if is_there_room else ("WidthWaits", "Unknown")
+        assert (reason, status) == wanted
+        assert ("width 5 waits for capacity since" in message) is not is_there_room
