@@ -124,7 +124,7 @@ class Describer:
             optimized=all(item.optimized for item in items),
             restartable=all(item.constraints.restartable for item in items),
             relocatable=all(item.constraints.relocatable for item in items),
-            display=self._display(logical.values()),
+            display=self._display(chosen, logical),
             tracing=self._tracing(items),
             pools=self._pools(frozenset([each.constraints.pool for each in chosen.values()])),
             tuple_types=self._tuple_types(
@@ -184,12 +184,17 @@ class Describer:
         metrics = (self._application.metrics[index] for index in indices)
         return tuple((each.index, each.name, each.kind, each.description) for each in metrics)
 
-    def _display(self, logical: Iterable[_Logical]) -> str:
+    def _display(self, chosen: Mapping[int, Operator], logical: Mapping[int, _Logical]) -> str:
         if self._values.display is not None:
             return self._values.display
-        displays = {each.display for each in logical if each.display is not None}
+        displays: dict[str, str] = {}
+        for index, operator in chosen.items():
+            display = logical[index].display
+            if display is not None:
+                displays.setdefault(display, operator.name)
         if len(displays) > 1:
-            listed = ", ".join(sorted(map(shown, displays)))
+            asked = sorted(displays.items())
+            listed = ", ".join(f"{shown(display)} of {shown(name)!r}" for display, name in asked)
             raise PlanRefused(
                 Reason.CONSTRAINTS_CONTRADICT,
                 field="display",

@@ -33,9 +33,10 @@ from services.fusion_backend.core.fusion.placing import (
     on_one_node,
 )
 from services.fusion_backend.core.fusion.profiles import ChannelPath, Profile
+from services.fusion_backend.core.fusion.tying import ties_in_pe, told
 from services.fusion_backend.core.graph.topology import Operator, Topology
 from services.fusion_backend.core.numbering.records import FusionType
-from services.fusion_backend.core.refusals import PlanRefused
+from services.fusion_backend.core.refusals import PlanRefused, shown
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +74,7 @@ def group(
     profiles = _profiles(topology, hosts, consistent, rule, in_force)
     units = [_unit(topology, members, profiles, consistent) for members in together.all_members()]
     for unit in units:
-        _check_jvm(topology, unit)
+        _check_jvm(topology, unit, in_force)
     return units
 
 
@@ -249,21 +250,27 @@ def _unit(
     )
 
 
-def _check_jvm(topology: Topology, unit: Unit) -> None:
+def _check_jvm(topology: Topology, unit: Unit, in_force: HostRules) -> None:
     """The only contradiction that the original refuses; others it fuses, and so do we."""
     if len(unit.profile.jvm) < 2:
         return
+    members = [topology.operators[index] for index in unit.operators]
+    first: dict[frozenset[str], Operator] = {}
+    for operator in members:
+        if operator.constraints.jvm_arguments is not None:
+            first.setdefault(frozenset(operator.constraints.jvm_arguments), operator)
+    one, other, *_ = first.values()
+    ties = told(ties_in_pe(topology, members, in_force), one, other)
     listed = "; ".join(
-        f"{operator.name}: {' '.join(arguments) or '(none)'}"
-        for operator in (topology.operators[index] for index in unit.operators)
-        if (arguments := operator.constraints.jvm_arguments) is not None
+        f"{operator.name}: {' '.join(operator.constraints.jvm_arguments or ()) or '(none)'}"
+        for operator in first.values()
     )
     raise PlanRefused(
         Reason.CONSTRAINTS_CONTRADICT,
         field="jvmArguments",
         value=listed,
         message=(
-            "co-located operators must share a processing element but have different JVM "
-            f"arguments (CDISR3200E, CDISR3216E): {listed}"
+            f"the operators {shown(one.name)!r} and {shown(other.name)!r} must share a processing"
+            f" element ({ties}) but have different JVM arguments (CDISR3200E, CDISR3216E): {listed}"
         ),
     )

@@ -199,7 +199,7 @@ def _in_unit(
     )
     yield from _in_other_places(topology, members, in_force)
     if rule == "channelIsolation":
-        yield from _differing(members, "fusion.type channelIsolation", _channel_text, "")
+        yield from _differing(members, "channel (fusion.type channelIsolation)", _channel_text, "")
     elif rule == "channelExlocation":
         yield from _in_other_channels(members)
 
@@ -230,8 +230,8 @@ def _on_node(topology: Topology, members: Members) -> Iterator[_Clash]:
         before, other = slots.setdefault(pool, (slot, each))
         if before != slot:
             why = (
-                f"they ask for the places {before} and {slot} of the host pool"
-                f" {shown(topology.pools[pool].name)!r} (CDISR3210E)"
+                f"{_name(other)} asks for place {before} and {_name(each)} for place {slot} of the"
+                f" host pool {shown(topology.pools[pool].name)!r} (CDISR3210E)"
             )
             yield _Clash(other, each, "poolLocation", why)
 
@@ -245,7 +245,10 @@ def _on_other_names(topology: Topology, members: Members) -> Iterator[_Clash]:
             continue
         for others, other in seen.items():
             if not names & others:
-                said = f"{_said(_listed(others))} and {_said(_listed(names))}"
+                said = (
+                    f"{_name(other)} may run on {_said(_listed(others))} and"
+                    f" {_name(each)} on {_said(_listed(names))}"
+                )
                 yield _Clash(other, each, "host", f"their hosts differ: {said} (CDISR3209E)")
                 return
         seen[names] = each
@@ -309,7 +312,10 @@ def _differing(members: Members, field: str, trait: Trait, code: str) -> Iterato
         if first is None:
             first = each, value
         elif first[1] != value:
-            why = f"their {field} differs: {_said(first[1])} and {_said(value)}{_code(code)}"
+            why = (
+                f"their {field} differs: {_said(first[1])} of {_name(first[0])} and"
+                f" {_said(value)} of {_name(each)}{_code(code)}"
+            )
             yield _Clash(first[0], each, field, why)
             return
 
@@ -333,13 +339,16 @@ def _in_other_channels(members: Members) -> Iterator[_Clash]:
         for level in each.levels:
             channel, other = seen.setdefault(level.region, (level.channel, each))
             if channel != level.channel:
-                why = "fusion.type is channelExlocation and their channels differ"
+                why = (
+                    f"fusion.type is channelExlocation, {_name(other)} is in channel {channel} of a"
+                    f" region and {_name(each)} in channel {level.channel}"
+                )
                 yield _Clash(other, each, "fusion.type", why)
 
 
 def _channel_text(operator: Operator) -> str:
     channels = [str(channel) for _, channel in channel_path(operator)]
-    return f"channel {'.'.join(channels)}" if channels else "no channel"
+    return f"channel {'.'.join(channels)}" if channels else "none"
 
 
 def _is_exclusive(topology: Topology, operator: Operator) -> bool:

@@ -129,6 +129,19 @@ def test_operators_are_on_one_host_by_those_that_share_their_pes() -> None:
     assert len(planned(adl, Fusion.legacy(), compat=True).record.pes) == 2
 
 
+def test_who_has_which_jvm_arguments_and_what_holds_them_together_is_told() -> None:
+    adl = Adl().chain("a", "b", "c")
+    for name, heap in (("a", "1g"), ("b", "1g"), ("c", "2g")):
+        adl.operators[name].partitions = TOGETHER
+        adl.operators[
+            name
+        ].extra = f"<jvmArguments><jvmArgument>-Xmx{heap}</jvmArgument></jvmArguments>"
+    found = refusal(adl, Fusion.legacy())
+    assert found.field == "jvmArguments"
+    assert "'a' and 'c' must share a processing element (by the partition coLo" in found.message
+    assert found.message.endswith("a: -Xmx1g; c: -Xmx2g")
+
+
 @pytest.mark.parametrize(
     "second", [{"resources": located("h1")}, {"resources": POOL}], ids=["host", "pool"]
 )

@@ -170,6 +170,7 @@ def test_operators_of_one_pe_with_different_displays_are_refused() -> None:
     with pytest.raises(PlanRefused) as caught:
         plan_of(adl, ONE)
     assert "CDISR1378E" in caught.value.message
+    assert caught.value.message.endswith(": :1 of 'a', :2 of 'b'")
     assert len(plan_of(adl, Fusion.legacy()).aadls) == 2
 
 

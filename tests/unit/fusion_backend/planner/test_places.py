@@ -246,11 +246,15 @@ def test_an_isolated_operator_shares_its_pe_with_all_that_must_be_on_its_host() 
 
 
 FORCED = {
-    "two names": (on("h1"), on("h2"), "their host differs: h1 and h2"),
+    "two names": (on("h1"), on("h2"), "their host differs: h1 of 'a' and h2 of 'b'"),
     "a name and an address": (on("h1"), on("10.0.0.1"), "their host differs"),
-    "two pools": (in_pool(3), in_pool(5), "their host pool differs: P1 and P3"),
-    "a host and a pool without it": (on("h1"), in_pool(1), "their hosts differ: h1 and bar, foo"),
-    "two places": (in_pool(3, 0), in_pool(3, 1), "the places 0 and 1 of the host pool 'P1'"),
+    "two pools": (in_pool(3), in_pool(5), "their host pool differs: P1 of 'a' and P3 of 'b'"),
+    "a host and a pool without it": (on("h1"), in_pool(1), "'a' may run on h1 and 'b' on bar, foo"),
+    "two places": (
+        in_pool(3, 0),
+        in_pool(3, 1),
+        "'a' asks for place 0 and 'b' for place 1 of the host pool 'P1'",
+    ),
     "an exclusive pool": (in_pool(4), NOWHERE, "CDISR3205E"),
 }
 
