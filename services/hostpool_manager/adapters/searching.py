@@ -21,10 +21,10 @@ from services.hostpool_manager.adapters.intake import CLUSTER, JobKey, Knowledge
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
-    Outcome,
+    SearchResult,
     judge,
     misses_in_a_row,
-    outcome_of,
+    search_for,
 )
 from services.hostpool_manager.core.placing.answers import Unknown
 from services.hostpool_manager.core.placing.cluster import Cluster
@@ -91,9 +91,9 @@ class Searches:
                 self._wake(JobKey(*target.ref))
                 self._wake(CLUSTER)
 
-    async def _search(self, cluster: Cluster, job: Job, *, is_in_force: bool) -> Outcome:
+    async def _search(self, cluster: Cluster, job: Job, *, is_in_force: bool) -> SearchResult:
         """An answer in any case: a defect of ours must not keep others from theirs."""
-        work = partial(outcome_of, cluster, job, self._limits, is_in_force=is_in_force)
+        work = partial(search_for, cluster, job, self._limits, is_in_force=is_in_force)
         try:
             return await in_a_thread(work) if self._in_threads else work()
         except Exception as defect:  # noqa: BLE001 - it delays only this job
@@ -103,9 +103,11 @@ class Searches:
                 f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
                 "the log of hostpool-manager has the traceback"
             )
-            return Outcome(Unknown(said, Reason.CRASHING))
+            return SearchResult(Unknown(said, Reason.CRASHING))
 
-    def _take_up(self, target: SearchTarget, outcome: Outcome, changes: int, took_s: float) -> str:
+    def _take_up(
+        self, target: SearchTarget, result: SearchResult, changes: int, took_s: float
+    ) -> str:
         """Let what was found count, if anything was (answering.py); says what."""
         knowledge, picture = self._knowledge, self._knowledge.picture
         placement = picture.placements.get(target.ref)
@@ -115,7 +117,7 @@ class Searches:
             picture.job(target.ref) if placement else None,
             knowledge.spec_bytes(target.ref),
         )
-        found = judge(target, outcome, newest)
+        found = judge(target, result, newest)
         if isinstance(found, Dropped):
             return found
         times = misses_in_a_row(knowledge.tried.get(target.ref), found)

@@ -43,7 +43,7 @@ class Dropped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchResult:
     """What a search found; `mended`: what can be had meanwhile of what is in force."""
 
     answer: Answer
@@ -60,17 +60,17 @@ class Newest:
     spec_bytes: int
 
 
-def outcome_of(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool) -> Outcome:
+def search_for(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool) -> SearchResult:
     """The answer to a job; `is_in_force`: it was placed, and nodes are others since."""
     answer = decide(cluster, job, limits)
     if isinstance(answer, Placed) or not is_in_force:
-        return Outcome(answer)
-    return Outcome(answer, mended(cluster, job, limits))
+        return SearchResult(answer)
+    return SearchResult(answer, mended(cluster, job, limits))
 
 
-def judge(target: SearchTarget, outcome: Outcome, newest: Newest) -> Found | Dropped:
+def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found | Dropped:
     """What is found by a search, or why nothing is."""
-    answer, placement, job = outcome.answer, newest.placement, newest.job
+    answer, placement, job = result.answer, newest.placement, newest.job
     if placement is None or job is None or not target.is_of(placement):
         return Dropped.OUTDATED
     if isinstance(answer, Placed) and violations(newest.cluster, job, answer):
@@ -78,13 +78,13 @@ def judge(target: SearchTarget, outcome: Outcome, newest: Newest) -> Found | Dro
     unsayable = too_long(answer, job, newest.spec_bytes)
     if unsayable:
         answer = Refused(Reason.SPEC_INVALID, unsayable)
-    in_force = _in_force(newest.cluster, placement, job, Outcome(answer, outcome.mended))
+    in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.mended))
     said = said_of(answer, generation=placement.generation, in_force=in_force)
     return Found(placement.uid, placement.generation, said, in_force)
 
 
-def _in_force(cluster: Cluster, placement: Placement, job: Job, outcome: Outcome) -> InForce:
-    answer = outcome.answer
+def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchResult) -> InForce:
+    answer = result.answer
     if isinstance(answer, Placed):
         return InForce(
             placement.plan_generation,
@@ -95,8 +95,8 @@ def _in_force(cluster: Cluster, placement: Placement, job: Job, outcome: Outcome
     if not placement.is_in_force:
         return placement.in_force
     left = without_lost(cluster, job, placement.in_force)
-    is_mended = outcome.mended is not None and outcome.mended.holds(cluster)
-    return outcome.mended.beside(left, job) if outcome.mended and is_mended else left
+    is_mended = result.mended is not None and result.mended.holds(cluster)
+    return result.mended.beside(left, job) if result.mended and is_mended else left
 
 
 def misses_in_a_row(before: Tried | None, found: Found) -> int:

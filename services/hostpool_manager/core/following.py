@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from services.hostpool_manager.core.placing.cluster import Bools, Cluster
-from services.hostpool_manager.core.placing.job import Job, Pool
+from services.hostpool_manager.core.placing.job import Job, Pool, running
 from services.hostpool_manager.core.snapshot import InForce
 
 
@@ -36,13 +36,8 @@ def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
 
 def may_be_members(cluster: Cluster, job: Job, pool: Pool) -> Bools:
     """Nodes that have the tags of a pool, take its pods, and are held by no other job."""
-    tolerated = (each for pe in job.pes if pe.pool == pool.index for each in pe.tolerations)
-    found = cluster.with_tags(pool.tags) & cluster.open_to(tuple(dict.fromkeys(tolerated)))
-    for claim in cluster.claims:
-        is_others = claim.job != job.name and claim.node in cluster.index
-        if is_others and (claim.is_exclusive or pool.is_exclusive):
-            found[cluster.index[claim.node]] = False
-    return found
+    found = cluster.with_tags(pool.tags) & cluster.open_to(job.tolerations_in(pool))
+    return found & ~cluster.held_by_others(job.name, exclusive_only=not pool.is_exclusive)
 
 
 def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
@@ -52,12 +47,12 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
     an assignment of a PE without a pod is, where its node is gone or its pool lost it. A lost place
     is empty where numbers matter, else it is none.
     """
-    bound = {pod.pe: pod.node for pod in cluster.pods.get(job.name, ()) if pod.is_bound}
+    runs = running(cluster, job)
     pools = dict(in_force.pools)
-    for pool in job.pools:
-        if pool.index in pools and not pool.is_default:
-            runs = {bound.get(pe.id, "") for pe in job.pes if pe.pool == pool.index}
-            pools[pool.index] = _kept(cluster, job, pool, in_force, runs)
+    for pool in job.chosen_pools:
+        if pool.index in pools:
+            nodes = {runs.get(pe, "") for pe in job.ids_in(pool)}
+            pools[pool.index] = _kept(cluster, job, pool, in_force, nodes)
     of_pool = {pe.id: pe.pool for pe in job.pes}
     return InForce(
         in_force.generation,
@@ -65,7 +60,7 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
         {
             pe: node
             for pe, node in in_force.assignments.items()
-            if pe in bound or _holds(cluster, pools, of_pool.get(pe), node)
+            if pe in runs or _holds(cluster, pools, of_pool.get(pe), node)
         },
         in_force.is_as_preferred,
     )

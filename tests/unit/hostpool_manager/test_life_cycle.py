@@ -16,7 +16,7 @@ from services.hostpool_manager.core import transitions
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
-    Outcome,
+    SearchResult,
     judge,
     misses_in_a_row,
 )
@@ -63,7 +63,9 @@ def judged(
 ) -> Found | Dropped:
     """What becomes of an answer to TARGET."""
     job = placement.job if placement else None
-    return judge(TARGET, Outcome(answer), Newest(Cluster.of(nodes), placement, job, spec_bytes))
+    return judge(
+        TARGET, SearchResult(answer), Newest(Cluster.of(nodes), placement, job, spec_bytes)
+    )
 
 
 def found(answer: Answer, placement: Placement = ASKED) -> Found:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.hostpool_manager.core.answering import Outcome, outcome_of
+from services.hostpool_manager.core.answering import SearchResult, search_for
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.mending import Mended, mended
 from services.hostpool_manager.core.placing.answers import Placed
@@ -140,11 +140,11 @@ def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> No
 def test_only_what_is_in_force_is_mended() -> None:
     job = Job(OWN, (Pe(0, pool=0),), (Pool(0, "P", size=2),))
     cluster = Cluster.of((node("n1"),))
-    assert outcome_of(cluster, job, LIMITS, is_in_force=False).mended is None
-    outcome = outcome_of(cluster, job, LIMITS, is_in_force=True)
-    assert isinstance(outcome, Outcome)
-    assert outcome.mended is not None
-    assert outcome.mended.placed.assignment == {0: "n1"}
+    assert search_for(cluster, job, LIMITS, is_in_force=False).mended is None
+    result = search_for(cluster, job, LIMITS, is_in_force=True)
+    assert isinstance(result, SearchResult)
+    assert result.mended is not None
+    assert result.mended.placed.assignment == {0: "n1"}
 
 
 # --------------------------------------------------------------------------- every way

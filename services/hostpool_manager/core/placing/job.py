@@ -134,6 +134,11 @@ class Job:
         """The PEs of a pool."""
         return {pe.id for kind in self.kinds_in(pool) for pe in kind}
 
+    def tolerations_in(self, pool: Pool) -> tuple[Toleration, ...]:
+        """All that a PE of a pool tolerates."""
+        inside = (kind[0].tolerations for kind in self.kinds_in(pool))
+        return tuple(dict.fromkeys(each for tolerations in inside for each in tolerations))
+
     def places_in(self, pool: Pool) -> set[int]:
         """The places of a pool that PEs ask for."""
         places = (kind[0].in_pool_index for kind in self.kinds_in(pool))

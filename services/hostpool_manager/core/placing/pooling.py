@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from services.hostpool_manager.core.placing.answers import Family
-from services.hostpool_manager.core.placing.cluster import Bools, Cluster, Ints, Toleration
+from services.hostpool_manager.core.placing.cluster import Bools, Cluster, Ints
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.placing.problem import NONE, PoolChoice
 
@@ -166,7 +166,7 @@ class _View:
             lifts_tags = Family.TAGS in self.lifted
             found = self.cluster.with_tags(() if lifts_tags else pool.tags)
             found &= self.cluster.open_to(
-                self._tolerations(pool),
+                self.job.tolerations_in(pool),
                 cordons=Family.CLOSED not in self.lifted,
                 readiness=Family.CAPACITY not in self.lifted,
             )
@@ -174,11 +174,6 @@ class _View:
         if self._is_exclusive(pool):
             found &= ~self._used_by_others(pool)
         return found
-
-    def _tolerations(self, pool: Pool) -> tuple[Toleration, ...]:
-        """All that a PE of the pool tolerates."""
-        inside = (kind[0].tolerations for kind in self.job.kinds_in(pool))
-        return tuple(dict.fromkeys(each for tolerations in inside for each in tolerations))
 
     def _used_by_others(self, pool: Pool) -> Bools:
         """Nodes with pods of other jobs, with PEs of another pool of this one, and those that
