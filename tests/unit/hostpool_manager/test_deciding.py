@@ -173,7 +173,7 @@ def test_a_node_held_exclusively_by_others_takes_no_pe_at_all() -> None:
 def test_what_must_be_together_is_not_half_in_an_exclusive_pool() -> None:
     both = Pe(0, pool=0, colocations=frozenset("c")), Pe(1, colocations=frozenset("c"))
     exclusive = job(*both, pools=(pool(is_exclusive=True),))
-    refused(answer(exclusive), Reason.NODES_CLAIMED, "PE 0 with PE 1", "without colocation")
+    refused(answer(exclusive), Reason.CONSTRAINTS_CONTRADICT, "PE 0 with PE 1", "not all of it")
     assert len(set(placed(answer(job(*both, pools=(pool(),)))).values())) == 1
 
 

@@ -54,13 +54,15 @@ DEMANDS = (
         "an address that no node has",
         (Pe(0, host="10.0.9.9"),),
         Reason.HOST_MISSING,
-        "PE 0 asks for 10.0.9.9, and no node has that address",
+        "PE 0 asks for 10.0.9.9, and no node has that address; "
+        "closest: n4 has 10.0.0.4; n3 has 10.0.0.3; n2 has 10.0.0.2",
     ),
     Demand(
         "a host of a pool that no node is",
         (Pe(0, pool=0),),
         Reason.HOST_MISSING,
-        "the pool P names 10.0.9.9, and no node has that address",
+        "the pool P names 10.0.9.9, and no node has that address; "
+        "closest: n4 has 10.0.0.4; n3 has 10.0.0.3; n2 has 10.0.0.2",
         pools=(Pool(0, "P", hosts=("n1", "10.0.9.9")),),
     ),
     Demand(
@@ -104,7 +106,7 @@ DEMANDS = (
         Reason.NODES_CLAIMED,
         "PE 0 to be in the pool P, finds no place: nodes that qualify are held by others, or used "
         "by them (without tags there would be one); closest: n1 is held by the pool Q of a/other; "
-        "n2 runs PEs of other jobs; n3 lacks the tag blue",
+        "n2 runs PEs of a/third; n3 lacks the tag blue",
         pools=(Pool(0, "P", tags=("blue",), is_exclusive=True),),
         claims=(Claim("n1", "a/other", "Q", is_exclusive=True),),
         pods=(Pod("n2", {}, "a/third", 1),),
@@ -124,8 +126,8 @@ DEMANDS = (
         Reason.EXLOCATION_IMPOSSIBLE,
         "PE 0 (and 4 like it) to be apart from others of exlocation Main.Sink, finds no place: "
         "there are not enough places for what must be apart (5 ask for one each, and 4 nodes "
-        "qualify); closest: n1 is taken up by other PEs of the job; n2 is taken up by other PEs "
-        "of the job; n3 is taken up by other PEs of the job",
+        "qualify); closest: n1 has room for 1 of the 5; n2 has room for 1 of the 5; n3 has room "
+        "for 1 of the 5",
     ),
     Demand(
         "an isolated PE beside another on one host",
@@ -208,10 +210,69 @@ DEMANDS = (
         Reason.NODES_CLOSED,
         "PE 0 to be in the pool P, finds no place: nodes that qualify have too little free, or "
         "are not ready yet, and nodes that qualify are cordoned or tainted (without tags there "
-        "would be one); closest: n1 lacks the tag ib; n2 is not ready and is cordoned; "
+        "would be one); closest: n2 is not ready and is cordoned; n1 lacks the tag ib; "
         "n3 lacks the tag ib",
         pools=(Pool(0, "P", tags=("ib",)),),
         nodes=(NODES[0], node("n2", "ib", unschedulable=True, ready=False), *NODES[2:]),
+    ),
+    Demand(
+        "more apart than nodes of which one is cordoned",
+        _apart(4),
+        Reason.NODES_CLOSED,
+        "PE 0 (and 3 like it) to be apart from others of exlocation Main.Sink, finds no place: "
+        "nodes that qualify are cordoned or tainted (without exlocation and isolation there would "
+        "be one); closest: n3 is cordoned; n1 has room for 1 of the 4; n2 has room for 1 of the 4",
+        nodes=(*NODES[:2], node("n3", unschedulable=True), NODES[3]),
+    ),
+    Demand(
+        "a size that counts a node which is not ready",
+        (Pe(0, pool=0),),
+        Reason.INSUFFICIENT_CAPACITY,
+        "the shared pool P, which asks for 2 nodes with the tags blue, of which 1 qualify, finds "
+        "no place: nodes that qualify have too little free, or are not ready yet (without pool "
+        "size, or tags there would be one); closest: n2 is not ready; n3 lacks the tag blue; "
+        "n4 lacks the tag blue",
+        pools=(Pool(0, "P", tags=("blue",), size=2),),
+        nodes=(NODES[0], node("n2", "blue", ready=False), *NODES[2:]),
+        waits=True,
+    ),
+    Demand(
+        "named hosts of which another job holds one",
+        (Pe(0, pool=0),),
+        Reason.NODES_CLAIMED,
+        "the shared pool P, which asks for 2 nodes, of which 1 qualify, finds no place: nodes "
+        "that qualify are held by others, or used by them (without named hosts there would be "
+        "one); closest: n1 is held by the pool Q of a/other",
+        pools=(Pool(0, "P", hosts=("n1", "n2")),),
+        claims=(Claim("n1", "a/other", "Q", is_exclusive=True),),
+    ),
+    Demand(
+        "an exclusive pool that leaves nothing to the other one of its job",
+        (Pe(0, pool=0), Pe(1, pool=1)),
+        Reason.POOL_TOO_SMALL,
+        "the shared pool Q, which asks for 1 nodes with the tags blue, of which 2 qualify, finds "
+        "no place: the exclusive pool P of the same job needs nodes of its own, and too few are "
+        "left (without pool size, or tags there would be one); closest: n3 lacks the tag blue; "
+        "n4 lacks the tag blue",
+        pools=(
+            Pool(0, "P", tags=("blue",), size=2, is_exclusive=True),
+            Pool(1, "Q", tags=("blue",), size=1),
+        ),
+    ),
+    Demand(
+        "a tag that no node has",
+        (Pe(0, pool=0),),
+        Reason.TAG_MISSING,
+        "the pool P asks for nodes with the tag red, and no node has it; "
+        "closest: n1 lacks the tag red; n2 lacks the tag red; n3 lacks the tag red",
+        pools=(Pool(0, "P", tags=("red",)),),
+    ),
+    Demand(
+        "a name with a space that nobody would see",
+        (Pe(0, host=" n1"),),
+        Reason.HOST_MISSING,
+        'PE 0 asks for " n1", and no node has that name; '
+        'closest: n1 is not " n1"; n2 is not " n1"; n3 is not " n1"',
     ),
     Demand(
         "labels that no node has",

@@ -6,8 +6,11 @@ Each refusal names PEs, hosts and pools, and fails at once.
 from __future__ import annotations
 
 import difflib
+import ipaddress
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
+from heapq import nsmallest
+from itertools import islice
 
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
@@ -57,15 +60,42 @@ def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
         listed = " and of ".join(sharing[:NEAREST_TOLD_MAX])
         return _unfit(f"{who} {host}, which is the address of {listed}: name the node instead")
     if normalised(host) is None:
-        closest = difflib.get_close_matches(host, cluster.index, n=NEAREST_TOLD_MAX, cutoff=0.5)
-        said = f"{who} {host}, and no node has that name"
+        said = f"{who} {_quoted(host)}, and no node has that name"
+        near = [Nearest(name, (f"is not {_quoted(host)}",)) for name in _like(cluster, host)]
     else:
-        closest = [host] if host in cluster.index else []
         said = f"{who} {host}, and no node has that address"
-    if closest == [host]:
-        said += "; one has it as its name, but what reads as an address is looked up as one"
-    near = tuple(Nearest(name, (f"is not {host}",)) for name in closest if name != host)
-    return Refused(Reason.HOST_MISSING, said + told(near), (Family.HOSTS,), near)
+        near = [
+            Nearest(name, (f"has {has}",)) for name, has in _beside(cluster, host) if name != host
+        ]
+        if host in cluster.index:
+            said += "; one has it as its name, but what reads as an address is looked up as one"
+    nearest = tuple(near[:NEAREST_TOLD_MAX])
+    return Refused(Reason.HOST_MISSING, said + told(nearest), (Family.HOSTS,), nearest)
+
+
+def _quoted(host: str) -> str:
+    """A name as people wrote it, in quotes where it would not be seen where it ends."""
+    return host if host and host.isprintable() and " " not in host else f'"{host}"'
+
+
+def _like(cluster: Cluster, host: str) -> list[str]:
+    """The names of nodes most like this one; of those that are not like it, the first ones."""
+    found = difflib.get_close_matches(host, cluster.index, n=NEAREST_TOLD_MAX, cutoff=0.5)
+    others = (name for name in cluster.names if name not in found)
+    return [*found, *islice(others, NEAREST_TOLD_MAX - len(found))]
+
+
+def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
+    """Nodes and their addresses of the same version, those next to this one first."""
+    wanted = ipaddress.ip_address(host)
+    known = {address: normalised(address) for address in cluster.addresses}
+    addresses = [
+        ipaddress.ip_address(address) for address, form in known.items() if form is not None
+    ]
+    near = (each for each in addresses if each.version == wanted.version)
+    for each in nsmallest(NEAREST_TOLD_MAX + 1, near, key=lambda a: (abs(int(a) - int(wanted)), a)):
+        for at in cluster.addresses[str(each)]:
+            yield cluster.nodes[at].name, str(each)
 
 
 def _unfit(message: str) -> Refused:
@@ -79,7 +109,7 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
         return len(asked - node.tags)
 
     closest = sorted(cluster.nodes, key=lacks)[:NEAREST_TOLD_MAX]
-    near = [node for node in closest if lacks(node) < len(asked)]
+    near = [node for node in closest if lacks(node) < len(asked)] or closest
     nearest = tuple(
         Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(asked - node.tags)))
         for node in near
