@@ -36,7 +36,7 @@ from services.chassis.log_lines import log_of
 from services.chassis.reading import FactReader, Said
 from services.chassis.restoring import Restore
 from services.chassis.sharing import Part, Sharing, Told
-from services.chassis.stage import Decision
+from services.chassis.stage import CatchesUp, Decision
 from services.chassis.stage_times import StageTimes
 from services.chassis.table import Change, Entry, Table
 from services.chassis.tracing import Cause, caused_by
@@ -329,6 +329,10 @@ class StageRunner:
         return carried_out
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:
+        if isinstance(self.stage, CatchesUp):
+            await self.stage.catch_up()
+            if not self._is_decided_here(key):
+                return None
         began_s = self._times.note_begun(key)
         snapshot = self.stage.snapshot(self.table, key)
         decision = self.stage.decide(snapshot, self._runtime.clock.now())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from services.chassis.table import Entry, Index, TableReading
 
@@ -46,6 +46,15 @@ class Decision(Generic[E]):
     reason: str
     recheck_at: float | None = None
     detail: Mapping[str, Any] | None = None
+
+
+@runtime_checkable
+class CatchesUp(Protocol):
+    """A stage to which a snapshot may cost more than an event loop can be kept from others."""
+
+    async def catch_up(self) -> None:
+        """Take in what it was told, a little at a time, before a snapshot is made."""
+        ...
 
 
 class Stage(Protocol[K, S, E]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Iterable, Mapping
 
 from contracts.moments import moment_of
@@ -25,6 +26,20 @@ from services.hostpool_manager.settings import HostpoolManagerSettings
 SERVICE = "hostpool-manager"
 
 
+class CatchingUp:
+    """Reads what was noted; one reads for all who wait, or they would leave others no turn."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._reading = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Until nothing is left."""
+        async with self._reading:
+            while self._knowledge.read_some():  # noqa: ASYNC110 - others have a turn between
+                await asyncio.sleep(0)
+
+
 class HostpoolManager:
     """Where every job runs that asks for hosts, decided by one instance for all of them."""
 
@@ -40,8 +55,13 @@ class HostpoolManager:
         self._metrics = wiring.runtime.metrics
         self._now = wiring.runtime.clock.now
         self._knowledge = Knowledge(wiring.table, self._metrics)
+        self._catching_up = CatchingUp(self._knowledge)
         self._searches = Searches(wiring, self._knowledge, settings.limits, in_threads=in_threads)
         self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
+
+    async def catch_up(self) -> None:
+        """Read what was noted a little at a time, so that the Lease is kept meanwhile."""
+        await self._catching_up.run()
 
     def begin_to_lead(self) -> None:
         """Whatever was believed before, somebody else may have decided since."""

@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from services.hostpool_manager.core.following import follows, not_followed
 from services.hostpool_manager.core.placing.checking import violations
-from services.hostpool_manager.core.placing.cluster import Amounts, Claim, Cluster, Node, Pod
+from services.hostpool_manager.core.placing.cluster import (
+    Amounts,
+    Claim,
+    Cluster,
+    Node,
+    Pod,
+    normalised,
+)
 from services.hostpool_manager.core.placing.job import Job
+from services.hostpool_manager.core.placing.patching import with_claims, with_nodes, with_taken
 from services.hostpool_manager.core.snapshot import (
     HostPool,
     InForce,
@@ -24,9 +33,11 @@ from services.hostpool_manager.core.snapshot import (
     differ,
     holds_on,
 )
-from services.hostpool_manager.core.taking import Taken, in_order
+from services.hostpool_manager.core.taking import Taken
 
 NO_MARKS = Marks()
+PATCHED_SHARE: Final = 8
+"""Of how many nodes one may change, for the arrays of nodes to be patched and not made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,10 @@ class Picture:
         self._problems: dict[Ref, tuple[str, ...]] = {}
         self._following: set[Ref] = set()
         self._taken = Taken()
-        self._nodes_only: Cluster | None = None
+        self._owners: dict[str, HostPool] = {}
+        self._changed: set[str] = set()
+        self._nodes_only = Cluster.of(())
+        self._claimed: Cluster | None = None
         self._cluster: Cluster | None = None
 
     # ------------------------------------------------------------------ what is seen
@@ -66,11 +80,14 @@ class Picture:
     def see_node(self, name: str, node: Node | None, marks: Marks = NO_MARKS) -> None:
         """A node as it is now; None: there is none of this name."""
         is_other = self._nodes.get(name) != node
+        for address in node.addresses if node and is_other else ():
+            normalised(address)  # takes long, and is then known where all nodes are looked at
         if is_other:
-            self._nodes_only = None
+            self._changed.add(name)
         if is_other or self._marks.get(name, NO_MARKS).taints != marks.taints:
             self._put(self._nodes, name, node)
             self._touch_jobs({*self._jobs_at[name], *self._watching()})
+            self._claimed = None
             self._note_change()
         self._put(self._marks, name, marks if marks != NO_MARKS else None)
 
@@ -101,11 +118,15 @@ class Picture:
         old = self._pools.get(name)
         if old is not None:
             self._pools_of[old.job].discard(name)
+            self._owners.pop(old.uid, None)
         if pool is not None:
             self._pools_of[pool.job].add(name)
+        if pool is not None and pool.is_exclusive and not pool.is_deleting:
+            self._owners[pool.uid] = pool
         self._put(self._pools, name, pool)
         if _claims(old) != _claims(pool):
             self._problems.clear()
+            self._claimed = None
             self._note_change()
 
     def see_placement(self, ref: Ref, placement: Placement | None) -> None:
@@ -125,6 +146,8 @@ class Picture:
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
         self._touch_jobs(touched)
+        if _held_by(old) != _held_by(placement):
+            self._touch_jobs(self._following)
         if _how_pods_count(old) != _how_pods_count(placement):
             for name in self._pods_of.get(ref, ()):
                 self._count(name)
@@ -132,7 +155,7 @@ class Picture:
         before = old.in_force if old is not None else InForce()
         if before.generation is not None and (placement is None or placement.in_force != before):
             self._note_change()
-        self._cluster = None
+        self._claimed = self._cluster = None
 
     @staticmethod
     def _put(where: dict, name: object, value: object | None) -> None:  # type: ignore[type-arg]
@@ -158,18 +181,25 @@ class Picture:
     @property
     def cluster(self) -> Cluster:
         """The arrays of all that is known; made where something changed since."""
-        if self._nodes_only is None:
-            self._nodes_only = Cluster.of(self._nodes.values())
+        if self._changed:
+            self._nodes_only = self._with_changed(self._nodes_only)
+            self._changed.clear()
+            self._claimed = None
+        if self._claimed is None:
+            self._claimed = with_claims(self._nodes_only, dict.fromkeys(self._each_claim()))
             self._cluster = None
         if self._cluster is None:
-            names = [node.name for node in self._nodes_only.nodes]
-            self._cluster = self._nodes_only.with_taken(
-                {name: in_order(of, names) for name, of in self._taken.used.items()},
-                in_order(self._taken.streams_pods, names),
-                self._taken.of_jobs(),
-                dict.fromkeys(self._each_claim()),
-            )
+            used, streams_pods = self._taken.columns(self._claimed.index)
+            self._cluster = with_taken(self._claimed, used, streams_pods, self._taken.of_jobs())
         return self._cluster
+
+    def _with_changed(self, before: Cluster) -> Cluster:
+        changed = [self._nodes.get(name) for name in self._changed]
+        there = [node for node in changed if node is not None and node.name in before.index]
+        is_few = len(there) <= len(before) // PATCHED_SHARE
+        if is_few and len(there) == len(changed):
+            return with_nodes(before, there)
+        return Cluster.of(self._nodes.values())
 
     def problems(self, ref: Ref) -> tuple[str, ...]:
         """Why what is in force does not hold any more: nothing, where it does."""
@@ -267,7 +297,7 @@ class Picture:
     def _each_claim(self) -> Iterator[Claim]:
         locked: dict[str, list[str]] = {}
         for node, marks in self._marks.items():
-            for owner in self._owners(marks):
+            for owner in (self._owners[uid] for uid in marks.taints if uid in self._owners):
                 job = self._name(owner.job, owner.job_uid)
                 locked.setdefault(node, []).append(job)
                 yield Claim(node, job, self._called(owner), is_exclusive=True)
@@ -281,13 +311,6 @@ class Picture:
                 for node in placement.in_force.pools.get(pool.index, ()):
                     if node and job in locked.get(node, (job,)):
                         yield Claim(node, job, pool.name, pool.is_exclusive)
-
-    def _owners(self, marks: Marks) -> Iterator[HostPool]:
-        """The live HostPools whose taints a node carries."""
-        if marks.taints:
-            for pool in self._pools.values():
-                if pool.uid in marks.taints and pool.is_exclusive and not pool.is_deleting:
-                    yield pool
 
     def _called(self, owner: HostPool) -> str:
         """What the application calls a pool, as its Placement says it: one holder has one name."""
@@ -313,6 +336,14 @@ class Picture:
 def _how_pods_count(placement: Placement | None) -> tuple[str, bool] | None:
     """What of a Placement decides how the pods of its job count."""
     return (placement.job_uid, placement.is_deleting) if placement is not None else None
+
+
+def _held_by(placement: Placement | None) -> frozenset[str]:
+    """The nodes that exclusive pools of a placement in force claim: others follow when they go."""
+    if placement is None or placement.spec is None or placement.is_deleting:
+        return frozenset()
+    pools = (pool.index for pool in placement.spec.pools if pool.is_exclusive)
+    return frozenset(node for at in pools for node in placement.in_force.pools.get(at, ()))
 
 
 def _claims(pool: HostPool | None) -> tuple[object, ...]:

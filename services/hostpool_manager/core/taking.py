@@ -2,25 +2,34 @@
 
 A cluster has tens of thousands of pods, and one of them changes: what it took is given back, what
 it takes is added, and nobody counts the others again. Sums are whole numbers without a limit, so
-that what was added can be given back exactly; `placing/cluster.py` limits them.
+that what was added can be given back exactly; in the arrays that are kept of them they are limited.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from services.hostpool_manager.core.placing.cluster import PODS, Pod, capped
+import numpy as np
+
+from services.hostpool_manager.core.placing.cluster import PODS, TOTAL_MAX, Ints, Pod, capped
+
+_STREAMS_PODS = ""
+"""Stands among the names of resources for how many pods of Streams there are."""
 
 
 class Taken:
     """Sums by resource and node, and the pods of each job."""
 
     def __init__(self) -> None:
-        self.used: dict[str, dict[str, int]] = {PODS: {}}
-        self.streams_pods: dict[str, int] = {}
+        self._used: dict[str, dict[str, int]] = {PODS: {}, _STREAMS_PODS: {}}
         self._pods: dict[tuple[str, ...], tuple[Pod, ...]] = {}
         self._of_jobs: dict[str, dict[tuple[str, ...], tuple[Pod, ...]]] = defaultdict(dict)
+        self._index: Mapping[str, int] = {}
+        self._columns: dict[str, Ints] = {}
+        self._in_order: dict[str, tuple[Pod, ...]] = {}
+        self._changed_nodes: set[str] = set()
+        self._changed_jobs: set[str] = set()
 
     def put(self, key: tuple[str, ...], pods: Iterable[Pod]) -> set[str]:
         """The pods under a key, in place of those that were under it; the nodes this concerns."""
@@ -36,14 +45,42 @@ class Taken:
             self._add(pod, 1)
             if pod.job:
                 self._of_jobs[pod.job][key] = found
-        return {pod.node for pod in (*before, *found)}
+        self._changed_jobs.update(pod.job for pod in (*before, *found) if pod.job)
+        nodes = {pod.node for pod in (*before, *found)}
+        self._changed_nodes |= nodes
+        return nodes
 
     def of_jobs(self) -> dict[str, tuple[Pod, ...]]:
         """The pods of each job, in order of their keys."""
-        return {
-            job: tuple(pod for key in sorted(keyed) for pod in keyed[key])
-            for job, keyed in self._of_jobs.items()
+        for job in self._changed_jobs:
+            keyed = self._of_jobs.get(job, {})
+            self._in_order.pop(job, None)
+            if keyed:
+                self._in_order[job] = tuple(pod for key in sorted(keyed) for pod in keyed[key])
+        self._changed_jobs.clear()
+        return dict(self._in_order)
+
+    def columns(self, index: Mapping[str, int]) -> tuple[dict[str, Ints], Ints]:
+        """What is taken of each node, by resource; and how many pods of Streams are there."""
+        if index is not self._index:
+            self._index, self._columns = index, {}
+        at = {node: index[node] for node in self._changed_nodes if node in index}
+        self._columns = {
+            name: self._column(name, of_nodes, at) for name, of_nodes in self._used.items()
         }
+        self._changed_nodes.clear()
+        used = {name: each for name, each in self._columns.items() if name != _STREAMS_PODS}
+        return used, self._columns[_STREAMS_PODS]
+
+    def _column(self, name: str, of_nodes: Mapping[str, int], changed: Mapping[str, int]) -> Ints:
+        before = self._columns.get(name)
+        if before is None:
+            numbers = (min(of_nodes.get(node, 0), TOTAL_MAX) for node in self._index)
+            return np.fromiter(numbers, np.int64, len(self._index))
+        found = before.copy()
+        for node, at in changed.items():
+            found[at] = min(of_nodes.get(node, 0), TOTAL_MAX)
+        return found
 
     def _leave(self, job: str, key: tuple[str, ...]) -> None:
         keyed = self._of_jobs.get(job, {})
@@ -52,13 +89,7 @@ class Taken:
             self._of_jobs.pop(job, None)
 
     def _add(self, pod: Pod, sign: int) -> None:
-        for name, amount in ((PODS, 1), *pod.requests.items()):
-            of_nodes = self.used.setdefault(name, {})
+        own = (_STREAMS_PODS, 1) if pod.job else (PODS, 0)
+        for name, amount in ((PODS, 1), own, *pod.requests.items()):
+            of_nodes = self._used.setdefault(name, {})
             of_nodes[pod.node] = of_nodes.get(pod.node, 0) + sign * capped(amount)
-        if pod.job:
-            self.streams_pods[pod.node] = self.streams_pods.get(pod.node, 0) + sign
-
-
-def in_order(of_nodes: Mapping[str, int], names: Sequence[str]) -> list[int]:
-    """The numbers of these nodes."""
-    return [of_nodes.get(name, 0) for name in names]

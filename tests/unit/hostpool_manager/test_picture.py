@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from services.hostpool_manager.core.picture import BoundPod, Picture
-from services.hostpool_manager.core.placing.cluster import Cluster, Node
+from services.hostpool_manager.core.placing.cluster import Cluster, Node, Taint
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 
-NODES = [f"n{number}" for number in range(5)]
+NODES = [f"n{number}" for number in range(10)]
 JOBS = [Ref("default", name) for name in ("one", "two")]
 UIDS = ("u1", "u2")
 
@@ -22,6 +22,13 @@ def told(cluster: Cluster) -> dict[str, object]:
     """Everything that decisions see, in an order of its own."""
     return {
         "nodes": cluster.nodes,
+        "addresses": cluster.addresses,
+        "tagged": {tag: nodes.tolist() for tag, nodes in cluster.tagged.items()},
+        "closed": (cluster.unready | cluster.cordoned).tolist(),
+        "tainted": [(taints, nodes.tolist()) for taints, nodes in cluster.tainted],
+        "allocatable": {
+            name: each.tolist() for name, each in cluster.allocatable.items() if np.any(each)
+        },
         "used": {name: each.tolist() for name, each in cluster.used.items() if np.any(each)},
         "streams": cluster.streams_pods.tolist(),
         "pods": {job: sorted(map(str, pods)) for job, pods in cluster.pods.items()},
@@ -54,7 +61,13 @@ class Painter:
         owners = frozenset(self.random.sample(("pool-one", "pool-two", "gone"), 1))
         marks = Marks(owners if self.random.random() < 0.5 else frozenset())
         node = Node(
-            name, {}, (), {"cpu": 4000, "pods": 5}, unschedulable=self.random.random() < 0.3
+            name,
+            {f"tag.streams.ibm.com/{tag}": "" for tag in "ab" if self.random.random() < 0.3},
+            (self.random.choice(("10.0.0.1", "10.0.0.2")),),
+            {"cpu": 4000, self.random.choice(("pods", "gpu")): 5},
+            (Taint("t"),) if self.random.random() < 0.3 else (),
+            unschedulable=self.random.random() < 0.3,
+            ready=self.random.random() < 0.7,
         )
         self.nodes[name] = (node, marks)
         self.picture.see_node(name, node, marks)

@@ -138,6 +138,7 @@ def test_what_went_while_nobody_looked_is_forgotten() -> None:
     world.knowledge.tried[SHOP] = Tried("uid", 1, 0, 0.0, 0.0, 1)
     world.table.observe_gone(("Placement", *SHOP), "uid-placement-shop")
     assert JobKey(*SHOP) not in set(world.knowledge.all_keys())
+    assert SHOP not in world.knowledge.picture.placements
     assert world.knowledge.tried == {}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -158,43 +158,19 @@ class Cluster:
         return cls(
             nodes=ordered,
             index=index,
-            addresses=_addresses(ordered),
+            addresses=addresses_of(ordered),
             tagged=_tagged(ordered),
             unready=np.array([not node.ready for node in ordered], bool),
             cordoned=np.array([node.unschedulable for node in ordered], bool),
-            tainted=_tainted(ordered),
+            tainted=tainted_of(ordered),
             allocatable=_columns([node.allocatable for node in ordered]),
             used=used,
             streams_pods=streams_pods,
             pods={job: tuple(each) for job, each in of_jobs.items()},
             claims=claimed,
-            claims_of=_by_job(claimed),
-            held=_held(claimed, index),
-            held_exclusively=_held((each for each in claimed if each.is_exclusive), index),
-        )
-
-    def with_taken(
-        self,
-        used: Mapping[str, Sequence[int]],
-        streams_pods: Sequence[int],
-        pods: Mapping[str, tuple[Pod, ...]],
-        claims: Iterable[Claim],
-    ) -> Cluster:
-        """The same nodes with other pods and claims; `used` by resource over the nodes."""
-        claimed = tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool)))
-        return replace(
-            self,
-            used={
-                name: np.array([min(each, TOTAL_MAX) for each in amounts], np.int64)
-                for name, amounts in used.items()
-            },
-            streams_pods=np.array(streams_pods, np.int64),
-            pods=pods,
-            claims=claimed,
-            claims_of=_by_job(claimed),
-            held=_held(claimed, self.index),
-            held_exclusively=_held((each for each in claimed if each.is_exclusive), self.index),
-            remembered={},
+            claims_of=by_job(claimed),
+            held=held_of(claimed, index),
+            held_exclusively=held_of((each for each in claimed if each.is_exclusive), index),
         )
 
     def __len__(self) -> int:
@@ -287,7 +263,7 @@ class Cluster:
             if claim.is_exclusive or not exclusive_only
         ]
         total = self.held_exclusively if exclusive_only else self.held
-        found: Bools = total > _held(own, self.index)
+        found: Bools = total > held_of(own, self.index)
         return found
 
     def domains(self, topology_key: str) -> Ints:
@@ -316,7 +292,7 @@ def normalised(host: str) -> str | None:
         return None
 
 
-def _addresses(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:
+def addresses_of(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     for at, node in enumerate(nodes):
         for address in {normalised(each) or each for each in node.addresses}:
@@ -335,7 +311,7 @@ def _tagged(nodes: Sequence[Node]) -> dict[str, Bools]:
     return found
 
 
-def _tainted(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], ...]:
+def tainted_of(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], ...]:
     """Nodes by what keeps pods out of them."""
     kinds: dict[tuple[Taint, ...], list[int]] = {}
     for at, node in enumerate(nodes):
@@ -358,14 +334,14 @@ def capped(amount: int) -> int:
     return min(max(amount, 0), AMOUNT_MAX)
 
 
-def _by_job(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
+def by_job(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
     found: dict[str, list[Claim]] = {}
     for claim in claims:
         found.setdefault(claim.job, []).append(claim)
     return {job: tuple(each) for job, each in found.items()}
 
 
-def _held(claims: Iterable[Claim], index: Mapping[str, int]) -> Ints:
+def held_of(claims: Iterable[Claim], index: Mapping[str, int]) -> Ints:
     """How many of these claims each node has."""
     found = np.zeros(len(index), np.int64)
     for claim in claims:

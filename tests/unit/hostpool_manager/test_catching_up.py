@@ -1,0 +1,78 @@
+"""Thousands of objects are read a little at a time, and count together when all are read."""
+
+from __future__ import annotations
+
+import asyncio
+
+from services.chassis.metrics import Metrics
+from services.chassis.table import Entry, Table
+from services.hostpool_manager.adapters.intake import READ_AT_ONCE, JobKey, Knowledge
+from services.hostpool_manager.adapters.stage import CatchingUp
+from services.hostpool_manager.core.snapshot import Ref
+from tests.builders import a_node, a_placement
+
+SHOP = Ref("default", "shop")
+
+
+def known(nodes: int) -> tuple[Knowledge, Entry]:
+    """A placed job on the first of some nodes, and that node."""
+    table = Table()
+    table.on_observation = lambda _: None
+    entries = [a_node(f"n{number:04}").entry() for number in range(nodes)]
+    for entry in (*entries, a_placement({"n0000": "0"}).entry()):
+        table.observe(
+            entry.kind,
+            entry.namespace,
+            entry.name,
+            uid=entry.uid,
+            resource_version=1,
+            data=entry.data,
+        )
+    return Knowledge(table, Metrics()), entries[0]
+
+
+def test_what_was_known_counts_until_all_is_read_anew() -> None:
+    knowledge, node = known(2 * READ_AT_ONCE + 1)
+    before = knowledge.picture
+    knowledge.forget()
+    turns = 0
+    while knowledge.read_some():
+        turns += 1
+        assert JobKey(*SHOP) in set(knowledge.keys_of(node)), "news of the node wake its job"
+    assert turns == 2, "and the last one said that it is the last"
+    assert knowledge.picture is not before
+    assert len(knowledge.picture.cluster) == 2 * READ_AT_ONCE + 1
+    assert knowledge.picture.placements.keys() == {SHOP}
+
+
+def test_who_looks_while_it_is_read_sees_all_of_it() -> None:
+    knowledge, _ = known(2 * READ_AT_ONCE)
+    assert knowledge.read_some()
+    assert len(knowledge.picture.cluster) == 2 * READ_AT_ONCE
+    assert not knowledge.read_some()
+
+
+def test_what_comes_while_it_is_read_is_read_as_well() -> None:
+    knowledge, node = known(2 * READ_AT_ONCE)
+    assert knowledge.read_some()
+    knowledge.note(node)
+    while knowledge.read_some():
+        pass
+    assert not knowledge.read_some()
+
+
+async def test_others_have_their_turn_between_and_whoever_asks_waits_for_the_same_reading() -> None:
+    knowledge, _ = known(4 * READ_AT_ONCE)
+    catching_up, turns = CatchingUp(knowledge), 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await asyncio.gather(*(catching_up.run() for _ in range(3)))
+    counting.cancel()
+    assert 4 <= turns <= 12, "three that read at once would be done in a third of the turns"
+    assert not knowledge.read_some()
