@@ -1,7 +1,7 @@
 """Whether the members of pools are all that they may be, and which of them are lost.
 
 A shared pool that nobody counts or names has every node that qualifies; a node that comes, or gets
-its tags, becomes a member.
+its tags, becomes a member, and one that an exclusive pool of another job takes is none any more.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ def follows(pool: Pool) -> bool:
 def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
     """What is wrong with pools that follow the nodes, in sentences; `members` are those known."""
     taken = {name for pool in job.pools if pool.is_exclusive for name in pool.members}
+    held = cluster.held_by_others(job.name, exclusive_only=True)
     found = []
     for pool in job.pools:
         if not follows(pool):
@@ -31,6 +32,11 @@ def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
         missing = names - set(pool.members)
         if missing:
             found.append(f"{len(missing)} nodes more qualify for {pool.name}")
+        found += [
+            f"{name} of {pool.name} is held by another job"
+            for name in pool.members
+            if name in cluster.index and held[cluster.index[name]]
+        ]
     return tuple(found)
 
 

@@ -226,6 +226,41 @@ async def test_a_holder_is_named_once_and_as_the_application_calls_its_pool() ->
         assert scene.status("next")["nearest"] == [{"node": "n1", "lacks": lacks}]
 
 
+@pytest.mark.parametrize("is_running", [False, True])
+def test_a_pool_that_nobody_counts_gives_a_node_way_to_an_exclusive_one_and_gets_it_back(
+    is_running: bool,
+) -> None:
+    """It listed the node for as long as the other job was there."""
+
+    async def test() -> None:
+        scene = Scene()
+        for name in ("n1", "n2"):
+            scene.node(name, "gpu")
+        pool = a_pool(tags=["gpu"])
+        scene.host_pool("shop", pool)
+        scene.placement("shop", a_class("0", pool=0), pools=[pool])
+        async with scene.running():
+            own = scene.nodes_of()["0"]
+            if is_running:
+                scene.pod("shop-0-x", own, job="shop", pe="0")
+            scene.host_pool("next", ALONE)
+            scene.placement("next", a_class("0", pool=0), pools=[ALONE])
+            await asyncio.sleep(5)
+            (taken,) = scene.nodes_of("next").values()
+            assert is_running is False or taken != own
+            (left,) = {"n1", "n2"} - {taken}
+            assert scene.pool_status("shop-0")["members"] == [left]
+            assert scene.pool_status("shop-0")["claimed"] == [left]
+            assert scene.nodes_of() == {"0": left}
+            scene.delete("Placement", "next")
+            scene.delete("HostPool", "next-0")
+            await asyncio.sleep(5)
+            assert scene.pool_status("shop-0")["members"] == [left, taken]
+            assert scene.status()["phase"] == "Placed"
+
+    run_virtually(test())
+
+
 @virtually
 async def test_a_node_that_is_gone_is_nobodys_claim() -> None:
     """It comes back under its name, and another job has it."""
