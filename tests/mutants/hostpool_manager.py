@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "the taint of a live pool claims no node, whatever the status of another says",
         f"{_CORE}/picture.py",
-        "        if marks.taints:\n",
-        "        if not marks:\n",
+        " for uid in marks.taints if ",
+        " for uid in marks.places if ",
         (_FOLLOWING, "-k", "taint_of_another_live_pool"),
     ),
     Mutant(
@@ -52,8 +52,8 @@ MUTANTS = (
     Mutant(
         "what was found is written although its status says it",
         f"{_CORE}/observing.py",
-        "    if said is None or not changes(",
-        "    if said is None or changes(",
+        "    if said is None or stands(",
+        "    if said is None or not stands(",
         (_LIFE_CYCLE,),
     ),
     Mutant(

@@ -22,7 +22,7 @@ from services.hostpool_manager.core.effects import (
 )
 from services.hostpool_manager.core.saying import (
     Json,
-    changes,
+    differences,
     host_pool_status,
     placement_status,
 )
@@ -63,7 +63,7 @@ class CarryOut:
         return entry
 
     async def _write(self, entry: Entry, wanted: Json) -> str:
-        changed = changes(entry.data["status"], wanted)
+        changed = differences(entry.data["status"], wanted)
         if not changed:
             return Outcome.UNCHANGED
         return await self._writer.patch(entry, {"status": changed}, subresource="status")

@@ -26,7 +26,7 @@ from services.hostpool_manager.adapters.reading import (
 )
 from services.hostpool_manager.core.picture import Picture
 from services.hostpool_manager.core.placing.cluster import Node
-from services.hostpool_manager.core.saying import changes, placement_status
+from services.hostpool_manager.core.saying import stands
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Found,
@@ -34,7 +34,6 @@ from services.hostpool_manager.core.snapshot import (
     JobSnapshot,
     Member,
     Placement,
-    PlacementSaid,
     PlacementSeen,
     PoolSeen,
     Ref,
@@ -171,7 +170,7 @@ class Knowledge:
         placement = placement_of(entry)
         found = self._found.get(ref)
         if found is not None:
-            if not found.is_of(placement) or _stands(entry, found.said):
+            if not found.is_of(placement) or stands(entry.data["status"], found.said):
                 del self._found[ref]
             else:
                 placement = _with_answer(placement, found)
@@ -285,11 +284,6 @@ class Knowledge:
 def _is_placed(placement: Placement) -> bool:
     is_asked = placement.is_answered and placement.is_in_force
     return is_asked and placement.phase is PlacementPhase.PLACED
-
-
-def _stands(entry: Entry, said: PlacementSaid) -> bool:
-    status = entry.data["status"]
-    return not changes(status, placement_status(status, said, ""))
 
 
 def _with_answer(placement: Placement, found: Found) -> Placement:

@@ -23,7 +23,7 @@ from services.hostpool_manager.core.effects import (
     WritePlacementStatus,
 )
 from services.hostpool_manager.core.observing import observe, phase_of, unsaid
-from services.hostpool_manager.core.saying import changes, host_pool_status
+from services.hostpool_manager.core.saying import differences, host_pool_status
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Placement,
@@ -79,7 +79,7 @@ def _pools(pools: Iterable[PoolSeen], placement: Placement) -> tuple[WriteHostPo
     return tuple(
         WriteHostPoolStatus(seen.pool.namespace, seen.pool.name, seen.pool.uid, said)
         for seen, said in wanted
-        if changes(seen.status, host_pool_status(seen.status, said, ""))
+        if differences(seen.status, host_pool_status(seen.status, said, ""))
     )
 
 

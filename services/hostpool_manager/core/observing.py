@@ -8,7 +8,7 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from services.hostpool_manager.core.placing.answers import Refused
-from services.hostpool_manager.core.saying import changes, placement_status, said_of
+from services.hostpool_manager.core.saying import said_of, stands
 from services.hostpool_manager.core.snapshot import Placement, PlacementSaid, PlacementSeen
 from services.hostpool_manager.core.transitions import Observation, Phase
 
@@ -49,7 +49,7 @@ def unsaid(seen: PlacementSeen) -> PlacementSaid | None:
             generation=seen.placement.generation,
             in_force=seen.placement.in_force,
         )
-    if said is None or not changes(seen.status, placement_status(seen.status, said, "")):
+    if said is None or stands(seen.status, said):
         return None
     return said
 

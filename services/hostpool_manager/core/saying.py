@@ -135,6 +135,11 @@ def placement_status(status: Mapping[str, Any], said: PlacementSaid, now: str) -
     }
 
 
+def stands(status: Mapping[str, Any], said: PlacementSaid) -> bool:
+    """Whether a Placement's status says it."""
+    return not differences(status, placement_status(status, said, ""))
+
+
 def host_pool_status(status: Mapping[str, Any], said: PoolSaid, now: str) -> Json:
     """The fields of a HostPool's status as they are to be, made of the status as it is."""
     return {
@@ -156,6 +161,6 @@ def host_pool_status(status: Mapping[str, Any], said: PoolSaid, now: str) -> Jso
     }
 
 
-def changes(status: Mapping[str, Any], wanted: Json) -> Json:
+def differences(status: Mapping[str, Any], wanted: Json) -> Json:
     """The fields that are not as wanted; None stands for a field that is to be absent."""
     return {name: value for name, value in wanted.items() if status.get(name) != value}

@@ -186,16 +186,21 @@ def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
 
 
 def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:
-    """Who holds a node, and whose PEs keep an exclusive pool off it."""
+    """Who holds a node, and whose PEs keep an exclusive pool off it; each job is named once."""
     name, own = problem.cluster.nodes[at].name, problem.job.name
+    named = {own}
     for claim in problem.cluster.claims:
         if claim.node == name and claim.job != own and (claim.is_exclusive or is_exclusive):
+            named.add(claim.job)
             yield f"is held by the pool {claim.pool} of {claim.job}"
     if is_exclusive and runs_others(problem)[at]:
         pods = problem.cluster.pods.items()
-        jobs = sorted(job for job, of in pods if job != own and any(p.node == name for p in of))
+        jobs = sorted(
+            job for job, of in pods if job not in named and any(p.node == name for p in of)
+        )
         more = f" and {len(jobs) - _JOBS_TOLD_MAX} more" if len(jobs) > _JOBS_TOLD_MAX else ""
-        yield f"runs PEs of {', '.join(jobs[:_JOBS_TOLD_MAX])}{more}"
+        if jobs:
+            yield f"runs PEs of {', '.join(jobs[:_JOBS_TOLD_MAX])}{more}"
 
 
 def _near_pool(
