@@ -25,6 +25,7 @@ from services.fusion_backend.adapters.carry_out import JOB
 from services.fusion_backend.adapters.certificates import SECRET
 from services.fusion_backend.core.effects import (
     AdoptChild,
+    ConfirmJobGone,
     CreateChild,
     DeleteCertificate,
     DeleteChild,
@@ -89,5 +90,6 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     DeleteCertificate: to_delete_collection(SECRET)
     | to_get(_JOB)
     | to_patch(_JOB, subresource="status"),
+    ConfirmJobGone: to_get(_JOB),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())
