@@ -195,7 +195,12 @@ _BLUE = Pool(0, "P", tags=("blue",))
         (
             job(Pe(4, pool=0, in_pool_index=1), pools=(Pool(0, "P", hosts=("n1", "10.0.0.1")),)),
             Reason.CONSTRAINTS_CONTRADICT,
-            ["pool P", "n1 twice", "10.0.0.1"],
+            ["pool P", "n1 twice", "10.0.0.1", "which PE 4 asks for: name it once"],
+        ),
+        (
+            job(Pe(4, pool=0), pools=(Pool(0, "P", size=3, hosts=("n0", "n1", "10.0.0.1")),)),
+            Reason.POOL_TOO_SMALL,
+            ["pool P asks for 3 nodes, and names 2"],
         ),
         (job(Pe(4, pool=7), pools=(_BLUE,)), Reason.CONSTRAINTS_CONTRADICT, ["PE 4", "pool 7"]),
     ],
@@ -221,6 +226,7 @@ def test_hosts_that_are_named_twice_are_one_member_where_nobody_asks_for_a_place
     decided = answer(asked)
     assert isinstance(decided, Placed)
     assert decided.assignment == {0: "n1"}
+    assert decided.pools[0].nodes == ("n1",)
 
 
 def test_of_nodes_with_one_name_the_last_counts() -> None:

@@ -199,14 +199,15 @@ class _View:
         return {self.running[pe] for pe in self.job.ids_in(pool) & self.running.keys()}
 
     def _sized(self, pool: Pool, names: list[str]) -> Iterator[str]:
-        if len(set(names)) < len(names) and not pool.hosts:
+        if len(set(names)) < len(names):
             yield f"a node is twice in {pool.name}"
         if pool.size is not None and not pool.hosts and len(names) < pool.size:
             yield f"{pool.name} has {len(names)} members and not {pool.size}"
         least = max((place + 1 for place in self.job.places_in(pool)), default=0)
         if not pool.hosts and pool.size is None and len(names) < max(least, bool(pool.tags)):
             yield f"{pool.name} has {len(names)} members, which are too few"
-        if pool.hosts and len(names) != len(pool.hosts):
+        nodes = {self.cluster.node_of(host) for host in pool.hosts}
+        if None in nodes or (nodes and len(names) != len(nodes)):
             yield f"hosts of {pool.name} are missing"
 
     def _fits(self, pool: Pool, name: str, named: set[int | None]) -> Iterator[str]:

@@ -175,10 +175,19 @@ def _of_pool(cluster: Cluster, job: Job, pool: Pool) -> Iterator[Refused]:
     for host in pool.hosts if job.places_in(pool) else ():
         at = cluster.node_of(host)
         if at is not None and at in named:
-            what = f"{cluster.nodes[at].name} twice, as {named[at]} and as {host}"
-            yield _refused(f"the pool {pool.name} names {what}, so that its places are not clear")
+            name = cluster.nodes[at].name
+            spelt = f", as {named[at]} and as {host}" if {named[at], host} != {name} else ""
+            asks = next(kind[0] for kind in inside if kind[0].in_pool_index is not None)
+            yield _refused(
+                f"the pool {pool.name} names {name} twice{spelt}, so that it is not clear which "
+                f"node is place {asks.in_pool_index}, which PE {asks.id} asks for: name it once"
+            )
         if at is not None:
             named[at] = host
+    nodes = {host if (at := cluster.node_of(host)) is None else at for host in pool.hosts}
+    if nodes and pool.size is not None and len(nodes) < pool.size:
+        said = f"the pool {pool.name} asks for {pool.size} nodes, and names {len(nodes)}"
+        yield Refused(Reason.POOL_TOO_SMALL, said, (Family.SIZE,))
 
 
 def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refused]:

@@ -36,12 +36,14 @@ def _in_order(
 ) -> tuple[str, ...]:
     """pool[i] is what a PE with that place got, else what it was; others fill the gaps by name.
 
-    Where nobody asks for a place, what is left of a gap is closed.
+    Where nobody asks for a place, what is left of a gap is closed, and a host that is named twice
+    is one member.
     """
     cluster = problem.cluster
     if pool.hosts:
         named = (cluster.node_of(host) for host in pool.hosts)
-        return tuple(cluster.nodes[node].name for node in named if node is not None)
+        once = dict.fromkeys(node for node in named if node is not None)
+        return tuple(cluster.nodes[node].name for node in once)
     members = _members(problem, solution, at)
     left = {cluster.names[node] for node in np.flatnonzero(members).tolist()}
     order: dict[int, str] = {}
