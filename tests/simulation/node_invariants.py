@@ -110,6 +110,24 @@ def is_exclusive(pool: Obj) -> bool:
     return bool(pool["spec"]["hostpool"].get("membershipMode") == "exclusive")
 
 
+def shared_on_held(store: Store) -> list[str]:
+    """Members of shared host pools that an exclusive pool of somebody else has as members, too."""
+    pools = [dict(each) for each in store.list(kind_of(store, "streamshostpools"), None).items]
+    held = {
+        node: pool["metadata"]["name"]
+        for pool in pools
+        if is_exclusive(pool)
+        for node in (pool.get("status") or {}).get("members") or ()
+    }
+    return [
+        f"{pool['metadata']['name']} lists {node}, which {held[node]} holds"
+        for pool in pools
+        if not is_exclusive(pool)
+        for node in (pool.get("status") or {}).get("members") or ()
+        if node in held
+    ]
+
+
 def left_marks(store: Store) -> list[str]:
     """Marks of host pools that do not exist, or that have no finalizer to hold them."""
     held = {

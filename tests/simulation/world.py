@@ -32,7 +32,7 @@ from services.chassis.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import WATCHES, leftovers, podless
 from tests.simulation.mains import MAINS, UNCONSTRAINED
-from tests.simulation.node_invariants import left_marks
+from tests.simulation.node_invariants import left_marks, shared_on_held
 from tests.simulation.rights import needed_for, used_of
 from tests.virtual_time import run_virtually
 
@@ -321,6 +321,7 @@ class World:
         assert not (left := leftovers(self.store)), f"children of Jobs that are gone: {left}"
         assert not (wrong := podless(self.store)), f"not one live pod a PE: {wrong}"
         assert not (held := left_marks(self.store)), f"marks of nobody: {held}"
+        assert not (both := shared_on_held(self.store)), f"shared and held at once: {both}"
 
 
 async def _as_coroutine(work: Awaitable[None]) -> None:

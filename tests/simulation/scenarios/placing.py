@@ -27,6 +27,7 @@ OWN = f'<tag name="{TAG}"/>'
 IN_POOL = '<poolLocation poolIndex="1"/>'
 LARGE: dict[str, Any] = {"resources": {"requests": {"cpu": "17"}}}
 """Of a PE, of which one fits on a node of the sandbox."""
+EXCLUSIVE = "exclusive.sab"
 APART = '<exLocation exlocId="apart"/>'
 
 
@@ -37,6 +38,13 @@ def exclusive_pool() -> Adl:
     """Source → Work, of which Work runs in an exclusive pool of one node with the tag."""
     adl = Adl().pool("Own", "exclusive", OWN)
     adl.pools[1] = adl.pools[1].replace("<hostpool ", '<hostpool size="1" ')
+    adl.operator("Source", 0, 1).operator(WORK, 1, 0, resources=IN_POOL)
+    return adl.connect("Source", WORK)
+
+
+def open_pool() -> Adl:
+    """Source → Work, of which Work runs in a shared pool of every node with the tag."""
+    adl = Adl().pool("Open", "shared", OWN)
     adl.operator("Source", 0, 1).operator(WORK, 1, 0, resources=IN_POOL)
     return adl.connect("Source", WORK)
 
@@ -139,6 +147,16 @@ def _waits(world: FaultedWorld) -> bool:
     return said.get("Placed") == "InsufficientCapacity" or world.is_running("j")
 
 
+async def _prepare_yielding(world: FaultedWorld) -> None:
+    """Job j is in a shared pool of two nodes; job k, not there yet, wants one for itself."""
+    await placed(open_pool(), "node-0", TAGGED)(world)
+    provide(world, exclusive_pool(), EXCLUSIVE)
+
+
+async def _wants_one_for_itself(world: FaultedWorld) -> None:
+    world.submit("k", spec_of(bundle=EXCLUSIVE))
+
+
 async def _waits_for_a_tag(world: FaultedWorld) -> None:
     """The job fails for want of a node with the tag; then a node gets it, and it is tried anew."""
     world.submit("j", spec_of())
@@ -192,6 +210,14 @@ def _one_runs(world: FaultedWorld) -> bool:
     return len(running) == len(refused) == 1
 
 
+def _shared_has_given_way(world: FaultedWorld) -> bool:
+    """Each of two jobs runs on a node that only its own pool lists."""
+    pools = world.objects("streamshostpools")
+    members = [(pools[f"{job}-1"].get("status") or {}).get("members") for job in "jk"]
+    runs = [world.live_pods(job)[f"{job}-1"]["spec"].get("nodeName") for job in "jk"]
+    return members == [[node] for node in runs] and runs[0] != runs[1]
+
+
 def _width_is_refused(world: FaultedWorld) -> bool:
     (region,) = world.objects("streamsprs", "j").values()
     status = region.get("status") or {}
@@ -235,6 +261,14 @@ SCENARIOS = (
         _one_runs,
         prepare=all_services(exclusive_pool(), TAGGED),
         loose="who gets the node is decided by who asks first",
+        one_in=4,
+    ),
+    Scenario(
+        "place-yields",
+        "a job wants one of the nodes that a shared pool lists for itself",
+        _wants_one_for_itself,
+        lambda world: all(map(world.is_running, "jk")) and _shared_has_given_way(world),
+        prepare=_prepare_yielding,
         one_in=4,
     ),
     Scenario(
