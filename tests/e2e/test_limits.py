@@ -34,11 +34,7 @@ from tests.unit.fusion_backend.planner.archive_writing import (
     zip_of,
 )
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(TEST_S_MAX),
-    pytest.mark.xdist_group("narrow"),  # one worker has that system
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 MEMORY_BYTES_MAX = 400 * 1024 * 1024
 CPU_S_MAX = 2
 CHANNELS = 1_000

@@ -19,8 +19,7 @@ from tests.simulation.scenarios import SCENARIOS
 ONE_IN = 90
 SECONDS_MAX = 900
 
-pytestmark = [pytest.mark.timeout(SECONDS_MAX), pytest.mark.xdist_group("plans")]
-"""One group, for which one worker has the report made."""
+pytestmark = pytest.mark.timeout(SECONDS_MAX)
 
 
 @dataclass(frozen=True)
