@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from contracts.labels import TAG_PREFIX
 from tests.e2e.hosted import Hosted
 from tests.e2e.nodes import change, cordon, node_of
 from tests.e2e.placing import (
@@ -30,8 +31,6 @@ from tests.e2e.watching import TEST_S_MAX, Cluster
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 RACK = "e2e.millrace.dev/rack"
 """A label that no node has."""
-SHARED_ADDRESS = "10.77.2.2"
-"""Of two nodes, as where one was set up anew and its old Node object is still there."""
 Nodes = Sequence[str]
 """Names: one without traits, one with the tag `ib`, one with `blue` that is cordoned."""
 
@@ -158,10 +157,11 @@ DEMANDS: dict[str, Demand] = {
         "NodesClosed",
         lambda nodes: [f"{nodes[2]} is cordoned"],
     ),
-    "address-of-two": Demand(
-        lambda _: pair({"host": SHARED_ADDRESS}, {}),
+    "host-without-the-label-of-another": Demand(
+        lambda nodes: pair({"host": nodes[0]}, {}),
         "HostUnfit",
-        lambda nodes: [SHARED_ADDRESS, *nodes[:2], "name the node instead"],
+        lambda nodes: [f"{nodes[0]} lacks the label {TAG_PREFIX}ib="],
+        {"template": {"podTemplate": {"spec": {"nodeSelector": {f"{TAG_PREFIX}ib": ""}}}}},
     ),
     "labels-of-nobody": Demand(
         lambda nodes: pair({"host": nodes[0]}, {}),
@@ -176,9 +176,7 @@ async def test_each_demand_that_cannot_be_met_is_refused_by_name_and_leaves_noth
     cluster: Cluster,
 ) -> None:
     """The Job fails with the reason; requirement and nodes that came closest are in its message."""
-    shared = (SHARED_ADDRESS,)
-    traits = (Traits(addresses=shared), Traits(("ib",), addresses=shared), Traits(("blue",)))
-    async with ground(cluster, "demands", *traits) as there:
+    async with ground(cluster, "demands", Traits(), Traits(("ib",)), Traits(("blue",))) as there:
         await cordon(cluster.api, there.nodes[2])
         refusing = (_is_refused(there, name) for name in DEMANDS)
         outcomes = await asyncio.gather(*refusing, return_exceptions=True)

@@ -203,22 +203,16 @@ class Cluster:
     def node_of(self, host: str) -> int | None:
         """The node of this name or, where it reads as one, with this address.
 
-        Of several with one address it is the one that is ready, and none where that is not one.
+        Of several with one address it is the first that is ready: the others are what it was before
+        it was set up anew.
         """
         address = normalised(host)
         if address is None:
             return self.index.get(host)
-        return self._only(self.addresses.get(address, ()))
+        return self._first(self.addresses.get(address, ()))
 
-    def nodes_at(self, host: str) -> tuple[str, ...]:
-        """The names of all nodes with this address."""
-        found = self.addresses.get(normalised(host) or "", ())
-        return tuple(self.nodes[at].name for at in found)
-
-    def _only(self, nodes: tuple[int, ...]) -> int | None:
-        ready = [at for at in nodes if not self.unready[at]]
-        only = nodes if len(nodes) == 1 else ready
-        return only[0] if len(only) == 1 else None
+    def _first(self, nodes: tuple[int, ...]) -> int | None:
+        return min(nodes, key=lambda at: (self.unready[at], at), default=None)
 
     def open_to(
         self, tolerations: tuple[Toleration, ...], *, cordons: bool = True, readiness: bool = True

@@ -55,10 +55,6 @@ def missing(cluster: Cluster, job: Job) -> Refused | None:
 
 
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
-    sharing = cluster.nodes_at(host)
-    if sharing:
-        listed = " and of ".join(sharing[:NEAREST_TOLD_MAX])
-        return _unfit(f"{who} {host}, which is the address of {listed}: name the node instead")
     if normalised(host) is None:
         said = f"{who} {_quoted(host)}, and no node has that name"
         near = [Nearest(name, (f"is not {_quoted(host)}",)) for name in _like(cluster, host)]
@@ -96,10 +92,6 @@ def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
     for each in nsmallest(NEAREST_TOLD_MAX + 1, near, key=lambda a: (abs(int(a) - int(wanted)), a)):
         for at in cluster.addresses[str(each)]:
             yield cluster.nodes[at].name, str(each)
-
-
-def _unfit(message: str) -> Refused:
-    return Refused(Reason.HOST_UNFIT, message, (Family.HOSTS,))
 
 
 def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
