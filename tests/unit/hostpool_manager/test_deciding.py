@@ -124,6 +124,18 @@ def test_a_pool_has_as_many_members_as_its_size_says_or_fails_at_once(is_exclusi
     assert not small.waits
 
 
+@pytest.mark.parametrize("is_exclusive", [False, True])
+def test_members_are_first_nodes_that_the_pes_of_the_pool_may_enter(is_exclusive: bool) -> None:
+    """Of nodes with the tags: the others would be held for nothing."""
+    nodes = tuple(node(at, "quiet", zone="mine" if at in (3, 5) else "theirs") for at in range(6))
+    pes = (Pe(at, pool=0, node_selector={"zone": "mine"}) for at in range(10))
+    quiet = pool(tags=("quiet",), size=3, is_exclusive=is_exclusive)
+    found = answer(job(*pes, pools=(quiet,)), nodes=nodes)
+    assert set(placed(found).values()) == {"n3", "n5"}
+    assert isinstance(found, Placed)
+    assert {"n3", "n5"} < set(found.pools[0].nodes)
+
+
 def test_the_default_pool_asks_for_nothing_wherever_it_stands() -> None:
     default, sized = Pool(0, DEFAULT_POOL), Pool(1, "P", size=2, is_exclusive=True)
     orders = (default, sized), (sized, default)

@@ -161,7 +161,8 @@ class State:
         if missing > len(where):
             return False
         if missing > 0:
-            preferred = self._preferred(where, self._use_of(where, classes))
+            use, own = self._use_of(where, classes)
+            preferred = self._preferred(where, use) - own
             chosen = where[first(np.arange(len(where)), preferred, missing)]
             members[chosen] = True
         if pool.is_exclusive:
@@ -176,13 +177,17 @@ class State:
                 found |= members
         return found
 
-    def _use_of(self, where: Ints, classes: list[int]) -> Ints:
-        """How many units of the pool's classes each node could take."""
-        use = np.zeros(len(self.user), np.int64)
+    def _use_of(self, where: Ints, classes: list[int]) -> tuple[Ints, Ints]:
+        """How many units of the pool's classes each node could take, and how many of the classes.
+
+        These are no others that want the node: without them a pool holds nodes for nothing.
+        """
+        use, own = np.zeros((2, len(self.user)), np.int64)
         for at in classes:
             unit_class = self.problem.classes[at]
             use[unit_class.nodes] += self._room(unit_class, _ALL)
-        return np.asarray(use[where])
+            own[unit_class.nodes] += 1
+        return use[where], own[where]
 
     def complete_members(self) -> PoolChoice | None:
         """Fill pools that took members as they were used; the pool that falls short, or None."""
