@@ -24,6 +24,7 @@ from services.hostpool_manager.adapters.reading import (
     placement_of,
     pod_of,
 )
+from services.hostpool_manager.core.following import members_needed
 from services.hostpool_manager.core.picture import Picture
 from services.hostpool_manager.core.placing.cluster import Node
 from services.hostpool_manager.core.saying import stands
@@ -261,7 +262,8 @@ class Knowledge:
         for each in job.chosen_pools if job else ():
             if job and each.index == pool.index:
                 places = frozenset(job.places_in(each))
-                return replace(seen, least=job.least_of(each), places=places)
+                least = members_needed(self._picture.cluster, job, each)
+                return replace(seen, least=least, places=places)
         return seen
 
     def _member(

@@ -30,7 +30,7 @@ from services.hostpool_manager.core.placing.answers import Unknown
 from services.hostpool_manager.core.placing.cluster import Cluster
 from services.hostpool_manager.core.placing.deciding import Limits
 from services.hostpool_manager.core.placing.job import Job
-from services.hostpool_manager.core.snapshot import SearchTarget, Tried
+from services.hostpool_manager.core.snapshot import Found, SearchTarget, Tried
 
 T = TypeVar("T")
 
@@ -97,13 +97,25 @@ class Searches:
         try:
             return await in_a_thread(work) if self._in_threads else work()
         except Exception as defect:  # noqa: BLE001 - it delays only this job
-            self._runtime.metrics.count("millrace_crashes_total", where="search")
-            self._log.exception("search_crashed", job=job.name)
-            said = (
-                f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
-                "the log of hostpool-manager has the traceback"
-            )
-            return SearchResult(Unknown(said, Reason.CRASHING))
+            return self._crashed(job.name, defect)
+
+    def _crashed(self, job: str, defect: Exception) -> SearchResult:
+        """Count, log and say a defect; called where it is caught."""
+        self._runtime.metrics.count("millrace_crashes_total", where="search")
+        self._log.exception("search_crashed", job=job)
+        said = (
+            f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
+            "the log of hostpool-manager has the traceback"
+        )
+        return SearchResult(Unknown(said, Reason.CRASHING))
+
+    def _judged(
+        self, target: SearchTarget, result: SearchResult, newest: Newest
+    ) -> Found | Dropped:
+        try:
+            return judge(target, result, newest)
+        except Exception as defect:  # noqa: BLE001 - the same would be searched without end
+            return judge(target, self._crashed(target.subject, defect), newest)
 
     def _take_up(
         self, target: SearchTarget, result: SearchResult, changes: int, took_s: float
@@ -117,7 +129,7 @@ class Searches:
             picture.job(target.ref) if placement else None,
             knowledge.spec_bytes(target.ref),
         )
-        found = judge(target, result, newest)
+        found = self._judged(target, result, newest)
         if isinstance(found, Dropped):
             return found
         times = misses_in_a_row(knowledge.tried.get(target.ref), found)

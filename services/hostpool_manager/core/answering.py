@@ -96,7 +96,7 @@ def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchRe
         return placement.in_force
     left = without_lost(cluster, job, placement.in_force)
     is_mended = result.mended is not None and result.mended.holds(cluster)
-    return result.mended.beside(left, job) if result.mended and is_mended else left
+    return result.mended.beside(cluster, left, job) if result.mended and is_mended else left
 
 
 def misses_in_a_row(before: Tried | None, found: Found) -> int:

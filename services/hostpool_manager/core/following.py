@@ -46,6 +46,13 @@ def may_be_members(cluster: Cluster, job: Job, pool: Pool) -> Bools:
     return found & ~cluster.held_by_others(job.name, exclusive_only=not pool.is_exclusive)
 
 
+def members_needed(cluster: Cluster, job: Job, pool: Pool) -> int:
+    """How many members a pool must have, by its hosts or size; else as many as are used."""
+    if pool.hosts:
+        return len(cluster.named(pool.hosts))
+    return job.least_of(pool) if pool.size is None else pool.size
+
+
 def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
     """What of the placement in force is left where no other was found.
 

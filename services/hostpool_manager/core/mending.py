@@ -43,14 +43,19 @@ class Mended:
         """Whether it does on a cluster as it is by now."""
         return not violations(cluster, self.job, self.placed)
 
-    def beside(self, left: InForce, job: Job) -> InForce:
+    def beside(self, cluster: Cluster, left: InForce, job: Job) -> InForce:
         """What is then in force: `left` is what is left of what was, `job` all that is asked."""
         found = {each.pool: each.nodes for each in self.placed.pools}
         had = {pool.index: pool for pool in self.job.pools}
         pools = dict(left.pools)
         for pool in job.chosen_pools:
-            if pool.index in found:
-                nodes, before = found[pool.index], left.pools.get(pool.index, ())
+            if pool.index not in found:
+                continue
+            nodes, before = found[pool.index], left.pools.get(pool.index, ())
+            if pool.hosts:
+                named = cluster.named(pool.hosts)
+                pools[pool.index] = tuple(name if name in nodes else "" for name in named)
+            else:
                 pools[pool.index] = self._in_order(job, pool, had[pool.index], nodes, before)
         assignments = {**left.assignments, **self.placed.assignment}
         return InForce(left.generation, pools, assignments, self.placed.is_as_preferred)
@@ -59,9 +64,6 @@ class Mended:
         self, job: Job, pool: Pool, had: Pool, nodes: tuple[str, ...], before: tuple[str, ...]
     ) -> tuple[str, ...]:
         """Members in their places, with gaps where the smaller pool needed none."""
-        if pool.hosts:
-            node_of = dict(zip(had.hosts, nodes, strict=True))
-            return tuple(node_of.get(host, "") for host in pool.hosts)
         if not job.keeps_numbers(pool):
             return nodes
         if not self.job.keeps_numbers(had):
@@ -114,7 +116,7 @@ def _less(cluster: Cluster, pool: Pool, choice: PoolChoice | None) -> Iterator[P
         at = {host: cluster.node_of(host) for host in pool.hosts}
         hosts = (h for h in pool.hosts if (n := at[h]) is not None and choice.candidates[n])
         if had := tuple(hosts):
-            yield replace(pool, hosts=had)
+            yield replace(pool, hosts=had, size=None)
     elif qualify:
         yield pool if pool.size is None else replace(pool, size=min(pool.size, qualify))
 

@@ -11,14 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.hostpool_manager.core.answering import SearchResult, search_for
+from services.hostpool_manager.core.answering import (
+    Dropped,
+    Newest,
+    SearchResult,
+    judge,
+    search_for,
+)
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.mending import Mended, mended
 from services.hostpool_manager.core.placing.answers import Placed
 from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
 from services.hostpool_manager.core.placing.deciding import Limits, decide
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
-from services.hostpool_manager.core.snapshot import InForce
+from services.hostpool_manager.core.snapshot import Found, InForce, SearchTarget
 from tests.unit.hostpool_manager.brute_force import Case, has_placement
 from tests.unit.hostpool_manager.scene import Scene, a_class, a_pool
 from tests.unit.hostpool_manager.test_every_way import OWN, a_case
@@ -107,6 +113,43 @@ async def test_a_pe_of_named_hosts_moves_to_the_other_and_a_place_that_is_lost_s
         assert scene.status()["reason"] == "HostMissing"
         pool = scene.pool_status("shop-0")
         assert (pool["members"], pool["reason"]) == (["", "n2"], "MembersMissing")
+
+
+@virtually
+async def test_a_host_that_is_named_twice_is_one_member_before_and_after_another_is_lost() -> None:
+    scene = Scene()
+    for name in ("n1", "n2"):
+        scene.node(name)
+    twice = a_pool(hosts=["n1", "n1", "n2"])
+    scene.host_pool("shop", twice)
+    scene.placement("shop", a_class("0-1", pool=0), pools=[twice])
+    async with scene.running():
+        pool = scene.pool_status("shop-0")
+        assert (pool["members"], pool["reason"]) == (["n1", "n2"], "MembersReady")
+        scene.delete("Node", "n2")
+        await asyncio.sleep(5)
+        assert scene.nodes_of() == {"0-1": "n1"}
+        assert scene.status()["reason"] == "HostMissing"
+        pool = scene.pool_status("shop-0")
+        assert (pool["members"], pool["reason"]) == (["n1", ""], "MembersMissing")
+        assert pool["message"].startswith("1 of 2 members are missing")
+
+
+@virtually
+async def test_a_defect_in_taking_up_what_was_found_is_said_and_not_met_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(target: SearchTarget, result: SearchResult, newest: Newest) -> Found | Dropped:
+        if isinstance(result.answer, Placed):
+            raise ZeroDivisionError
+        return judge(target, result, newest)
+
+    monkeypatch.setattr("services.hostpool_manager.adapters.searching.judge", broken)
+    scene = Scene()
+    scene.node("n1")
+    scene.placement("shop", a_class("0"))
+    async with scene.running():
+        assert (scene.status()["phase"], scene.status()["reason"]) == ("Unknown", "Crashing")
 
 
 # --------------------------------------------------------------------------- one by one
@@ -211,7 +254,7 @@ def test_nobody_is_left_out_who_fits_beside_those_that_are_placed(seed: int) -> 
         if pe.id not in found.job.by_id and pe.in_pool_index is None and is_of_pool:
             assert not has_placement(_with_one_more(case, found, pe)), pe
     in_force = InForce(0, {}, {})
-    beside = found.beside(without_lost(cluster, job, in_force), job)
+    beside = found.beside(cluster, without_lost(cluster, job, in_force), job)
     assert beside.assignments == found.placed.assignment
 
 

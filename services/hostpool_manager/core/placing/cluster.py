@@ -211,6 +211,17 @@ class Cluster:
             return self.index.get(host)
         return self._first(self.addresses.get(address, ()))
 
+    def named(self, hosts: Iterable[str]) -> tuple[str, ...]:
+        """The nodes of hosts in their order, each once; "" for each host that has none."""
+        found: dict[int | str, str] = {}
+        for host in hosts:
+            at = self.node_of(host)
+            if at is None:
+                found.setdefault(host, "")
+            else:
+                found.setdefault(at, self.nodes[at].name)
+        return tuple(found.values())
+
     def _first(self, nodes: tuple[int, ...]) -> int | None:
         return min(nodes, key=lambda at: (self.unready[at], at), default=None)
 

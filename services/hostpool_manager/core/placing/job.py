@@ -148,12 +148,8 @@ class Job:
         """Whether it matters which of its members a node is, so that a lost one leaves a gap."""
         return pool.size is not None or bool(pool.hosts) or bool(self.places_in(pool))
 
-    def least_of(self, pool: Pool, *, is_counted: bool = True) -> int:
-        """How many members a pool must have, by its hosts or size; else as many as are used."""
-        if is_counted and pool.hosts:
-            return len(pool.hosts)
-        if is_counted and pool.size is not None:
-            return pool.size
+    def least_of(self, pool: Pool) -> int:
+        """How many members a pool must have whose hosts or size do not say it."""
         used = max((place + 1 for place in self.places_in(pool)), default=0)
         return max(used, int(bool(pool.tags)))
 

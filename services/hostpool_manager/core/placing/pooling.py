@@ -151,7 +151,7 @@ class _View:
             return named, named
         if pool.size is not None and Family.SIZE not in self.lifted:
             return pool.size, pool.size
-        return self.job.least_of(pool, is_counted=False), len(self.cluster)
+        return self.job.least_of(pool), len(self.cluster)
 
     def _named(self, pool: Pool) -> Bools:
         found = np.zeros(len(self.cluster), bool)

@@ -41,9 +41,7 @@ def _in_order(
     """
     cluster = problem.cluster
     if pool.hosts:
-        named = (cluster.node_of(host) for host in pool.hosts)
-        once = dict.fromkeys(node for node in named if node is not None)
-        return tuple(cluster.nodes[node].name for node in once)
+        return tuple(name for name in cluster.named(pool.hosts) if name)
     members = _members(problem, solution, at)
     left = {cluster.names[node] for node in np.flatnonzero(members).tolist()}
     order: dict[int, str] = {}
