@@ -19,7 +19,7 @@ from rich.live import Live
 
 from cli.connecting import JOBS, PES, PODS, REGIONS
 from cli.failing import TimedOut
-from cli.live import JobView, job_line, job_panel, view_of
+from cli.live import JobView, job_line, job_panel, view_of, waits_of
 from contracts import labels
 from services.chassis.clock import SystemClock
 from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
@@ -64,6 +64,8 @@ def state_text(view: JobView | None) -> str:
         return "The job does not exist."
     message = (view.message or "no message").rstrip(".")
     said = f"Its phase is {view.phase or 'not set'}: {message}."
+    if waits := waits_of(view):
+        said += f" {waits.rstrip('.')}."
     waiting = [pe.name for _, pe in sorted(view.pes.items()) if not pe.is_running]
     if not waiting:
         return said

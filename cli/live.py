@@ -232,28 +232,31 @@ def job_panel(job: JobView, *, problems: bool = True) -> RenderableType:
 def job_line(job: JobView) -> Text:
     """A job in one line."""
     running = sum(pe.phase == "Running" for pe in job.pes.values())
-    waits_for = "" if job.pes or job.phase != "Submitting" else job.message
+    regions = regions_text(job)
+    waits_for = job.message if job.phase == "Submitting" and not job.pes else waits_of(job)
     return Text.assemble(
         ("job ", "dim"),
         (job.name, "bold"),
         "  ",
         _coloured(job.phase or "waiting for fusion-backend"),
         f"  {running} of {len(job.pes)} processing elements running  ",
-        (regions_text(job), "cyan"),
+        (regions, "cyan"),
+        "  " if regions and waits_for else "",
         waits_for,
     )
 
 
 def problems_of(job: JobView) -> list[str]:
-    """Why the job failed, and why widths that were asked for are not in force."""
+    """Why the job failed, and which widths were refused."""
     problems = [f"{job.reason}: {job.message}"] if job.has_failed else []
-    unmet = ((alias, refusal(job, alias) or _waits(job, alias)) for alias in sorted(job.regions))
-    return problems + [f"{alias}: {why}" for alias, why in unmet if why]
+    refused = ((alias, refusal(job, alias)) for alias in sorted(job.regions))
+    return problems + [f"{alias}: {why}" for alias, why in refused if why]
 
 
-def _waits(view: JobView, alias: str) -> str:
-    reason, message = view.region_messages.get(alias, ("", ""))
-    return message if reason == Reason.WIDTH_WAITS else ""
+def waits_of(view: JobView) -> str:
+    """Which widths wait, and for what, or nothing."""
+    said = sorted(view.region_messages.items())
+    return "; ".join(f"{alias}: {why}" for alias, (of, why) in said if of == Reason.WIDTH_WAITS)
 
 
 def refusal(view: JobView, alias: str, *, generation: int = 0) -> str:

@@ -117,8 +117,16 @@ def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
 def test_a_width_that_waits_says_for_what_and_is_not_refused() -> None:
     message = "width 2 stays in force: width 9 waits for capacity"
     waiting = view_of(job(), [region(9, 2, "WidthWaits", message)], [pe(0)], [pod(0)])
-    assert f"R: {message}" in plain(job_panel(waiting))
+    assert " ".join(plain(job_panel(waiting)).split()).count(f"R: {message}") == 1
     assert refusal(waiting, "R") == ""
+
+
+def test_who_watches_a_resize_is_told_while_it_waits_and_at_the_end_for_what() -> None:
+    """The table without problems is what `scale` shows, the state what it says at its time-out."""
+    message = "width 2 stays in force: width 9 waits for capacity"
+    waiting = view_of(job(), [region(9, 2, "WidthWaits", message)], [pe(0)], [pod(0)])
+    assert f"R: {message}" in " ".join(plain(job_panel(waiting, problems=False)).split())
+    assert f"R: {message}." in state_text(waiting)
 
 
 def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None:
