@@ -5,7 +5,8 @@ take as many members as there are, and PEs without a pod are placed one by one:
 
 1. Pools ask for no more than qualifies: as many members as there are, of named hosts those that
    can be had. PEs that ask for a place that is lost are left out.
-2. All others are tried at once; then what runs and what has a node, and the rest one by one.
+2. All others are tried at once; then what runs and what may stay where it was assigned, and the
+   rest one by one.
 
 The properties: what runs stays, and so does an assignment that still holds; nobody is left out who
 fits beside those that are placed; what is found holds every constraint of those that are in it.
@@ -80,14 +81,15 @@ def mended(cluster: Cluster, job: Job, limits: Limits) -> Mended | None:
     whole = _found(cluster, rest, budget)
     if whole is not None:
         return whole
-    has_node = {pe.id for pe in rest.pes if pe.id in runs or pe.assigned in cluster.index}
-    best = _smaller(cluster, _only(rest, has_node), runs, budget)
+    holding = _holding(cluster, rest)
+    best = _smaller(cluster, _only(rest, holding | runs.keys()), runs, budget)
     if best is None:
         best = _smaller(cluster, _only(rest, set(runs)), runs, budget)
     if best is None:
         return None
     pools = {pool.index for pool in best.job.pools}
     others = [pe for pe in rest.pes if pe.id not in best.job.by_id]
+    others.sort(key=lambda pe: pe.id not in holding)
     for pe in [pe for pe in others if pe.pool is None or pe.pool in pools][:TRIED_ALONE_MAX]:
         if budget.is_over():
             break
@@ -140,6 +142,15 @@ def _numbered(
             place = None
         is_lost = place is None
     return replace(pe, in_pool_index=place) if is_bound or not is_lost else None
+
+
+def _holding(cluster: Cluster, job: Job) -> set[int]:
+    """PEs without a pod that may go where they were assigned to."""
+    found = set()
+    for each in state(cluster, job, _lifted(job), keeps=True).classes:
+        nodes = {cluster.names[at] for at in each.nodes.tolist()}
+        found |= {pe for unit in each.units for pe in unit if job.by_id[pe].assigned in nodes}
+    return found
 
 
 def _only(job: Job, ids: set[int]) -> Job:

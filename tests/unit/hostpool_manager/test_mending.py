@@ -167,6 +167,16 @@ def test_one_that_fits_nowhere_holds_up_nobody_else() -> None:
     assert found.placed.assignment == {1: left.name}
 
 
+def test_who_must_move_does_not_take_the_place_of_who_may_stay() -> None:
+    """Neither has a pod yet, and one node is cordoned: two were promised the room of one."""
+    pes = (Pe(0, {"cpu": 3000}, assigned="n1"), Pe(1, {"cpu": 3000}, assigned="n2"))
+    job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
+    cluster = Cluster.of((replace(node("n1"), unschedulable=True), node("n2")))
+    found = mended(cluster, job, LIMITS)
+    assert found is not None
+    assert found.placed.assignment == {1: "n2"}
+
+
 def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> None:
     pools = tuple(Pool(at, f"P{at}", is_exclusive=True, size=2) for at in range(2))
     pes = tuple(Pe(at, {"cpu": 1}, pool=at) for at in range(2))

@@ -260,6 +260,16 @@ DEMANDS = (
         ),
     ),
     Demand(
+        "an exclusive pool that leaves nothing to the rest of its job",
+        (Pe(0, host="n1"), Pe(1, pool=0)),
+        Reason.POOL_TOO_SMALL,
+        "the exclusive pool P, which asks for 2 nodes with the tags blue, of which 2 qualify, "
+        "finds no place: the rest of the job needs nodes beside it, and too few are left (without "
+        "pool size, or named hosts, or tags there would be one); closest: n3 lacks the tag blue; "
+        "n4 lacks the tag blue",
+        pools=(Pool(0, "P", tags=("blue",), size=2, is_exclusive=True),),
+    ),
+    Demand(
         "a tag that no node has",
         (Pe(0, pool=0),),
         Reason.TAG_MISSING,

@@ -126,7 +126,12 @@ def _own_exclusivity(
             return Reason.CONSTRAINTS_CONTRADICT, said
     own = _pool(problem, culprit).index if isinstance(culprit, PoolChoice) else None
     names = [name for index, name in exclusive.items() if index != own]
-    of = f"the exclusive pool{'s' * (len(names) > 1)} {' and '.join(names[:3])}" if names else "it"
+    if not names:
+        return (
+            Reason.POOL_TOO_SMALL,
+            "the rest of the job needs nodes beside it, and too few are left",
+        )
+    of = f"the exclusive pool{'s' * (len(names) > 1)} {' and '.join(names[:3])}"
     said = f"{of} of the same job needs nodes of its own, and too few are left"
     return Reason.POOL_TOO_SMALL, said
 
