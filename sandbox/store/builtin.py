@@ -92,6 +92,9 @@ class BuiltinStrategy:
             found += found  # kube-apiserver looks at the taints of a changed Node twice
         return [*self._change_causes(obj, old), *found]
 
+    def as_stored(self, obj: Body) -> Body:
+        return obj
+
 
 def _restored(obj: Body, old: Mapping[str, Any], fields: tuple[str, ...]) -> Body:
     """The object with `fields` as they were before."""

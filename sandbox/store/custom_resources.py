@@ -84,6 +84,9 @@ class CustomStrategy:
             found += scale_causes(obj, self._scale, status_only=subresource == "status")
         return self._causes(obj, found, old)
 
+    def as_stored(self, obj: Body) -> Body:
+        return self._schema.read_back(obj)
+
     def _causes(self, obj: Body, found: list[Cause], old: Mapping[str, Any] | None) -> list[Cause]:
         if self._rules is None:
             return found
@@ -105,6 +108,8 @@ def _in_status(cause: Cause) -> Cause:
     """A change of the status alone is validated by its part of the schema: paths begin there."""
     inside = cause.field.removeprefix("status.")
     said = cause.message.replace(f": {cause.field} in body", f": {inside} in body")
+    if cause.field == ROOT:
+        return replace(cause, field="status", message=said.replace(" in status.", " in "))
     return replace(cause, message=said)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sandbox.store.numbers import is_number, printed, read_back
+
 OPTIMISTIC_LOCK = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
@@ -92,8 +94,17 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return f'"{"".join(map(_quoted, value))}"'
     if isinstance(value, bool | dict | list):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return str(value)
+        return json.dumps(_in_json(value), ensure_ascii=False, separators=(",", ":"))
+    return printed(value) if is_number(value) else str(value)
+
+
+def _in_json(value: Any) -> Any:
+    """Whole numbers have no point in JSON either."""
+    if isinstance(value, dict):
+        return {key: _in_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_json(item) for item in value]
+    return read_back(value) if isinstance(value, float) else value
 
 
 def _quoted(char: str) -> str:
@@ -126,7 +137,7 @@ def forbidden_field(field: str, detail: str) -> Cause:
 
 
 def not_supported(field: str, value: Any, allowed: Iterable[Any]) -> Cause:
-    listed = ", ".join(shown(item) for item in allowed)
+    listed = ", ".join(shown(printed(item) if is_number(item) else item) for item in allowed)
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return Cause(field, text, "FieldValueNotSupported")
 

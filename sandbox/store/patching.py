@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonpatch
 import jsonpointer
+import orjson
 
 from sandbox.store.errors import (
     bad_request,
@@ -26,6 +27,7 @@ JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 JSON_PATCH_OPERATIONS_MAX = 10_000
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 def patched(rt: ResourceType, current: dict[str, Any], patch: Any, content_type: str) -> Any:
@@ -89,7 +91,8 @@ def _json_patched(current: dict[str, Any], operations: Any) -> Any:
 def _after(target: Any, operation: dict[str, Any]) -> Any:
     """The object after one operation.
 
-    As in Kubernetes, a member that is absent may be replaced, and is null to a test.
+    As in Kubernetes, a member that is absent may be replaced, and is null to a test; a test tells
+    1 from 1.0 and from true.
     """
     kind, path = operation.get("op"), operation.get("path")
     if kind in {"replace", "test"} and isinstance(path, str) and path:
@@ -99,6 +102,12 @@ def _after(target: Any, operation: dict[str, Any]) -> Any:
                 operation = {**operation, "op": "add"}
             elif operation.get("value") is None:
                 return target
+        elif kind == "test" and "value" in operation:
+            there = jsonpointer.JsonPointer(path).resolve(target)
+            if orjson.dumps(there, option=_SORTED) != orjson.dumps(
+                operation["value"], option=_SORTED
+            ):
+                raise patch_rejected()
     return jsonpatch.JsonPatch([operation]).apply(target)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.store.errors import Cause, bad_request, internal_error, invalid_value
+from sandbox.store.numbers import is_int64, is_number, printed
 
 REPLICAS_MAX = 2**31 - 1
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -116,10 +117,8 @@ def go_value(value: Any) -> tuple[str, str]:
         return "<nil>", "<nil>"
     if isinstance(value, bool):
         return str(value).lower(), "bool"
-    if isinstance(value, int):
-        return str(value), "int64"
-    if isinstance(value, float):
-        return f"{value:g}", "float64"
+    if is_number(value):
+        return printed(value), "int64" if is_int64(value) else "float64"
     if isinstance(value, str):
         return value, "string"
     if isinstance(value, Mapping):

@@ -8,12 +8,15 @@ stay as they are are shared with the input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
+import orjson
 
 from sandbox.store.errors import Cause, duplicate
+from sandbox.store.number_checks import as_checked, as_read_back, number_bounds
 from sandbox.store.schema_causes import causes_of
 
 _ABSENT = object()
@@ -48,7 +51,9 @@ class Node:
         "format",
         "has_cel_types",
         "has_defaults",
+        "has_numbers",
         "has_sets",
+        "int_or_string",
         "items",
         "keeps_unknown",
         "kind",
@@ -75,7 +80,13 @@ class Node:
         self.keeps_unknown = additional is True or bool(
             schema.get("x-kubernetes-preserve-unknown-fields")
         )
+        self.int_or_string = bool(schema.get("x-kubernetes-int-or-string"))
         below = [*self.properties.values(), self.items, self.additional]
+        self.has_numbers: bool = (
+            self.kind in {"", "integer", "number"}
+            or self.keeps_unknown
+            or any(node.has_numbers for node in below if node)
+        )
         self.has_defaults: bool = any(
             node.default is not _ABSENT or node.has_defaults for node in below if node
         )
@@ -99,8 +110,9 @@ class Schema:
     def __init__(self, openapi: Mapping[str, Any]) -> None:
         self.openapi = openapi
         self.root = Node(openapi, root=True)
+        self._exact: Any = None
         self._validator = jsonschema_rs.Draft4Validator(
-            as_json_schema(openapi, root=True), validate_formats=True
+            as_json_schema(openapi, root=True, bounded=True), validate_formats=True
         )
 
     def pruned(self, obj: Mapping[str, Any], unknown: list[str] | None = None) -> dict[str, Any]:
@@ -114,21 +126,39 @@ class Schema:
 
     def causes(self, obj: Mapping[str, Any]) -> list[Cause]:
         """What the schema says against `obj`, apart from rules in CEL."""
-        found: list[Cause] = []
-        if not self._validator.is_valid(obj):
-            found = causes_of(self._validator.iter_errors(obj))
+        found = [] if self._validator.is_valid(obj) else self._violations(obj)
         if self.root.has_sets:
             _find_duplicates(self.root, obj, "", found)
         return found
 
+    def read_back(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """With numbers as they are read from etcd."""
+        result: dict[str, Any] = as_read_back(self.root, obj)
+        return result
 
-def as_json_schema(openapi: Mapping[str, Any], *, root: bool = False) -> dict[str, Any]:
-    """OpenAPI v3.0 with Kubernetes' extensions as JSON schema draft 4."""
+    def _violations(self, obj: Mapping[str, Any]) -> list[Cause]:
+        """What kube-apiserver refuses of what the library, within narrower bounds, does."""
+        if self._exact is None:
+            self._exact = jsonschema_rs.Draft4Validator(
+                as_json_schema(self.openapi, root=True), validate_formats=True
+            )
+        return causes_of(self._exact.iter_errors(as_checked(self.root, obj)), self.root, obj)
+
+
+def as_json_schema(
+    openapi: Mapping[str, Any], *, root: bool = False, bounded: bool = False
+) -> dict[str, Any]:
+    """OpenAPI v3.0 with Kubernetes' extensions as JSON schema draft 4.
+
+    What is valid if `bounded` is valid to kube-apiserver as well: no number is out of its format.
+    """
     schema: dict[str, Any] = {key: openapi[key] for key in _VALIDATED if key in openapi}
     kinds = [openapi["type"]] if openapi.get("type") else []
     if openapi.get("x-kubernetes-int-or-string"):
         kinds = ["integer", "string"]
     if kinds:
+        if bounded:
+            _bound(schema, kinds[0], openapi.get("format", ""))
         schema["type"] = [*kinds, "null"] if openapi.get("nullable") else kinds
         if len(schema["type"]) == 1:
             schema["type"] = kinds[0]
@@ -136,19 +166,30 @@ def as_json_schema(openapi: Mapping[str, Any], *, root: bool = False) -> dict[st
         schema["format"] = openapi["format"]
     if openapi.get("properties"):
         schema["properties"] = {
-            name: as_json_schema(below)
+            name: as_json_schema(below, bounded=bounded)
             for name, below in openapi["properties"].items()
             if not (root and name in _ROOT_FIELDS - {"metadata"})
         }
     for keyword in ("items", "not", "additionalProperties"):
         if isinstance(openapi.get(keyword), dict):
-            schema[keyword] = as_json_schema(openapi[keyword])
+            schema[keyword] = as_json_schema(openapi[keyword], bounded=bounded and keyword != "not")
     for junctor in ("allOf", "anyOf", "oneOf"):
         if openapi.get(junctor):
             schema[junctor] = [as_json_schema(branch) for branch in openapi[junctor]]
     if openapi.get("x-kubernetes-embedded-resource"):
         schema["required"] = sorted({*schema.get("required", ()), "apiVersion", "kind"})
     return schema
+
+
+def _bound(schema: dict[str, Any], kind: str, form: str) -> None:
+    """Let the limits of the schema lie within those of its type and format."""
+    least, most = number_bounds(kind, form)
+    if least is not None and schema.get("minimum", -math.inf) < least:
+        schema["minimum"] = least
+        schema.pop("exclusiveMinimum", None)
+    if most is not None and schema.get("maximum", math.inf) > most:
+        schema["maximum"] = most
+        schema.pop("exclusiveMaximum", None)
 
 
 def _pruned(node: Node, value: Any, path: str, unknown: list[str]) -> Any:
@@ -175,7 +216,7 @@ def _pruned_object(
                 unknown.append(where)
                 changes[name] = _ABSENT
         elif item is None:
-            if not below.nullable and below.default is _ABSENT and below.kind:
+            if not below.nullable and below.default is _ABSENT:
                 changes[name] = _ABSENT
         else:
             kept = _pruned(below, item, where, unknown)
@@ -233,11 +274,12 @@ def _find_duplicates(node: Node, value: Any, path: str, found: list[Cause]) -> N
 
 
 def _find_repeated_items(node: Node, items: list[Any], path: str, found: list[Cause]) -> None:
-    seen: list[Any] = []
+    seen: set[bytes] = set()
     for index, item in enumerate(items):
         identity = item
         if node.list_type == "map" and isinstance(item, dict):
             identity = {key: item.get(key) for key in node.list_keys}
-        if identity in seen:
+        text = orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)  # 1, 1.0 and true differ
+        if text in seen:
             found.append(duplicate(f"{path}[{index}]", identity))
-        seen.append(identity)
+        seen.add(text)

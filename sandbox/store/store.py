@@ -188,6 +188,7 @@ class Store:
         causes = metadata_causes(rt, meta) + strategy.causes_against_new(obj)
         if causes:
             raise errors.invalid(rt, meta["name"], causes)
+        obj = strategy.as_stored(obj)
         validation.warn(*warnings_of(rt, obj, None))
         metadata.refuse_version_on_create(obj)
         there = self._state.table(rt).get(meta.get("namespace", ""), meta["name"])
@@ -361,6 +362,8 @@ class Store:
             causes += strategy.causes_against_change(obj, old, subresource=subresource)
             if causes:
                 raise errors.invalid(rt, obj["metadata"]["name"], causes)
+            obj, sent = strategy.as_stored(obj), obj
+            unchanged = obj is not sent and metadata.same(obj, old)
         if not subresource:
             validation.warn(*warnings_of(rt, obj, old))
         if unchanged:

@@ -39,3 +39,7 @@ class Strategy(Protocol):
     ) -> list[Cause]:
         """What is wrong with a change."""
         ...
+
+    def as_stored(self, obj: Body) -> Body:
+        """A valid object as it is read back; the one that was given where nothing changes."""
+        ...

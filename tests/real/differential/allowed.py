@@ -11,22 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WARNINGS = "a patch of the kind, or of the whole, is refused before its fields are looked at"
-SCHEMA = "2.0 is a whole number to kube-apiserver's schemas, and 1.5 is refused with one cause more"
+RULES = "a rule takes 1.0 in a field of integers for 1, where kube-apiserver calls it a float64"
 _Places = Mapping[str, tuple[str, ...]]
 _PLACES: Mapping[str, _Places] = {
     WARNINGS: {
         "JSON patch 22": ("0.headers.warning",),
         "merge patch of a widget 16": ("0.headers.warning",),
     },
-    SCHEMA: {
-        "schema of a widget 5": (
-            "0.body.details.causes",
-            "0.body.message",
-        ),
-        "schema of a widget 6": (
-            "0.body.details.causes",
-            "0.body.message",
-        ),
+    RULES: {
+        "a rule on a whole number with a point": ("0",),
     },
 }
 ALLOWED: _Places = {

@@ -86,6 +86,12 @@ def gauge(name: str = "one", /, **rest: Any) -> Obj:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Gauge", "metadata": {"name": name}, **rest}
 
 
+def dial_text(spec: str, name: str = "one") -> str:
+    """An object of `dials`, which has numbers of all kinds, whose numbers stay as written."""
+    head = f'"apiVersion": "{GROUP}/v1", "kind": "Dial", "metadata": {{"name": "{name}"}}'
+    return f'{{{head}, "spec": {spec}}}'
+
+
 def site(name: str, /, spec: Any = None, **meta: Any) -> Obj:
     """An object of `sites`, which belong to the cluster."""
     body = {"apiVersion": f"{GROUP}/v1", "kind": "Site", "metadata": {"name": name, **meta}}
@@ -255,4 +261,55 @@ GAUGES = definition(
     },
 )
 SITES = definition("sites", "Site", {"schema": schema(place={"type": "string"})}, scope="Cluster")
-DEFINITIONS = (WIDGETS, GAUGES, SITES)
+_WHOLE: Obj = {"type": "integer"}
+DIALS = definition(
+    "dials",
+    "Dial",
+    {
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {
+                    "spec": {
+                        "type": "object",
+                        "properties": {
+                            "any": _WHOLE,
+                            "int32": {**_WHOLE, "format": "int32"},
+                            "int64": {**_WHOLE, "format": "int64"},
+                            "unit": {**_WHOLE, "minimum": 1, "maximum": 100},
+                            "small": {**_WHOLE, "format": "int32", "minimum": 1, "maximum": 100},
+                            "open": {
+                                **_WHOLE,
+                                "minimum": 0,
+                                "exclusiveMinimum": True,
+                                "maximum": 10,
+                                "exclusiveMaximum": True,
+                            },
+                            "chosen": {**_WHOLE, "enum": [1, 2]},
+                            "maybe": {**_WHOLE, "nullable": True},
+                            "given": {**_WHOLE, "default": 3},
+                            "either": {"x-kubernetes-int-or-string": True},
+                            "ratio": {"type": "number"},
+                            "float": {"type": "number", "format": "float"},
+                            "bounded": {"type": "number", "minimum": 0.5, "maximum": 10.5},
+                            "list": {"type": "array", "items": _WHOLE},
+                            "bag": {
+                                "type": "array",
+                                "items": _WHOLE,
+                                "x-kubernetes-list-type": "set",
+                            },
+                            "table": {"type": "object", "additionalProperties": _WHOLE},
+                            "text": {"type": "string"},
+                            "flag": {"type": "boolean"},
+                            "word": {"type": "string", "enum": ["a"]},
+                            "free": {"x-kubernetes-preserve-unknown-fields": True},
+                        },
+                    },
+                    "status": {"type": "object", "properties": {"count": _WHOLE}},
+                },
+            }
+        },
+        "subresources": {"status": {}},
+    },
+)
+DEFINITIONS = (WIDGETS, GAUGES, SITES, DIALS)

@@ -30,6 +30,7 @@ _GROUPS = {
     "streamshostpools": "/apis/streams.ibm.com/v1",
     "streamsplacements": "/apis/streams.ibm.com/v1",
     "widgets": "/apis/diff.example.com/v1",
+    "dials": "/apis/diff.example.com/v1",
     "gauges": "/apis/diff.example.com/v1",
     "sites": "/apis/diff.example.com/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
