@@ -9,6 +9,10 @@ import pytest
 import yaml
 
 from cli.connecting import (
+    FURNITURE,
+    JOBS,
+    PES,
+    REGIONS,
     aclosing_transport,
     are_brokers,
     bundle_root_of,
@@ -17,6 +21,8 @@ from cli.connecting import (
 )
 from cli.failing import CannotReach, Misused
 from cli.running import Layout, UpOptions, free_port
+from contracts.resources import CUSTOM_RESOURCES
+from services.chassis.resources import resource_of
 
 
 def kubeconfig(server: str) -> str:
@@ -88,3 +94,9 @@ async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path
 def test_brokers_are_hosts_with_ports_that_there_are(text: str) -> None:
     assert not are_brokers(text)
     assert are_brokers("a:1,b.example.org:65535")
+
+
+def test_a_job_is_gone_when_nothing_of_any_kind_of_ours_is_left_of_it() -> None:
+    """A HostPool stays until no node bears its marks: its nodes are closed to others till then."""
+    looked_at = {JOBS, PES, REGIONS, *FURNITURE}
+    assert {resource_of(each.kind) for each in CUSTOM_RESOURCES} <= looked_at
