@@ -30,7 +30,8 @@ from services.hostpool_manager.core.placing.stating import state
 from services.hostpool_manager.core.snapshot import InForce
 
 TRIED_ALONE_MAX: Final = 200
-"""PEs that are tried one by one in one search; where more are lost, the others wait for room."""
+"""How often one more PE is tried in one search. Of those that ask for the same, none is after one
+that fitted nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,10 @@ class Mended:
         return not violations(cluster, self.job, self.placed)
 
     def beside(self, cluster: Cluster, left: InForce, job: Job) -> InForce:
-        """What is then in force: `left` is what is left of what was, `job` all that is asked."""
+        """What is then in force: `left` is what is left of what was, `job` all that is asked.
+
+        Who has no pod and was not placed has no node: another may have been promised its room.
+        """
         found = {each.pool: each.nodes for each in self.placed.pools}
         had = {pool.index: pool for pool in self.job.pools}
         pools = dict(left.pools)
@@ -58,7 +62,9 @@ class Mended:
                 pools[pool.index] = tuple(name if name in nodes else "" for name in named)
             else:
                 pools[pool.index] = self._in_order(job, pool, had[pool.index], nodes, before)
-        assignments = {**left.assignments, **self.placed.assignment}
+        waits = job.by_id.keys() - running(cluster, job).keys()
+        stays = {pe: node for pe, node in left.assignments.items() if pe not in waits}
+        assignments = {**stays, **self.placed.assignment}
         return InForce(left.generation, pools, assignments, self.placed.is_as_preferred)
 
     def _in_order(
@@ -90,10 +96,16 @@ def mended(cluster: Cluster, job: Job, limits: Limits) -> Mended | None:
     pools = {pool.index for pool in best.job.pools}
     others = [pe for pe in rest.pes if pe.id not in best.job.by_id]
     others.sort(key=lambda pe: pe.id not in holding)
-    for pe in [pe for pe in others if pe.pool is None or pe.pool in pools][:TRIED_ALONE_MAX]:
-        if budget.is_over():
+    tried, left_out = 0, set()
+    for pe in (pe for pe in others if pe.pool is None or pe.pool in pools):
+        if pe.kind in left_out:
+            continue
+        if budget.is_over() or tried == TRIED_ALONE_MAX:
             break
-        best = _found(cluster, _with(best, pe), budget) or best
+        found, tried = _found(cluster, _with(best, pe), budget), tried + 1
+        if found is None:
+            left_out.add(pe.kind)
+        best = found or best
     return best
 
 

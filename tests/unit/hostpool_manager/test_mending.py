@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.hostpool_manager.core import mending
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -175,6 +176,31 @@ def test_who_must_move_does_not_take_the_place_of_who_may_stay() -> None:
     found = mended(cluster, job, LIMITS)
     assert found is not None
     assert found.placed.assignment == {1: "n2"}
+
+
+def test_who_is_not_placed_any_more_keeps_no_promise() -> None:
+    """Its node has less room than it had, and that went to the other one without a pod."""
+    pes = tuple(Pe(at, {"cpu": 2000}, assigned="n1") for at in range(2))
+    job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
+    cluster = Cluster.of((node("n1", cpu=3000),))
+    found = mended(cluster, job, LIMITS)
+    assert found is not None
+    was = InForce(1, {0: ("n1", "n2")}, {0: "n1", 1: "n1"})
+    beside = found.beside(cluster, without_lost(cluster, job, was), job)
+    assert beside.assignments == found.placed.assignment
+    assert len(beside.assignments) == 1
+
+
+def test_of_those_that_ask_for_the_same_none_is_tried_after_one_that_fits_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So the last one is reached, however many of another kind are before it."""
+    monkeypatch.setattr(mending, "TRIED_ALONE_MAX", 3)
+    large = tuple(Pe(at, {"cpu": 9000}) for at in range(10))
+    job = Job(OWN, (*large, Pe(10, {"cpu": 1000})), (Pool(0, "P", size=2, members=("n1", "n2")),))
+    found = mended(Cluster.of((node("n1"),)), job, LIMITS)
+    assert found is not None
+    assert found.placed.assignment == {10: "n1"}
 
 
 def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> None:
