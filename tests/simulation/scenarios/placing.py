@@ -158,10 +158,14 @@ async def _wants_one_for_itself(world: FaultedWorld) -> None:
 
 
 async def _waits_for_a_tag(world: FaultedWorld) -> None:
-    """The job fails for want of a node with the tag; then a node gets it, and it is tried anew."""
+    """The job fails for want of a node with the tag; then a node gets it, and it is tried anew.
+
+    Not in the same breath: where the watch of nodes is late, the same nodes refuse it once more.
+    """
     world.submit("j", spec_of())
     await world.until("refused", lambda: is_refused(world, "j", "TagMissing"), wait_s=1500.0)
     tag(world, TAGGED)
+    await world.clock.sleep(90.0)
     patch = {"metadata": {"annotations": {labels.RETRY: "1"}}}
     world.store.patch(world.kind("streamsjobs"), "default", "j", patch, MERGE)
 

@@ -80,7 +80,11 @@ def test_a_host_that_takes_no_pods_is_refused_by_what_closes_it() -> None:
     decided = answer(job(Pe(0, host="n4")), nodes=nodes)
     assert not refused(decided, Reason.NODES_CLOSED, "n4 is cordoned").waits
     tainted = (*NODES[:4], replace(NODES[4], taints=(Taint("gpu", "a"),)), NODES[5])
-    refused(answer(job(Pe(0, host="n4")), nodes=tainted), Reason.NODES_CLOSED, "has the taint gpu")
+    refused(
+        answer(job(Pe(0, host="n4")), nodes=tainted),
+        Reason.NODES_CLOSED,
+        "has the taint gpu=a:NoSchedule",
+    )
     tolerant = Pe(0, host="n4", tolerations=(Toleration("gpu", "Equal", "a"),))
     assert placed(answer(job(tolerant), nodes=tainted)) == {0: "n4"}
 

@@ -88,7 +88,7 @@ DEMANDS = (
         "a size that tags do not give",
         (Pe(0, pool=0),),
         Reason.POOL_TOO_SMALL,
-        "the shared pool P, which asks for 3 nodes with the tags blue, of which 2 qualify, finds "
+        "the shared pool P, which asks for 3 nodes with the tag blue, of which 2 qualify, finds "
         "no place: fewer nodes qualify than the pools need (without tags there would be one); "
         "closest: n3 lacks the tag blue; n4 lacks the tag blue",
         pools=(Pool(0, "P", tags=("blue",), size=3),),
@@ -178,9 +178,9 @@ DEMANDS = (
         (Pe(0, host="n1"),),
         Reason.NODES_CLOSED,
         "PE 0 to be on n1, finds no place: nodes that qualify are cordoned or tainted (without "
-        "named hosts there would be one); closest: n1 is cordoned and has the taint gpu; "
-        "n2 is not n1; n3 is not n1",
-        nodes=(node("n1", unschedulable=True, taints=(Taint("gpu"),)), *NODES[1:]),
+        "named hosts there would be one); closest: n1 is cordoned and has the taint "
+        "gpu=a100:NoSchedule; n2 is not n1; n3 is not n1",
+        nodes=(node("n1", unschedulable=True, taints=(Taint("gpu", "a100"),)), *NODES[1:]),
     ),
     Demand(
         "a host that is cordoned and full",
@@ -228,7 +228,7 @@ DEMANDS = (
         "a size that counts a node which is not ready",
         (Pe(0, pool=0),),
         Reason.INSUFFICIENT_CAPACITY,
-        "the shared pool P, which asks for 2 nodes with the tags blue, of which 1 qualify, finds "
+        "the shared pool P, which asks for 2 nodes with the tag blue, of which 1 qualifies, finds "
         "no place: nodes that qualify have too little free, or are not ready yet (without pool "
         "size, or tags there would be one); closest: n2 is not ready; n3 lacks the tag blue; "
         "n4 lacks the tag blue",
@@ -240,7 +240,7 @@ DEMANDS = (
         "named hosts of which another job holds one",
         (Pe(0, pool=0),),
         Reason.NODES_CLAIMED,
-        "the shared pool P, which asks for 2 nodes, of which 1 qualify, finds no place: nodes "
+        "the shared pool P, which asks for 2 nodes, of which 1 qualifies, finds no place: nodes "
         "that qualify are held by others, or used by them (without named hosts there would be "
         "one); closest: n1 is held by the pool Q of a/other",
         pools=(Pool(0, "P", hosts=("n1", "n2")),),
@@ -250,7 +250,7 @@ DEMANDS = (
         "an exclusive pool that leaves nothing to the other one of its job",
         (Pe(0, pool=0), Pe(1, pool=1)),
         Reason.POOL_TOO_SMALL,
-        "the shared pool Q, which asks for 1 nodes with the tags blue, of which 2 qualify, finds "
+        "the shared pool Q, which asks for 1 node with the tag blue, of which 2 qualify, finds "
         "no place: the exclusive pool P of the same job needs nodes of its own, and too few are "
         "left (without pool size, or tags there would be one); closest: n3 lacks the tag blue; "
         "n4 lacks the tag blue",
@@ -263,7 +263,7 @@ DEMANDS = (
         "an exclusive pool that leaves nothing to the rest of its job",
         (Pe(0, host="n1"), Pe(1, pool=0)),
         Reason.POOL_TOO_SMALL,
-        "the exclusive pool P, which asks for 2 nodes with the tags blue, of which 2 qualify, "
+        "the exclusive pool P, which asks for 2 nodes with the tag blue, of which 2 qualify, "
         "finds no place: the rest of the job needs nodes beside it, and too few are left (without "
         "pool size, or named hosts, or tags there would be one); closest: n3 lacks the tag blue; "
         "n4 lacks the tag blue",

@@ -242,10 +242,13 @@ def _asked(job: Job, pes: list[Pe]) -> str:
 
 def _called(pool: Pool, choice: PoolChoice) -> str:
     mode = "exclusive" if pool.is_exclusive else "shared"
-    tags = f" with the tags {', '.join(pool.tags)}" if pool.tags else ""
+    tags = f" with the tag{'s' * (len(pool.tags) > 1)} {', '.join(pool.tags)}" if pool.tags else ""
     qualify = int(choice.candidates.sum())
-    wants = f"asks for {choice.least} nodes{tags}, of which {qualify} qualify"
-    return f"the {mode} pool {pool.name}, which {wants},"
+    nodes = f"{choice.least} node{'s' * (choice.least != 1)}{tags}"
+    return (
+        f"the {mode} pool {pool.name}, which asks for {nodes}, "
+        f"of which {qualify} qualif{'ies' if qualify == 1 else 'y'},"
+    )
 
 
 def _pool(problem: Problem, choice: PoolChoice) -> Pool:

@@ -178,11 +178,14 @@ def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
         yield "is not ready"
     if node.unschedulable:
         yield "is cordoned"
+    said_already = {"node.kubernetes.io/unschedulable": node.unschedulable}
     for taint in node.taints:
         if taint.effect in KEEPS_OUT and not all(
             any(each.tolerates(taint) for each in pe.tolerations) for pe in pes
         ):
-            yield f"has the taint {taint.key}"
+            value = f"={taint.value}" if taint.value else ""
+            if not said_already.get(taint.key):
+                yield f"has the taint {taint.key}{value}:{taint.effect}"
 
 
 def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:
