@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant(
         "who fits beside those that are placed is left out",
         f"{_CORE}/mending.py",
-        "        best = _found(cluster, _with(best, pe), budget) or best\n",
-        "        best = _found(cluster, best.job, budget) or best\n",
+        "        found, tried = _found(cluster, _with(best, pe), budget), tried + 1\n",
+        "        found, tried = _found(cluster, best.job, budget), tried + 1\n",
         (_MENDING, "-k", "nobody_is_left_out"),
     ),
     Mutant(
