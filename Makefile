@@ -33,7 +33,7 @@ check: venv  ## lint, format, types, import rules
 	$(BIN)/lint-imports
 
 test: venv  ## every test that needs nothing but Python (and the real bundles, where they are); ARGS="-n 0 -k WORD"
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile -rR $(ARGS)
 
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)

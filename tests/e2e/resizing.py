@@ -55,8 +55,9 @@ def resized(job: JobObjects, before: Moment) -> Resized:
     stayed = before.pods.keys() & after.pods.keys()
     untouched = {name for name in stayed if _uid(before, name) == _uid(after, name)}
     for name in untouched:
-        mine = of_pe(after.versions, name)
-        assert mine == of_pe(before.versions, name), f"{name} was written to"
+        mine, had = of_pe(after.versions, name), of_pe(before.versions, name)
+        written = sorted({each for each, _ in mine.items() ^ had.items()})
+        assert not written, f"{name} was written to: {written}"
         assert {kind for kind, _ in mine} == {"pes", "pods", "config_maps", "services"}
     for name in stayed - untouched:
         launches = launch_of(before.pods[name]), launch_of(after.pods[name])
