@@ -222,6 +222,12 @@ class Cluster:
                 found.setdefault(at, self.nodes[at].name)
         return tuple(found.values())
 
+    def among(self, hosts: Iterable[str]) -> Bools:
+        """The nodes of hosts, as far as they exist."""
+        found = np.zeros(len(self), bool)
+        found[[at for host in hosts if (at := self.node_of(host)) is not None]] = True
+        return found
+
     def _first(self, nodes: tuple[int, ...]) -> int | None:
         return min(nodes, key=lambda at: (self.unready[at], at), default=None)
 
@@ -269,6 +275,12 @@ class Cluster:
         ]
         total = self.held_exclusively if exclusive_only else self.held
         found: Bools = total > held_of(own, self.index)
+        return found
+
+    def used_by_others(self, job: str) -> Bools:
+        """Nodes on which PEs of other jobs run."""
+        own = [self.index[pod.node] for pod in self.pods.get(job, ()) if pod.node in self.index]
+        found: Bools = self.streams_pods > np.bincount(np.array(own, np.int64), minlength=len(self))
         return found
 
     def domains(self, topology_key: str) -> Ints:

@@ -25,7 +25,7 @@ from services.hostpool_manager.core.placing.answers import (
 from services.hostpool_manager.core.placing.cluster import PODS
 from services.hostpool_manager.core.placing.greedy import Draw, attempt
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
-from services.hostpool_manager.core.placing.nearing import known, nearest, runs_others, said
+from services.hostpool_manager.core.placing.nearing import nearest, said
 from services.hostpool_manager.core.placing.problem import PoolChoice, Problem, Solution, UnitClass
 
 HasPlacement = Callable[[frozenset[Family]], bool | None]
@@ -97,11 +97,11 @@ def _is_short(culprit: UnitClass | PoolChoice | None) -> bool:
 def _is_others(problem: Problem) -> bool:
     """Whether other jobs hold or use any node that the job's pools and hosts could be on."""
     job, cluster = problem.job, problem.cluster
-    held = cluster.held_by_others(job.name, exclusive_only=False) | runs_others(problem)
+    held = cluster.held_by_others(job.name, exclusive_only=False) | cluster.used_by_others(job.name)
     wanted = np.zeros(len(cluster), bool)
     for pool in job.chosen_pools:
         if pool.hosts:
-            wanted[known(problem, pool)] = True
+            wanted |= cluster.among(pool.hosts)
         else:
             wanted |= cluster.with_tags(pool.tags)
     for kind in job.kinds:

@@ -65,7 +65,7 @@ def _lacking(problem: Problem, pes: list[Pe]) -> Iterator[Lacking]:
     held = cluster.held_by_others(problem.job.name, exclusive_only=not is_exclusive)
     yield Family.EXCLUSIVITY, held
     if is_exclusive:
-        yield Family.EXCLUSIVITY, runs_others(problem)
+        yield Family.EXCLUSIVITY, problem.cluster.used_by_others(problem.job.name)
     for pe in pes:
         yield Family.CLOSED, ~cluster.open_to(pe.tolerations, readiness=False)
         yield Family.CAPACITY, ~cluster.open_to(pe.tolerations, cordons=False)
@@ -81,7 +81,7 @@ def _lacking(problem: Problem, pes: list[Pe]) -> Iterator[Lacking]:
 
 def _outside_pool(problem: Problem, pool: Pool) -> Iterator[Lacking]:
     if pool.hosts:
-        named = np.isin(np.arange(len(problem.cluster)), known(problem, pool))
+        named = problem.cluster.among(pool.hosts)
         yield Family.HOSTS, np.where(named, 0, _BEYOND_CURE)
         return
     for tag in pool.tags:
@@ -91,21 +91,6 @@ def _outside_pool(problem: Problem, pool: Pool) -> Iterator[Lacking]:
 def _pools_of(problem: Problem, pes: list[Pe]) -> list[Pool]:
     indices = {pe.pool for pe in pes}
     return [pool for pool in problem.job.pools if pool.index in indices]
-
-
-def runs_others(problem: Problem) -> Bools:
-    """Nodes on which PEs of other jobs run."""
-    own = np.zeros(len(problem.cluster), np.int64)
-    for pod in problem.cluster.pods.get(problem.job.name, ()):
-        if pod.node in problem.cluster.index:
-            own[problem.cluster.index[pod.node]] += 1
-    return np.asarray(problem.cluster.streams_pods > own)
-
-
-def known(problem: Problem, pool: Pool) -> list[int]:
-    """The hosts that a pool names, as far as they exist."""
-    nodes = (problem.cluster.node_of(host) for host in pool.hosts)
-    return [node for node in nodes if node is not None]
 
 
 def _shortfall(problem: Problem, unit_class: UnitClass) -> Floats:
@@ -166,7 +151,7 @@ def _outside(problem: Problem, pe: Pe, at: int, node: Node) -> Iterator[str]:
     """Why a node is in no pool of the PE."""
     for pool in problem.job.pools:
         if pool.index == pe.pool and not pool.is_default:
-            if pool.hosts and at not in known(problem, pool):
+            if pool.hosts and not problem.cluster.among(pool.hosts)[at]:
                 yield f"is not in the pool {pool.name}"
             for tag in pool.tags:
                 if not pool.hosts and tag not in node.tags:
@@ -196,7 +181,7 @@ def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:
         if claim.node == name and claim.job != own and (claim.is_exclusive or is_exclusive):
             named.add(claim.job)
             yield f"is held by the pool {claim.pool} of {claim.job}"
-    if is_exclusive and runs_others(problem)[at]:
+    if is_exclusive and problem.cluster.used_by_others(problem.job.name)[at]:
         pods = problem.cluster.pods.items()
         jobs = sorted(
             job for job, of in pods if job not in named and any(p.node == name for p in of)
@@ -217,13 +202,17 @@ def _near_pool(
         (Family.CLOSED, ~cluster.open_to(tolerations, readiness=False)),
         (Family.CAPACITY, ~cluster.open_to(tolerations, cordons=False)),
         (Family.EXCLUSIVITY, held),
-        *([(Family.EXCLUSIVITY, runs_others(problem))] if pool.is_exclusive else []),
+        *(
+            [(Family.EXCLUSIVITY, problem.cluster.used_by_others(problem.job.name))]
+            if pool.is_exclusive
+            else []
+        ),
         *_outside_pool(problem, pool),
     ]
     order = _ordered(len(cluster), lacking, families, np.zeros(len(cluster)))
     outside = order[~choice.candidates[order]]
     if pool.hosts:
-        outside = outside[np.isin(outside, known(problem, pool))]
+        outside = outside[cluster.among(pool.hosts)[outside]]
     inside = [kind[0] for kind in problem.job.kinds_in(pool)]
     for at in outside[:NEAREST_TOLD_MAX].tolist():
         node = cluster.nodes[at]
@@ -237,6 +226,6 @@ def _near_pool(
 def _kept(problem: Problem, pool: Pool, at: int) -> str:
     """What is said of a node that the job itself uses for something else."""
     for other in problem.job.chosen_pools:
-        if other.index != pool.index and at in known(problem, other):
+        if other.index != pool.index and problem.cluster.among(other.hosts)[at]:
             return f"is named by the pool {other.name} of the same job"
     return "is taken up by the job"

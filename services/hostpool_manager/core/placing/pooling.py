@@ -102,15 +102,13 @@ class _View:
             only: none if lifts else self.cluster.held_by_others(self.job.name, exclusive_only=only)
             for only in (False, True)
         }
-        own = self.cluster.pods.get(self.job.name, ())
-        at = [self.cluster.index[pod.node] for pod in own if pod.node in self.cluster.index]
-        self.foreign = self.cluster.streams_pods > self._counted(at)
+        self.foreign = self.cluster.used_by_others(self.job.name)
         in_pools = (self._inside(pool).values() for pool in self.job.chosen_pools)
         self.running = self._counted(node for nodes in in_pools for node in nodes)
         self.naming = np.zeros(len(self.cluster), np.int64)
         for pool in self.job.chosen_pools:
             if self.is_named(pool):
-                self.naming += self._named(pool)
+                self.naming += self.cluster.among(pool.hosts)
 
     def _counted(self, nodes: Iterable[int]) -> Ints:
         where = np.array([node for node in nodes if node != NONE], np.int64)
@@ -123,7 +121,7 @@ class _View:
         is_exclusive = self._is_exclusive(pool)
         least, most = self._size(pool)
         if self.is_named(pool) and is_exclusive:
-            forced = self._named(pool)
+            forced = self.cluster.among(pool.hosts)
         chooses = is_exclusive or (most < len(self.cluster) and not self.is_named(pool))
         if chooses:
             for node in list(known.values())[: max(0, most - int(forced.sum()))]:
@@ -147,21 +145,16 @@ class _View:
     def _size(self, pool: Pool) -> tuple[int, int]:
         """The least and the most members."""
         if self.is_named(pool):
-            named = int(self._named(pool).sum())
+            named = int(self.cluster.among(pool.hosts).sum())
             return named, named
         if pool.size is not None and Family.SIZE not in self.lifted:
             return pool.size, pool.size
         return self.job.least_of(pool), len(self.cluster)
 
-    def _named(self, pool: Pool) -> Bools:
-        found = np.zeros(len(self.cluster), bool)
-        found[[at for host in pool.hosts if (at := self.cluster.node_of(host)) is not None]] = True
-        return found
-
     def candidates(self, pool: Pool) -> Bools:
         """Nodes that may be members. Those that are named need not be open to pods."""
         if self.is_named(pool):
-            found = self._named(pool)
+            found = self.cluster.among(pool.hosts)
         else:
             lifts_tags = Family.TAGS in self.lifted
             found = self.cluster.with_tags(() if lifts_tags else pool.tags)
@@ -183,7 +176,7 @@ class _View:
         out by the taint.
         """
         used = self.foreign | (self.running > self._counted(self._inside(pool).values()))
-        return used | (self.naming > (self._named(pool) if self.is_named(pool) else 0))
+        return used | (self.naming > (self.cluster.among(pool.hosts) if self.is_named(pool) else 0))
 
     def _inside(self, pool: Pool) -> dict[int, int]:
         """The node of each PE of the pool that runs."""
