@@ -17,6 +17,7 @@ from typing import Any
 from contracts import labels
 from contracts.pod_requests import pod_requests
 from contracts.topics import CLUSTER, RESOURCES, Topic
+from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, too_deep
 
 Obj = Mapping[str, Any]
 Project = Callable[[Obj], dict[str, Any] | None]
@@ -52,6 +53,8 @@ class Epoch:
 class Fact:
     """One fact; `data` is the projection, None for a DELETION.
 
+    A projection that is not whole is an `Unreadable`: the object exists, and that is all.
+
     `job` is the name of the job that the object belongs to (its partition), empty for objects of
     the cluster. `resource_version` is that of the projection's object, as a number.
     """
@@ -78,7 +81,7 @@ class Fact:
 
     def to_json(self) -> dict[str, Any]:
         """The record's value."""
-        return {
+        value: dict[str, Any] = {
             "kind": self.kind,
             "namespace": self.namespace,
             "name": self.name,
@@ -88,6 +91,9 @@ class Fact:
             "job": self.job,
             "object": self.data,
         }
+        if isinstance(self.data, Unreadable):
+            value |= {"object": self.data.parts, "unreadable": self.data.why}
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +156,17 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
         resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
         job=str(value["job"]),
-        data=value["object"],
+        data=_data(value),
     )
+
+
+def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    data, why = value["object"], value.get("unreadable")
+    if data is not None and not isinstance(data, dict):
+        raise TypeError("its object is no JSON object")
+    if why is not None and data is not None:
+        return Unreadable(str(why), data)
+    return data
 
 
 # --------------------------------------------------------------------------- projections
@@ -283,6 +298,19 @@ def _node(obj: Obj) -> dict[str, Any]:
     }
 
 
+def _unfit(name: str, part: Any) -> str:
+    """Why a part of a projection cannot be a part of a fact; else nothing."""
+    if isinstance(part, Unreadable):
+        return part.why
+    place = too_deep(part, FACT_DEPTH_MAX, name)
+    return f"{place} nests more than {FACT_DEPTH_MAX} levels deep" if place else ""
+
+
+def _left_of(obj: Obj, fit: Mapping[str, Any], why: str) -> Unreadable:
+    """The parts of a projection that can be read; metadata is one always."""
+    return Unreadable(why, fit if "metadata" in fit else {**fit, "metadata": metadata(obj)})
+
+
 @dataclass(frozen=True, slots=True)
 class Projection:
     """One kind of fact: where it goes and how it is made from the watched object.
@@ -293,6 +321,27 @@ class Projection:
     kind: str
     topic: Topic
     project: Project
+
+    def of(self, obj: Obj) -> Mapping[str, Any] | None:
+        """What a fact of this kind says of an object; None where it says nothing of it.
+
+        What cannot be projected, or nests too deep for the log, is an `Unreadable` with the parts
+        that are left: metadata, and a status that can be read. Raises only where the metadata are
+        not such as every API server gives.
+        """
+        try:
+            data = self.project(obj)
+        except ObjectUnreadable as problem:
+            return _left_of(obj, {}, problem.why)
+        except Exception as defect:  # noqa: BLE001 - a bad object concerns itself only
+            return _left_of(obj, {}, f"it has not the form of its kind ({type(defect).__name__})")
+        if data is None:
+            return None
+        problems = {name: why for name, part in data.items() if (why := _unfit(name, part))}
+        if not problems:
+            return data
+        fit = {name: part for name, part in data.items() if name not in problems}
+        return _left_of(obj, fit, "; ".join(problems.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,9 +410,9 @@ KINDS: Mapping[str, Projection] = {
 }
 
 
-def project(kind: str, obj: Obj) -> dict[str, Any] | None:
+def project(kind: str, obj: Obj) -> Mapping[str, Any] | None:
     """The projection of an object as a fact of `kind` would carry it."""
-    return KINDS[kind].project(obj)
+    return KINDS[kind].of(obj)
 
 
 OwnerOf = Callable[[str, str, str], tuple[str, str] | None]

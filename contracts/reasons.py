@@ -107,6 +107,10 @@ class Reason(StrEnum):
         "An object of the job cannot be written for now; it is tried again.",
     )
     CRASHING = "Crashing", "The code that works on the object crashes; it is tried again."
+    OBJECT_UNREADABLE = (
+        "ObjectUnreadable",
+        "The object is too large or nests too deep to be read; what runs stays as it is.",
+    )
     PLAN_DAMAGED = "PlanDamaged", "A plan record of the job cannot be read."
 
     # Progress of a job

@@ -12,6 +12,7 @@ from .conditions import (
     ConditionStatus,
     condition_holds,
     stalled_patch,
+    unreadable_patch,
     with_condition,
 )
 from .custom_resource import CustomResource
@@ -72,5 +73,6 @@ __all__ = [
     "condition_holds",
     "ignored_fields",
     "stalled_patch",
+    "unreadable_patch",
     "with_condition",
 ]

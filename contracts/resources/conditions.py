@@ -12,11 +12,15 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, WithJsonSchema
 
+from contracts.unreadable import part_of
+
 from .fields import MESSAGE_CHARS_MAX, Fields
 
 CONDITIONS_MAX: Final = 16
 STALLED: Final = "Stalled"
 """That our own code crashes on the object, again and again; there only while it does."""
+READABLE: Final = "Readable"
+"""That the object cannot be read whole; there only while it is so, and False then."""
 
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 """A moment in UTC, RFC 3339, such as 2026-11-20T09:30:00Z."""
@@ -103,16 +107,36 @@ def stalled_patch(
 
     None where it stands so; that is asked after every run of a key.
     """
-    before = [dict(each) for each in object_["status"].get("conditions") or ()]
-    said = {each.get("type"): each.get("message") for each in before}.get(STALLED, "")
-    if said == why:
+    return _passing_patch(object_, STALLED, ConditionStatus.TRUE, reason=reason, why=why, now=now)
+
+
+def unreadable_patch(
+    object_: Mapping[str, Any], *, reason: str, why: str, now: str
+) -> dict[str, Any] | None:
+    """The patch of a status that has Readable be False and say `why`, or be gone; else None."""
+    return _passing_patch(object_, READABLE, ConditionStatus.FALSE, reason=reason, why=why, now=now)
+
+
+def _passing_patch(
+    object_: Mapping[str, Any],
+    type_: str,
+    status: ConditionStatus,
+    *,
+    reason: str,
+    why: str,
+    now: str,
+) -> dict[str, Any] | None:
+    """The patch of a condition that is there only while it has something to say."""
+    before = [dict(each) for each in part_of(object_, "status").get("conditions") or ()]
+    said = {each.get("type"): each.get("message") for each in before}.get(type_, "")
+    if said == why[:MESSAGE_CHARS_MAX]:
         return None
-    after = [each for each in before if each.get("type") != STALLED]
+    after = [each for each in before if each.get("type") != type_]
     if why:
         after = with_condition(
             before,
-            type_=STALLED,
-            status=ConditionStatus.TRUE,
+            type_=type_,
+            status=status,
             reason=reason,
             message=why,
             observed_generation=int(object_["metadata"]["generation"]),

@@ -20,6 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.backing_off import Backoffs
 from services.chassis.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.gate import Gate
@@ -83,7 +84,7 @@ class CarryingOut:
         due = self._due(key, effects, result)
         if not due:
             return result
-        fence = _Fence(self._stage.fence(self._table, key))
+        fence = _Fence(self._fence_of(key))
         line = iter(sorted(due, key=urgency_of))
         if len(due) == 1:
             await self._carry_out_line(key, snapshot, line, fence, result)
@@ -130,8 +131,14 @@ class CarryingOut:
         if self._runtime.stopping.is_set() or self._is_abandoned(key):
             return True
         if not fence.is_broken and self._is_marked(key):
-            fence.is_broken = self._stage.fence(self._table, key) != fence.decided_on
+            fence.is_broken = self._fence_of(key) != fence.decided_on
         return fence.is_broken
+
+    def _fence_of(self, key: Hashable) -> Hashable:
+        try:
+            return self._stage.fence(self._table, key)
+        except ObjectUnreadable as problem:
+            return problem.why
 
     async def _carry_out_one(
         self, key: Hashable, snapshot: Any, effect: Any, fence: _Fence, result: CarriedOut
@@ -156,6 +163,10 @@ class CarryingOut:
             result.wait_until(mark(who, clock.now()))
             self._tell("error", key, effect, problem)
             return "rejected"
+        except ObjectUnreadable as problem:
+            result.wait_until(self._backoffs.mark_refused(who, clock.now()))
+            self._tell("warning", key, effect, problem)
+            return "unreadable"
         except Exception as defect:  # noqa: BLE001 - it delays only this effect
             result.crashes.append((effect, defect))
             result.wait_until(self._backoffs.mark_failed(who, clock.now()))

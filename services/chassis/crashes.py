@@ -4,6 +4,8 @@ A crash is a defect of ours: nobody outside can see why nothing happens. After `
 kind in a row (the decision of a key, or one of its effects) the stage says so wherever it can, with
 the class of the exception, and takes it back when that succeeds or is not wanted any more. What an
 exception says is for the log: it may quote anything.
+
+A key that rests because an object cannot be read is told in the same place, at once.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from contracts.reasons import Reason
 from services.chassis.carrying_out import CRASHED, CarriedOut
 from services.chassis.errors import Rejected, Superseded, Transient
 from services.chassis.log_lines import log_of
@@ -26,7 +29,7 @@ _DECISION = "its decision"
 class SaysStalled(Protocol):
     """A stage that has a place for it."""
 
-    async def say_stalled(self, key: Any, why: str) -> None:
+    async def say_stalled(self, key: Any, why: str, *, reason: Reason) -> None:
         """Say on the object of a key why nothing comes of it; with nothing, that it does not stall.
 
         Called after every run of a key: it must write only what is not said yet.
@@ -52,7 +55,11 @@ class Crashes:
     async def note_crashed(self, key: Hashable, error: Exception) -> None:
         """The decision of a key crashed."""
         self._count(key, _DECISION, error)
-        await self._tell(key)
+        await self._tell(key, self._why(key))
+
+    async def note_unreadable(self, key: Hashable, why: str) -> None:
+        """A key was not decided, because an object that it needs cannot be read."""
+        await self._tell(key, f"{self._name}: {why}", reason=Reason.OBJECT_UNREADABLE)
 
     async def note_run(
         self, key: Hashable, wanted: Collection[Hashable], carried_out: CarriedOut
@@ -67,7 +74,7 @@ class Crashes:
                 del self._standing[key]
         for effect, error in carried_out.crashes:
             self._count(key, effect, error)
-        await self._tell(key)
+        await self._tell(key, self._why(key))
 
     def _count(self, key: Hashable, who: Hashable, error: Exception) -> None:
         crash = self._standing.setdefault(key, {}).setdefault(who, _Crash(0, ""))
@@ -75,11 +82,11 @@ class Crashes:
         if len(self._standing) > REMEMBERED_KEYS_MAX:
             self._standing.popitem(last=False)
 
-    async def _tell(self, key: Hashable) -> None:
+    async def _tell(self, key: Hashable, why: str, *, reason: Reason = Reason.CRASHING) -> None:
         if not isinstance(self._stage, SaysStalled):
             return
         try:
-            await self._stage.say_stalled(key, self._why(key))
+            await self._stage.say_stalled(key, why, reason=reason)
         except (Transient, Rejected, Superseded) as problem:
             self._log.warning("stall_unsaid", key=str(key), problem=str(problem))
         except Exception:  # noqa: BLE001 - what cannot be said must not end the key

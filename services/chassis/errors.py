@@ -2,7 +2,9 @@
 
 ChassisError
 ├── Transient          try again later (time-out, 429, 5xx, connection lost)
-│   └── Away           nobody listens there: the request was never sent
+│   ├── Away           nobody listens there: the request was never sent
+│   └── Garbled        an answer, or an event of a watch, that nobody can read
+├── TooLarge           an answer has more bytes than anybody takes: ask for less
 ├── Superseded         the input is newer than the decision: stop and decide again
 ├── LogRefused         the log refused for good: a record too large, no right to write
 │   └── TopicDiffers   a topic is missing, or is not what the catalogue says
@@ -44,6 +46,14 @@ class Away(Transient):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, outcome_unknown=False)
+
+
+class Garbled(Transient):
+    """An answer, or an event of a watch, that is no Kubernetes object: what it says is unknown."""
+
+
+class TooLarge(ChassisError):
+    """An answer has more bytes than anybody takes: ask for less."""
 
 
 class Superseded(ChassisError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from contracts.unreadable import ObjectUnreadable
+
 
 class HasRef(Protocol):
     """What can be indexed."""
@@ -19,6 +21,14 @@ T = TypeVar("T", bound=HasRef)
 
 Places = Sequence[tuple[str, Hashable]]
 """Index and value, for each place of an entry."""
+
+
+def _values(index: Callable[[Any], Iterable[Hashable]], entry: Any) -> list[Hashable]:
+    """The values of an entry in an index; none where the index asks for what cannot be read."""
+    try:
+        return list(index(entry))
+    except ObjectUnreadable:
+        return []
 
 
 class _Bucket(Generic[T]):
@@ -54,7 +64,11 @@ class Indexed(Generic[T]):
 
     def places_of(self, entry: T) -> Places:
         """Where an entry is to be put; whatever an index raises changes nothing."""
-        return [(name, value) for name, index in self._indexes.items() for value in index(entry)]
+        return [
+            (name, value)
+            for name, index in self._indexes.items()
+            for value in _values(index, entry)
+        ]
 
     def put(self, entry: T, places: Places) -> None:
         """Add an entry under its places."""
@@ -67,7 +81,7 @@ class Indexed(Generic[T]):
         """Take out an entry as it was put in."""
         for name, index in self._indexes.items():
             buckets = self._buckets[name]
-            for value in index(entry):
+            for value in _values(index, entry):
                 bucket = buckets.get(value)
                 if bucket is None:
                     continue

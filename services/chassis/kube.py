@@ -7,12 +7,12 @@ of kubernetes_asyncio, simulation fills it with the sandbox in process.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import orjson
@@ -22,11 +22,14 @@ from services.chassis.errors import (
     ChassisError,
     Conflict,
     Expired,
+    Garbled,
     NotAllowed,
     NotFound,
     Rejected,
+    TooLarge,
     Transient,
 )
+from services.chassis.salvaging import read_event, read_list, read_object
 
 Json = dict[str, Any]
 
@@ -34,6 +37,9 @@ MERGE_PATCH = "application/merge-patch+json"
 METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 MESSAGE_CHARS_MAX = 500
+PAGE_SHRINKS_BY = 4
+
+T = TypeVar("T")
 
 _AGAIN = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 _MEANINGS: Mapping[int, type[Rejected]] = {
@@ -91,7 +97,8 @@ class Transport(Protocol):
 class Kube(Protocol):
     """What services and watch-ingest can ask of the API server (implemented by `KubeClient`).
 
-    Every method raises the tree of `errors.py`.
+    Every method raises the tree of `errors.py`. What of an object cannot be read is an `Unreadable`
+    in its place (`salvaging.py`).
     """
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
@@ -154,8 +161,8 @@ class WatchEvent:
 
     @property
     def resource_version(self) -> str:
-        """The version from which a watch may go on after this event."""
-        return str(self.object["metadata"]["resourceVersion"])
+        """The version from which a watch may go on after this event; empty if it has none."""
+        return str((self.object.get("metadata") or {}).get("resourceVersion") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,16 +252,29 @@ class KubeClient:
         limit: int = 500,
         metadata_only: bool = False,
     ) -> AsyncIterator[ListPage]:
-        """A list in pages; Expired when the version went away between two pages."""
+        """A list in pages; Expired when the version went away between two pages.
+
+        Where objects are so large that a page of them is not taken, pages of fewer follow.
+        """
         query: dict[str, str] = {"limit": str(limit)}
         if label_selector:
             query["labelSelector"] = label_selector
         accept = METADATA_LIST if metadata_only else ""
         while True:
             path = f"{path_of(resource, namespace or '')}?{urlencode(query)}"
-            page = await self._ask("GET", path, accept=accept)
-            yield ListPage(page.get("items") or [], str(page["metadata"]["resourceVersion"]))
-            query["continue"] = page["metadata"].get("continue") or ""
+            try:
+                response = await self._answer("GET", path, accept=accept)
+            except TooLarge:
+                if query["limit"] == "1":
+                    raise
+                query["limit"] = str(int(query["limit"]) // PAGE_SHRINKS_BY or 1)
+                continue
+            items, metadata = _read(read_list, response.body)
+            version = str(metadata.get("resourceVersion"))
+            if not version.isdecimal():
+                raise Garbled(f"a list of version {version[:MESSAGE_CHARS_MAX]!r}")
+            yield ListPage(items, version)
+            query["continue"] = metadata.get("continue") or ""
             if not query["continue"]:
                 return
 
@@ -296,8 +316,19 @@ class KubeClient:
         body: Mapping[str, Any] | None = None,
         *,
         content_type: str = "application/json",
-        accept: str = "",
     ) -> Json:
+        response = await self._answer(method, path, body, content_type=content_type)
+        return _read(read_object, response.body)
+
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        content_type: str = "application/json",
+        accept: str = "",
+    ) -> Response:
         headers = dict(self._headers)
         if accept:
             headers["accept"] = accept
@@ -308,8 +339,7 @@ class KubeClient:
         response = await self._transport.request(method, path, body=raw, headers=headers)
         if response.status >= 400:
             raise refusal(response)
-        answer: Json = _parsed(response.body)
-        return answer
+        return response
 
 
 def path_of(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
@@ -360,24 +390,22 @@ def _refusal(code: int, status: Json, headers: Mapping[str, str]) -> ChassisErro
 
 
 def _event(line: bytes) -> WatchEvent:
-    raw = _parsed(line)
-    if raw.get("type") == "ERROR":
-        status = raw.get("object") or {}
-        raise _refusal(int(status.get("code") or 500), status, {})
     try:
-        return WatchEvent(WatchType(raw["type"]), raw["object"])
-    except (KeyError, ValueError) as problem:
-        raise Transient(f"unknown watch event {line[:MESSAGE_CHARS_MAX]!r}") from problem
+        type_, found = read_event(line)
+        if type_ == "ERROR":
+            raise _refusal(int(found.get("code") or 500), found, {})
+        return WatchEvent(WatchType(type_), found)
+    except ValueError as problem:
+        raise Garbled(f"no watch event: {line[:MESSAGE_CHARS_MAX]!r}") from problem
 
 
-def _parsed(body: bytes) -> Json:
+def _read(reader: Callable[[bytes], T], body: bytes) -> T:
+    """What a reader finds in an answer. Raises Garbled."""
     try:
-        answer = orjson.loads(body)
-    except orjson.JSONDecodeError as problem:
-        raise Transient(f"the server's answer is not JSON: {problem}") from problem
-    if not isinstance(answer, dict):
-        raise Transient("the server's answer is not a JSON object")
-    return answer
+        return reader(body)
+    except (ValueError, KeyError) as problem:
+        shown = body[:MESSAGE_CHARS_MAX]
+        raise Garbled(f"the server's answer is no Kubernetes object: {shown!r}") from problem
 
 
 def _delete_options(propagation: str) -> Json:

@@ -20,7 +20,7 @@ from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config.incluster_config import SERVICE_TOKEN_FILENAME
 
-from services.chassis.errors import Away, Transient
+from services.chassis.errors import Away, TooLarge, Transient
 from services.chassis.kube import Response, refusal
 from services.chassis.log_lines import log_of
 
@@ -29,6 +29,8 @@ REQUEST_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
 KEEP_ALIVE_S = 60.0
 READ_BUFFER_BYTES = 2**21
+RESPONSE_BYTES_MAX = 32 * 2**20
+"""Some twenty of the largest objects that there are; whoever lists asks for fewer then."""
 TOKEN_REREAD_S = 60.0
 
 _BEARER = "BearerToken"
@@ -117,7 +119,8 @@ class HttpTransport:
                 allow_redirects=False,
             ) as answer:
                 self._note_status(answer.status)
-                return Response(answer.status, await answer.read(), _lower(answer.headers))
+                body = await _body_of(answer, path)
+                return Response(answer.status, body, _lower(answer.headers))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as problem:
             raise Away(f"{method} {path}: {problem}") from problem
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
@@ -174,6 +177,17 @@ def cut(answer: aiohttp.ClientResponse) -> None:
     connection = answer.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
+
+
+async def _body_of(answer: aiohttp.ClientResponse, path: str) -> bytes:
+    """The body; raises TooLarge before more than that is in memory."""
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > RESPONSE_BYTES_MAX:
+            cut(answer)
+            raise TooLarge(f"{path}: the answer has more than {RESPONSE_BYTES_MAX} bytes")
+    return bytes(body)
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

@@ -2,7 +2,8 @@
 
 1. List; tell the sink everything; watch from the list's version.
 2. A watch that ends goes on from the newest version it saw, bookmarks included.
-3. 410, as a status or as an ERROR event, means: list again.
+3. 410, as a status or as an ERROR event, means: list again. So does an event that nobody can read:
+   what it said is unknown, and a watch from the version before it would meet it again, for ever.
 4. A list that is older than what was seen before (of an API server that lags behind) is asked for
    again; one that stays older for long is believed: the cluster was restored from a backup.
 5. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
@@ -22,7 +23,7 @@ from typing import Protocol
 
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import Clock
-from services.chassis.errors import ChassisError, Expired, Transient
+from services.chassis.errors import ChassisError, Expired, Garbled, Transient
 from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
 from services.chassis.log_lines import log_of
 
@@ -152,14 +153,19 @@ class ListWatch:
                     told += 1
                     if event.type is not WatchType.BOOKMARK:
                         await _tell(sink, event)
-                    self._version = event.resource_version
-                    self._seen = max(self._seen, int(event.resource_version))
+                    if event.resource_version.isdecimal():
+                        self._version = event.resource_version
+                        self._seen = max(self._seen, int(event.resource_version))
                     self._backoffs.mark_succeeded("watch")
         except _SinkFailed as failure:
             raise failure.cause from None
         except Expired as problem:
             self._log.info("watch_expired", **self._names(), problem=str(problem))
             self._version = ""
+            return
+        except Garbled as problem:
+            self._version = ""
+            await self._wait("watch", problem)
             return
         except ChassisError as problem:
             await self._wait("watch", problem)

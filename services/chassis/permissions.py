@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.chassis.events import EVENT
 from services.chassis.kube import Resource
 from services.chassis.leases import LEASE
-from services.chassis.writing import EVENT
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,7 +71,7 @@ def to_delete_collection(resource: Resource) -> Permissions:
 
 
 def to_emit_events() -> Permissions:
-    """`Writer.emit_event`: one that exists is left as it is."""
+    """`events.emit_event`: one that exists is left as it is."""
     return frozenset({_permission(EVENT, "create")})
 
 

@@ -16,12 +16,15 @@ import orjson
 from contracts.envelope import SCHEMA_VERSION, Envelope, MalformedRecord, from_headers
 from contracts.facts import Fact, FactType, SyncCompleted, fact_from_json
 from contracts.topics import sync_group
+from contracts.unreadable import FACT_DEPTH_MAX, may_nest_deeper, too_deep
 from services.chassis.bus import Bus, Partition, Record
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
 from services.chassis.sharing import Sharing, Told
 
 BATCH_RECORDS_MAX = 500
+RECORD_DEPTH_MAX = FACT_DEPTH_MAX + 2
+"""Levels of a record: those of a projection, and what is around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,15 @@ def decode(record: Record) -> Said:
     if envelope.schema_version != SCHEMA_VERSION:
         raise MalformedRecord(f"schema version {envelope.schema_version} is not {SCHEMA_VERSION}")
     try:
-        fact = fact_from_json(FactType(envelope.type), orjson.loads(record.value))
-    except (KeyError, TypeError, ValueError) as problem:
+        value = orjson.loads(record.value)
+        fact = fact_from_json(FactType(envelope.type), value)
+        is_misplaced = fact.key.encode() != record.key
+    except Exception as problem:  # a record of a stranger may hold anything, and concerns itself
         raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
-    if fact.key.encode() != record.key:
+    if is_misplaced:
         raise MalformedRecord(f"its key is not that of its object, {fact.key}")
+    if may_nest_deeper(record.value, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
+        raise MalformedRecord(f"it nests more than {RECORD_DEPTH_MAX} levels deep")
     return Said(fact, envelope, record.partition, record.timestamp_s)
 
 

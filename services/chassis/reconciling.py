@@ -23,6 +23,7 @@ from typing import Any
 from contracts.decisions import DecisionRecord
 from contracts.facts import SyncCompleted
 from contracts.topics import CATALOGUE
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.backing_off import Backoffs
 from services.chassis.bus import Partition
 from services.chassis.carrying_out import CarriedOut, CarryingOut
@@ -225,6 +226,8 @@ class StageRunner:
                 continue
             try:
                 keys = list(self.stage.keys(entry, self.table))
+            except ObjectUnreadable:
+                continue  # nothing can be decided for what only the missing part names
             except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
                 self._runtime.metrics.count("millrace_crashes_total", where="keys")
                 self._log.exception("keys_crashed", object="/".join(entry.ref))
@@ -319,6 +322,12 @@ class StageRunner:
         with caused_by(cause):
             try:
                 carried_out = await self._decide_and_carry_out(key)
+            except ObjectUnreadable as problem:
+                # What runs stays as it is, and the next version of the object wakes the key.
+                self._runtime.metrics.count("millrace_unreadable_inputs_total")
+                self._log.warning("key_rests", key=str(key), problem=problem.why)
+                await self._crashes.note_unreadable(key, problem.why)
+                return None
             except Exception as defect:  # noqa: BLE001 - a bad object delays only its own key
                 self._runtime.metrics.count("millrace_crashes_total", where="key")
                 self._log.exception("key_crashed", key=str(key))

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts.facts import KINDS, Fact, FactType, SyncCompleted
+from contracts.unreadable import Unreadable
 from services.chassis.bus import Partition
 from services.chassis.epochs import Epochs, Order, Verdict
 from services.chassis.indexing import Indexed, Places
@@ -41,7 +42,11 @@ LISTS_OUTLIVED_MAX = 2
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One object as last seen; `data` is its projection and must not be changed."""
+    """One object as last seen; `data` is its projection and must not be changed.
+
+    Of an object that cannot be read whole it is an `Unreadable`: who asks for what is missing gets
+    ObjectUnreadable, and the key that is looked at rests.
+    """
 
     kind: str
     namespace: str
@@ -54,6 +59,11 @@ class Entry:
     def ref(self) -> Ref:
         """(kind, namespace, name)."""
         return (self.kind, self.namespace, self.name)
+
+    @property
+    def unreadable(self) -> str:
+        """Why the object cannot be read whole; empty for every other."""
+        return self.data.why if isinstance(self.data, Unreadable) else ""
 
 
 def is_deleting(entry: Entry) -> bool:

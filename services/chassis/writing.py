@@ -8,13 +8,11 @@ Superseded that what was decided is too old to be carried out (`waking.py`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
 from contracts import facts
-from contracts.moments import moment_of
 from services.chassis.errors import (
     AlreadyExists,
     Conflict,
@@ -23,16 +21,14 @@ from services.chassis.errors import (
     Superseded,
     Transient,
 )
+from services.chassis.events import emit_event
 from services.chassis.kube import Json, Kube, Resource
 from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table
 
 CONFLICTS_MAX = 5
-EVENT_MESSAGE_CHARS_MAX = 1024
-EVENT_NAME_CHARS_MAX = 253
-EVENT = Resource("", "v1", "events", "Event")
 
-Project = Callable[[str, Mapping[str, Any]], dict[str, Any] | None]
+Project = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 class Outcome(StrEnum):
@@ -318,30 +314,17 @@ class Writer:
         warning: bool = False,
     ) -> Outcome:
         """A core/v1 Event whose name is made of object, reason and generation: once, ever."""
-        reference = _reference_to(regarding)
-        at = moment_of(self._now())
-        namespace = reference["namespace"] or "default"
-        body = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {
-                "name": _event_name(reference, reason, generation),
-                "namespace": namespace,
-            },
-            "involvedObject": {key: value for key, value in reference.items() if value},
-            "reason": reason,
-            "message": message[:EVENT_MESSAGE_CHARS_MAX],
-            "type": "Warning" if warning else "Normal",
-            "source": {"component": self._component},
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "count": 1,
-        }
-        try:
-            await self._kube.create(EVENT, namespace, body)
-        except AlreadyExists:
-            return Outcome.EXISTED
-        return Outcome.CREATED
+        created = await emit_event(
+            self._kube,
+            _reference_to(regarding),
+            component=self._component,
+            reason=reason,
+            message=message,
+            generation=generation,
+            warning=warning,
+            now=self._now(),
+        )
+        return Outcome.CREATED if created else Outcome.EXISTED
 
 
 def _controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -375,10 +358,3 @@ def _reference_to(regarding: Entry | Mapping[str, Any]) -> dict[str, str]:
         "uid": str(meta["uid"]),
         "resourceVersion": str(meta.get("resourceVersion", "")),
     }
-
-
-def _event_name(reference: Mapping[str, str], reason: str, generation: int) -> str:
-    """The uid is in it: a later object of the same name has events of its own."""
-    identity = f"{reference['kind']}/{reference['uid']}/{reason}/{generation}"
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return f"{reference['name'][: EVENT_NAME_CHARS_MAX - len(digest) - 1]}.{digest}"

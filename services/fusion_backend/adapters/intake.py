@@ -93,7 +93,7 @@ def fence_of(table: TableReading, key: JobKey) -> Hashable:
     widths = tuple(
         (region.name, region.data["spec"].get("width"))
         for region in table.by(_OF_JOB, ("ParallelRegion", key.namespace, key.name))
-        if region.data["metadata"]["generation"] != 1
+        if not region.unreadable and region.data["metadata"]["generation"] != 1
     )
     return job.uid, job.generation, job.deleting, job.orphaning, job.retry, widths
 
@@ -229,7 +229,7 @@ def _lost_widths(
     for region in newest.record.regions if newest is not None else ():
         name = labels.pe_name(key.name, region.index)
         entry = table.last_seen("ParallelRegion", key.namespace, name)
-        if name in regions or entry is None or job_uid_of(entry) != job_uid:
+        if name in regions or entry is None or entry.unreadable or job_uid_of(entry) != job_uid:
             continue
         status = entry.data["status"]
         is_said = status.get("observedGeneration") == entry.data["metadata"]["generation"]

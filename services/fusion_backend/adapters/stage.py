@@ -103,13 +103,13 @@ class FusionBackend:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
 
-    async def say_stalled(self, key: JobKey, why: str) -> None:
-        """In the Job's condition Stalled, which is there only while something crashes."""
+    async def say_stalled(self, key: JobKey, why: str, *, reason: Reason) -> None:
+        """In the Job's condition Stalled, which is there only while something stands in the way."""
         entry = self._wiring.table.get(JOB, key.namespace, key.name)
         if entry is None:
             return
         now = moment_of(self._wiring.runtime.clock.now())
-        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        patch = stalled_patch(entry.data, reason=reason, why=why, now=now)
         if patch is not None:
             await self._wiring.writer.patch(entry, patch, subresource="status")
 

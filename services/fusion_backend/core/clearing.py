@@ -84,10 +84,11 @@ def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid:
     owned = [entry for entry in staying if is_owned(entry, job_uid)]
     job = snapshot.job
     if job is not None and job.uid == job_uid:
-        template = job.spec.get("processingElement") or {}
+        template = job.asked("processingElement") or {}
         if certificate_remains(snapshot) or (owned and is_encrypted(template)):
             return True
-    return encrypted_pes(entry.data["spec"] for entry in owned if entry.kind == PE)
+    pes = [entry for entry in owned if entry.kind == PE and not entry.unreadable]
+    return encrypted_pes(entry.data["spec"] for entry in pes)
 
 
 def certificate_remains(snapshot: Snapshot) -> bool:

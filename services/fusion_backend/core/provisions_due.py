@@ -59,7 +59,7 @@ def provisions_due(snapshot: Snapshot, now: float) -> tuple[KeepCertificate | Fi
     if (asked := servers_awaited(snapshot)) is not None:
         due.append(FindServers(job.uid, asked))
     if _wants_certificate(snapshot, job) and _next_look(snapshot, job) <= now:
-        days = job.spec.get("transportCertificateValidityInDays") or CERTIFICATE_DAYS
+        days = job.asked("transportCertificateValidityInDays") or CERTIFICATE_DAYS
         due.append(KeepCertificate(job.uid, int(days)))
     return tuple(due)
 
@@ -74,11 +74,13 @@ def next_look_at(snapshot: Snapshot, now: float) -> float | None:
 
 
 def _template(job: JobSeen) -> dict[str, object]:
-    return job.spec.get("processingElement") or {}
+    return job.asked("processingElement") or {}
 
 
 def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisAsked]:
     for name, entry in sorted(snapshot.of("ProcessingElement").items()):
+        if entry.unreadable:
+            continue
         asked = redis_asked(entry.data["spec"], f"ProcessingElement {name}: spec")
         if asked is not None:
             yield asked
@@ -87,7 +89,8 @@ def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisAsked]:
 def _wants_certificate(snapshot: Snapshot, job: JobSeen) -> bool:
     if is_encrypted(_template(job)):
         return True
-    return encrypted_pes(entry.data["spec"] for entry in snapshot.of("ProcessingElement").values())
+    pes = snapshot.of("ProcessingElement").values()
+    return encrypted_pes(entry.data["spec"] for entry in pes if not entry.unreadable)
 
 
 def _next_look(snapshot: Snapshot, job: JobSeen) -> float:

@@ -257,7 +257,7 @@ class Situation:
     @property
     def time_out_s(self) -> float:
         """How long a submission may take, and a resize may wait for its placement."""
-        limit_s = self.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+        limit_s = self.job.asked("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
         return float(limit_s)
 
     @cached_property

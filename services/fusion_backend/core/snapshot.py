@@ -14,6 +14,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.unreadable import Unreadable, part_of
 from services.chassis.table import Entry, label
 from services.fusion_backend.core.effects import Wish
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
@@ -59,9 +60,16 @@ class JobSeen:
             deleting=meta["deletionTimestamp"] is not None,
             orphaning=labels.ORPHAN_FINALIZER in meta["finalizers"],
             retry=str(meta["annotations"].get(labels.RETRY, "")),
-            spec=entry.data["spec"],
-            status=entry.data["status"],
+            spec=part_of(entry.data, "spec"),
+            status=part_of(entry.data, "status"),
         )
+
+    def asked(self, name: str) -> Any:
+        """A field of the spec; None where it is absent, or where nobody can read the spec.
+
+        For what a job that runs goes on without: its plan and its PEs hold what is in force.
+        """
+        return None if isinstance(self.spec, Unreadable) else self.spec.get(name)
 
     @property
     def phase(self) -> str:

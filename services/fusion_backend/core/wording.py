@@ -133,8 +133,9 @@ def _was_edited_since(situation: Situation) -> bool:
     plan = situation.snapshot.newest
     if plan is None:
         return False
-    is_other = template_of(situation.job.spec) != plan.inputs.template
-    return is_other or situation.edit_refusal is not None
+    if situation.edit_refusal is not None:
+        return True
+    return template_of(situation.job.spec) != plan.inputs.template
 
 
 def refusal_of(situation: Situation) -> PlanRefused:
@@ -157,7 +158,7 @@ def refusal_of(situation: Situation) -> PlanRefused:
         )
     if snapshot.newest is None and situation.placement_refusal is not None:
         return situation.placement_refusal
-    limit_s = situation.job.spec.get("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+    limit_s = situation.job.asked("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
     return PlanRefused(
         Reason.SUBMISSION_TIMED_OUT,
         field="spec.submissionTimeOutInSeconds",

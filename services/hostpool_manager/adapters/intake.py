@@ -200,7 +200,7 @@ class Knowledge:
             case "Node":
                 yield from (JobKey(*ref) for ref in self._picture.jobs_at(entry.name))
             case "BoundPod":
-                node = entry.data.get("node", "")
+                node = "" if entry.unreadable else entry.data.get("node", "")
                 yield from (JobKey(*ref) for ref in self._picture.jobs_at(node))
 
     def all_keys(self) -> Iterable[Key]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
 from services.chassis.table import Entry
@@ -43,8 +44,9 @@ class Readable:
         """Take in an object, or how it was when it could be read last; False where it never was."""
         try:
             take_in(entry)
-        except Exception:  # noqa: BLE001 - a bad object must not stop what others wait for
-            self.note_crash("reading", entry.ref)
+        except Exception as problem:  # noqa: BLE001 - a bad object must not stop what others wait for
+            if not isinstance(problem, ObjectUnreadable):
+                self.note_crash("reading", entry.ref)
             self._mark(entry.ref, is_unreadable=True)
             last = self._last.get(entry.ref)
             if last is None or last.uid != entry.uid:

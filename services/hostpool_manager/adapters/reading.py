@@ -89,7 +89,8 @@ def placement_of(entry: Entry) -> Placement:
 
 def job_of_pool(entry: Entry) -> Ref:
     """The job of a HostPool, whatever else of it can be read."""
-    spec, meta = entry.data.get("spec") or {}, entry.data.get("metadata") or {}
+    spec = {} if entry.unreadable else entry.data.get("spec") or {}
+    meta = entry.data.get("metadata") or {}
     said = spec.get("job") or (meta.get("labels") or {}).get(labels.JOB, "")
     return Ref(entry.namespace, said)
 

@@ -99,13 +99,13 @@ class HostpoolManager:
         """Execute one effect."""
         return await self._carry_out.run(effect)
 
-    async def say_stalled(self, key: Key, why: str) -> None:
-        """In the Placement's condition Stalled, which is there only while something crashes."""
+    async def say_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
+        """In the Placement's condition Stalled, there only while something stands in the way."""
         entry = self._table.get(intake.PLACEMENT, *key)
         if entry is None:
             return
         now = moment_of(self._now())
-        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        patch = stalled_patch(entry.data, reason=reason, why=why, now=now)
         if patch is not None:
             await self._writer.patch(entry, patch, subresource="status")
 

@@ -31,7 +31,7 @@ _NODES_CARRYING = "nodes-carrying"
 
 def _by_member(entry: Entry) -> Iterator[Hashable]:
     """Those whose members are marked; others may have all nodes as members."""
-    if entry.kind == HOST_POOL and pool_of(entry).is_marking:
+    if entry.kind == HOST_POOL and not entry.unreadable and pool_of(entry).is_marking:
         yield from {member for member in members_of(entry) if member}
 
 

@@ -106,7 +106,9 @@ def _to_place_in_pool(entry: Entry) -> Iterator[Hashable]:
 
 def _is_to_place(entry: Entry) -> bool:
     """A PE that runs where it is stays there, whatever becomes of its placement."""
-    return entry.kind == PE and is_constrained(entry.data["spec"]) and is_to_launch(entry)
+    if entry.kind != PE or entry.unreadable:
+        return False
+    return is_constrained(entry.data["spec"]) and is_to_launch(entry)
 
 
 def _by_assigned_node(entry: Entry) -> Iterator[Hashable]:

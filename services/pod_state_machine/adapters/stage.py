@@ -68,8 +68,8 @@ class PodStateMachine:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
 
-    async def say_stalled(self, key: Key, why: str) -> None:
-        """In the PE's condition Stalled, which is there only while something crashes.
+    async def say_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
+        """In the PE's condition Stalled, which is there only while something stands in the way.
 
         The Job's status is another's to write: the clean-up of pods of a Job says it in the log.
         """
@@ -77,7 +77,7 @@ class PodStateMachine:
         if entry is None or isinstance(key, JobKey):
             return
         now = moment_of(self._now())
-        patch = stalled_patch(entry.data, reason=Reason.CRASHING, why=why, now=now)
+        patch = stalled_patch(entry.data, reason=reason, why=why, now=now)
         if patch is not None:
             await self._writer.patch(entry, patch, subresource="status")
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
-from contracts.facts import WATCHED, Epoch, SyncCompleted, WatchedKind
+from contracts.facts import WATCHED, Epoch, Fact, SyncCompleted, WatchedKind
 from services.chassis.backing_off import GrowingPause
 from services.chassis.bus import Partition
 from services.chassis.errors import NotAllowed, Transient
@@ -25,17 +26,18 @@ from services.chassis.log_lines import log_of
 from services.chassis.resources import watched_resource
 from services.chassis.wiring import Runtime
 from services.watch_ingest.adapters import log_state
+from services.watch_ingest.adapters.noticing import Notices
 from services.watch_ingest.adapters.overhearing import Outranked, Overhearing
-from services.watch_ingest.adapters.publisher import Publisher
+from services.watch_ingest.adapters.publisher import Publisher, Unpublishable
+from services.watch_ingest.core.noticing import notice_of
 from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
 from services.watch_ingest.core.recording import SERVICE, completion_records, fact_record
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
-    is_readable,
+    is_known_by_name,
     say_list,
-    unreadable,
 )
 from services.watch_ingest.settings import WatchIngestSettings
 
@@ -179,12 +181,16 @@ class Ingestion:
         self._publisher = Publisher(
             runtime.bus, prefix=runtime.prefix, clock=runtime.clock, metrics=runtime.metrics
         )
+        self._notices = Notices(
+            runtime.kube, clock=runtime.clock, random=runtime.random, metrics=runtime.metrics
+        )
 
     async def run(self) -> None:
         """Speak for ever."""
         await self._begin_resync("incarnation")
         async with asyncio.TaskGroup() as group:
             group.create_task(self._publisher.run())
+            group.create_task(self._notices.run())
             group.create_task(self._resync_again())
             group.create_task(self._compare_again())
             group.create_task(self._watch_log())
@@ -265,8 +271,6 @@ class Ingestion:
 
     async def take_list(self, source: Source, items: Sequence[Json], version: str) -> None:
         """Everything of a source: said anew if a resync asks for it, else compared."""
-        for name in unreadable(items):
-            self._count_unreadable(source, name)
         full = self._rounds.owes(source)
         if not full and contradicts(self._ledger, source, items):
             await self._begin_resync("mismatch")
@@ -274,7 +278,13 @@ class Ingestion:
         number = self._rounds.number if full else self._rounds.number_of(source)
         epoch = self._epoch(number)
         for saying in say_list(
-            self._ledger, source, items, version=int(version), epoch=epoch, full=full
+            self._ledger,
+            source,
+            items,
+            version=int(version),
+            epoch=epoch,
+            full=full,
+            pass_over=partial(self._pass_over, source),
         ):
             self._say(saying)
             await self._publisher.wait_for_room()
@@ -288,13 +298,18 @@ class Ingestion:
 
     async def take_event(self, source: Source, event: WatchEvent) -> None:
         """One event of a watch."""
-        if not is_readable(event.object):
-            self._count_unreadable(source, "watched")
+        if not is_known_by_name(event.object):
+            self._pass_over(
+                source, event.object, ValueError("it has no name, no uid or no version")
+            )
             return
         await self._publisher.wait_for_room()
         # No await from here on: a cancelled watch must not lose what the ledger holds as said.
-        for saying in self._sayings(source, event):
-            self._say(saying)
+        try:
+            for saying in self._sayings(source, event):
+                self._say(saying)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            self._pass_over(source, event.object, problem)
 
     def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Saying]:
         epoch = self._epoch(self._rounds.number_of(source))
@@ -307,7 +322,17 @@ class Ingestion:
                 yield from say_object(self._ledger, projection, event.object, epoch)
 
     def _say(self, saying: Saying) -> None:
-        self._publisher.say(fact_record(saying, self._runtime.clock.now()))
+        now = self._runtime.clock.now()
+        try:
+            self._publisher.say(fact_record(saying, now))
+        except Unpublishable as problem:
+            saying = saying.unreadable(str(problem))
+            self._publisher.say(fact_record(saying, now))
+        notice = notice_of(saying.fact, now)
+        if notice is not None:
+            if notice.why:
+                self._count_unreadable(saying.fact, notice.why)
+            self._notices.add(notice)
 
     async def _commit_resync(self) -> None:
         """Readers may restore from where this resync began, once all of it is in the log."""
@@ -328,9 +353,14 @@ class Ingestion:
     def _epoch(self, number: int) -> Epoch:
         return Epoch(self._incarnation, number, self._cluster_uid)
 
-    def _count_unreadable(self, source: Source, name: str) -> None:
-        self._runtime.metrics.count("watch_ingest_unreadable_objects_total", source=source.name)
-        _log.warning("object_unreadable", source=source.name, name=name)
+    def _count_unreadable(self, fact: Fact, why: str) -> None:
+        self._runtime.metrics.count("watch_ingest_unreadable_objects_total", kind=fact.kind)
+        _log.warning("object_unreadable", object=fact.key, version=fact.resource_version, why=why)
+
+    def _pass_over(self, source: Source, obj: Json, problem: Exception) -> None:
+        self._runtime.metrics.count("watch_ingest_passed_over_total", source=source.name)
+        name = str((obj.get("metadata") or {}).get("name"))
+        _log.warning("object_passed_over", source=source.name, name=name, problem=repr(problem))
 
 
 class _SourceSink:

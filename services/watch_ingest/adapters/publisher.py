@@ -27,6 +27,14 @@ RETRY_MAX_S = 5.0
 ROOM_POLL_S = 0.01
 GATHER_S = 0.005
 
+RECORD_BYTES_MAX = 3 * 2**20
+"""More than an object of etcd can hold, and less than a topic takes."""
+
+
+class Unpublishable(Exception):
+    """The log would not take a record; the message is for people."""
+
+
 _Item = NewRecord | asyncio.Future[None]
 
 
@@ -53,7 +61,10 @@ class Publisher:
             await self._clock.sleep(ROOM_POLL_S)
 
     def say(self, record: Outgoing) -> None:
-        """Queue a record. Never waits: what the ledger notes and what is queued must not part."""
+        """Queue a record. Never waits: what the ledger notes and what is queued must not part.
+
+        Raises Unpublishable where the log would not take it; nothing is queued then.
+        """
         self._queue.put_nowait(self._encoded(record))
 
     async def flush(self) -> None:
@@ -99,9 +110,17 @@ class Publisher:
             return
 
     def _encoded(self, record: Outgoing) -> NewRecord:
+        try:
+            value = orjson.dumps(record.value)
+        except (TypeError, ValueError) as problem:
+            raise Unpublishable(f"it cannot be published: {problem}") from problem
+        if len(value) > RECORD_BYTES_MAX:
+            raise Unpublishable(
+                f"it is {len(value):,} bytes, and at most {RECORD_BYTES_MAX:,} are published"
+            )
         return NewRecord(
             partition=Partition(record.topic.name(self._prefix), record.partition),
             key=record.key.encode(),
-            value=orjson.dumps(record.value),
+            value=value,
             headers=to_headers(record.envelope),
         )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contracts.facts import Epoch, Fact, FactType, Projection, job_of
 from contracts.topics import RESOURCES
+from contracts.unreadable import Unreadable
 
 Obj = Mapping[str, Any]
 Ref = tuple[str, str, str]
@@ -40,6 +41,12 @@ class Saying:
     fact: Fact
     trace_id: str
 
+    def unreadable(self, why: str) -> Saying:
+        """The same of an object that cannot be published as it is."""
+        data = self.fact.data or {}
+        parts = {key: data[key] for key in ("metadata",) if key in data}
+        return replace(self, fact=replace(self.fact, data=Unreadable(why, parts)))
+
 
 @dataclass(slots=True)
 class Ledger:
@@ -62,12 +69,13 @@ def say_object(
 ) -> Iterator[Saying]:
     """The facts of an object that exists; with `repeat` (a full list) it is always said.
 
+    What cannot be read of it is said so: readers must take it neither for what it was nor for gone.
     Raises KeyError, TypeError, ValueError or AttributeError for an object that no API server sends.
     """
     meta = obj["metadata"]
     ref = (projection.kind, str(meta.get("namespace", "")), str(meta["name"]))
     before = ledger.said.get(ref)
-    data = projection.project(obj)
+    data = projection.of(obj)
     if data is None:
         yield from say_gone(ledger, ref, int(meta["resourceVersion"]), epoch)
         return

@@ -7,7 +7,7 @@ complete when the lists of all its sources are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,29 +41,29 @@ def say_list(
     version: int,
     epoch: Epoch,
     full: bool,
+    pass_over: Callable[[Obj, Exception], None],
 ) -> Iterator[Saying]:
     """The facts of a list: everything (full) or differences; what is missing is gone.
 
-    `version` is that of the list, at which what it does not show does not exist. Objects that
-    cannot be read are passed over; `unreadable` finds them.
+    `version` is that of the list, at which what it does not show does not exist. Of an object that
+    has a name nobody takes it for gone; `pass_over` is told of those that nothing can be said of.
     """
     seen: set[Ref] = set()
     for obj in items:
+        if not is_known_by_name(obj):
+            pass_over(obj, ValueError("it has no name, no uid or no version"))
+            continue
         for projection in source.watched.projections:
-            if not is_readable(obj):
-                continue
             seen.add(_ref(projection.kind, obj))
-            yield from say_object(ledger, projection, obj, epoch, repeat=full)
+            try:
+                yield from say_object(ledger, projection, obj, epoch, repeat=full)
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                pass_over(obj, problem)
     for ref in _missing(ledger, source, seen):
         yield from say_gone(ledger, ref, version, epoch)
 
 
-def unreadable(items: Sequence[Obj]) -> list[str]:
-    """Names of the objects of a list that nothing can be said of."""
-    return [str((obj.get("metadata") or {}).get("name")) for obj in items if not is_readable(obj)]
-
-
-def is_readable(obj: Obj) -> bool:
+def is_known_by_name(obj: Obj) -> bool:
     """Whether an object has the metadata that every API server gives it."""
     meta = obj.get("metadata")
     if not isinstance(meta, dict):
@@ -80,14 +80,15 @@ def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
     """
     for obj in items:
         for projection in source.watched.projections:
-            said = ledger.said.get(_ref(projection.kind, obj)) if is_readable(obj) else None
+            is_known = is_known_by_name(obj)
+            said = ledger.said.get(_ref(projection.kind, obj)) if is_known else None
             if said is None:
                 continue
             version = int(obj["metadata"]["resourceVersion"])
             if version < said.resource_version:
                 return True
             is_same = version == said.resource_version
-            if is_same and projection.project(obj) != said.data:
+            if is_same and projection.of(obj) != said.data:
                 return True
     return False
 

@@ -16,10 +16,11 @@ from sandbox.http.in_process import Fault, When
 from services.chassis.clock import LoopClock
 from services.chassis.confirming import confirm_unsaid
 from services.chassis.errors import NameTaken, NotFound, Superseded, Transient
+from services.chassis.events import EVENT
 from services.chassis.kube import Json, KubeClient
 from services.chassis.resources import resource_of
 from services.chassis.table import Entry, Table
-from services.chassis.writing import EVENT, Outcome, Writer
+from services.chassis.writing import Outcome, Writer
 from tests.sandboxed import SandboxTransport
 from tests.unit.chassis.saying import RESOURCES_0, present
 from tests.virtual_time import virtually

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
 from contracts.facts import WATCHED, Epoch, FactType
+from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable
 from services.watch_ingest.core.publishing import Ledger, Saying
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
-    is_readable,
     say_list,
-    unreadable,
 )
 from tests.builders import Builder, Obj, a_job, a_pod
 
@@ -23,7 +27,26 @@ def listed(
     ledger: Ledger, source: Source, *builders: Builder, full: bool = False, version: int = 50
 ) -> list[Saying]:
     items = [builder.build() for builder in builders]
-    return list(say_list(ledger, source, items, version=version, epoch=EPOCH, full=full))
+    sayings, passed_over = told(ledger, source, items, version=version, full=full)
+    assert not passed_over
+    return sayings
+
+
+def told(
+    ledger: Ledger, source: Source, items: list[Obj], *, version: int = 50, full: bool = True
+) -> tuple[list[Saying], list[Mapping[str, Any]]]:
+    """What is published of a list, and what is passed over."""
+    passed_over: list[Mapping[str, Any]] = []
+    sayings = say_list(
+        ledger,
+        source,
+        items,
+        version=version,
+        epoch=EPOCH,
+        full=full,
+        pass_over=lambda obj, _problem: passed_over.append(obj),
+    )
+    return list(sayings), passed_over
 
 
 def said(sayings: list[Saying]) -> list[tuple[FactType, str]]:
@@ -65,19 +88,43 @@ def test_a_list_of_one_namespace_or_kind_says_nothing_of_the_others() -> None:
     assert len(listed(ledger, here)) == 1
 
 
-def test_an_object_that_cannot_be_read_is_passed_over() -> None:
+def test_an_object_without_a_name_or_a_version_is_passed_over() -> None:
     """It delays nothing but itself."""
     broken: list[Obj] = [
         {},
         {"metadata": {"name": "x", "uid": "u"}},
         {"metadata": {"name": "y", "uid": "u", "resourceVersion": "abc"}},
     ]
-    assert not any(is_readable(each) for each in broken)
-    assert unreadable(broken) == ["None", "x", "y"]
-    ledger = Ledger()
-    items = [*broken, a_job().build()]
-    facts = list(say_list(ledger, JOBS, items, version=5, epoch=EPOCH, full=True))
+    facts, passed_over = told(Ledger(), JOBS, [*broken, a_job().build()])
     assert said(facts) == [(FactType.ADDITION, "shop")]
+    assert passed_over == broken
+
+
+def test_an_object_that_cannot_be_read_whole_exists_and_a_readable_version_follows() -> None:
+    """A reader that took it for gone would delete what runs."""
+    ledger = Ledger()
+    deep = a_job("deep").build()
+    deep["spec"]["processingElement"] = nested(FACT_DEPTH_MAX)
+    facts, passed_over = told(ledger, JOBS, [deep, a_job().build()])
+    assert said(facts) == [(FactType.ADDITION, "deep"), (FactType.ADDITION, "shop")]
+    assert not passed_over
+    data = facts[0].fact.data
+    assert isinstance(data, Unreadable)
+    assert data["metadata"]["generation"] == 1
+    assert data["status"] == {"phase": "Submitting"}
+    assert data.why.startswith("spec.processingElement.a.a.a")
+    with pytest.raises(ObjectUnreadable, match="nests more than 64 levels deep"):
+        data["spec"]
+    assert told(ledger, JOBS, [deep, a_job().build()], full=False)[0] == []
+    mended = a_job("deep").at_version(9)
+    assert said(listed(ledger, JOBS, mended, a_job())) == [(FactType.MODIFICATION, "deep")]
+
+
+def nested(levels: int) -> Obj:
+    found: Obj = {}
+    for _ in range(levels - 1):
+        found = {"a": found}
+    return found
 
 
 def test_versions_that_fall_or_say_something_else_contradict_what_was_said() -> None:

@@ -17,6 +17,7 @@ from contracts.resources import JobSpec, ignored_fields
 from contracts.resources.pod_names import KEY_RULE, is_key
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
+from contracts.unreadable import Unreadable
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
@@ -34,6 +35,9 @@ class _Fault(NamedTuple):
 
 def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
     """Why a Job's spec cannot be accepted, before anything is read or planned."""
+    if isinstance(spec, Unreadable):
+        message = f"{spec.why}: make it flatter or smaller, or delete the Job"
+        return PlanRefused(Reason.OBJECT_UNREADABLE, field="spec", value="", message=message)
     try:
         JobSpec.model_validate(spec)
     except ValidationError as error:
@@ -120,6 +124,8 @@ def _unknown(template: Mapping[str, Any]) -> Iterator[Unknown]:
 
 def ignored(spec: Mapping[str, Any]) -> str:
     """A sentence that names the fields that are accepted and not acted upon, or nothing."""
+    if isinstance(spec, Unreadable):
+        return ""
     told = [f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec)]
     told += [
         f"{each.field} is no field of a PodSpec that this release knows: an API server that does"

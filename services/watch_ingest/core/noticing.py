@@ -1,0 +1,90 @@
+"""What people are told on an object that cannot be read, and when that is taken back.
+
+1. An object with conditions of ours says it in its condition Readable, which is there only while it
+   is False. No other service writes that condition.
+2. Every object gets an Event with the same sentence.
+3. A Job is fusion-backend's to refuse, as it refuses every spec that it cannot use: no notice.
+
+Who reads `notice_of` is the shell; whether an object can be read was found before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from contracts.facts import Fact
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources import unreadable_patch
+from contracts.unreadable import Unreadable, part_of
+
+CONDITIONED: Final = frozenset({"ProcessingElement", "ParallelRegion", "HostPool", "Placement"})
+_REFUSED_BY_OTHERS: Final = frozenset({"Job"})
+_OBJECT_OF: Final[Mapping[str, str]] = {"BoundPod": "Pod"}
+"""Kinds of facts that are named otherwise than the object they speak of."""
+_TO_DO: Final = (
+    "millrace leaves what runs as it is and reads the object again when it changes:"
+    " make it flatter or smaller, or delete it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is to be written about an object: a patch of its status, an Event, or both.
+
+    `why` is the sentence for people; empty where an earlier one is taken back.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: int
+    generation: int
+    why: str
+    patch: Mapping[str, Any] | None
+
+    @property
+    def ref(self) -> tuple[str, str, str]:
+        """(kind, namespace, name)."""
+        return (self.kind, self.namespace, self.name)
+
+
+def notice_of(fact: Fact, now: float) -> Notice | None:
+    """The notice that a fact calls for; None for nearly all."""
+    data = fact.data
+    if data is None or fact.kind in _REFUSED_BY_OTHERS:
+        return None
+    why = f"{data.why}; {_TO_DO}" if isinstance(data, Unreadable) else ""
+    patch = _patch(fact.kind, data, why, now)
+    is_said = patch is None if fact.kind in CONDITIONED else not why
+    if is_said:
+        return None
+    return Notice(
+        kind=_OBJECT_OF.get(fact.kind, fact.kind),
+        namespace=fact.namespace,
+        name=fact.name,
+        uid=fact.uid,
+        resource_version=fact.resource_version,
+        generation=_generation(data),
+        why=why,
+        patch=patch,
+    )
+
+
+def _patch(kind: str, data: Mapping[str, Any], why: str, now: float) -> Mapping[str, Any] | None:
+    if kind not in CONDITIONED:
+        return None
+    seen = data
+    if isinstance(part_of(data, "status"), Unreadable):
+        seen = {"metadata": data["metadata"], "status": {}}
+    reason = Reason.OBJECT_UNREADABLE
+    return unreadable_patch(seen, reason=reason, why=why, now=moment_of(now))
+
+
+def _generation(data: Mapping[str, Any]) -> int:
+    """That of the spec; kinds that do not count generations have one Event in their life."""
+    parts = data.parts if isinstance(data, Unreadable) else data
+    return int((parts.get("metadata") or {}).get("generation") or 0)
