@@ -16,6 +16,7 @@ from services.chassis.clock import LoopClock
 from services.chassis.errors import Transient
 from services.chassis.kube import KubeClient, Response, refusal
 from tests.builders import Builder, Obj
+from tests.older_definitions import permissive
 from tests.places import ROOT
 
 GROUPS = ("", "streams.ibm.com")
@@ -61,12 +62,16 @@ def new_cluster(
     nodes: int,
     new_uid: Callable[[], str] | None = None,
     settings: Settings | None = None,
+    is_permissive: bool = False,
 ) -> Cluster:
-    """A cluster that knows our custom resources; uids are counted unless `new_uid` makes them."""
+    """A cluster that knows our custom resources; uids are counted unless `new_uid` makes them.
+
+    `is_permissive`: its definitions keep whatever a spec says (`older_definitions.py`).
+    """
     numbers = itertools.count(1)
     new_uid = new_uid or (lambda: f"uid-{next(numbers)}")
     cluster = Cluster(now=now, new_uid=new_uid, nodes=nodes, settings=settings)
-    cluster.install(_definitions())
+    cluster.install(permissive(_definitions()) if is_permissive else _definitions())
     return cluster
 
 

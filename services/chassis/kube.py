@@ -11,24 +11,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import orjson
 
-from services.chassis.errors import (
-    AlreadyExists,
-    ChassisError,
-    Conflict,
-    Expired,
-    Garbled,
-    NotAllowed,
-    NotFound,
-    Rejected,
-    TooLarge,
-    Transient,
-)
+from services.chassis.errors import ChassisError, Garbled, TooLarge
+from services.chassis.refusing import MESSAGE_CHARS_MAX, refusal_of, refusal_of_body
 from services.chassis.salvaging import read_event, read_list, read_object
 
 Json = dict[str, Any]
@@ -36,18 +25,9 @@ Json = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
 METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-MESSAGE_CHARS_MAX = 500
 PAGE_SHRINKS_BY = 4
 
 T = TypeVar("T")
-
-_AGAIN = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
-_MEANINGS: Mapping[int, type[Rejected]] = {
-    HTTPStatus.UNAUTHORIZED: NotAllowed,
-    HTTPStatus.FORBIDDEN: NotAllowed,
-    HTTPStatus.NOT_FOUND: NotFound,
-    HTTPStatus.GONE: Expired,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +322,11 @@ class KubeClient:
         return response
 
 
+def refusal(response: Response) -> ChassisError:
+    """The error that a response with a status >= 400 means."""
+    return refusal_of_body(response.status, response.body, response.headers)
+
+
 def path_of(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
     """The path of a collection or object; an empty namespace means none, or all."""
     root = f"/apis/{resource.group}" if resource.group else "/api"
@@ -354,46 +339,11 @@ def path_of(resource: Resource, namespace: str, name: str = "", subresource: str
     return f"{path}/{subresource}" if subresource else path
 
 
-def refusal(response: Response) -> ChassisError:
-    """The error that a response with a status >= 400 means."""
-    return _refusal(response.status, _status_of(response), response.headers)
-
-
-def _status_of(response: Response) -> Json:
-    """The Status of a refusal; a proxy's page in its place is kept as a message."""
-    try:
-        status = orjson.loads(response.body)
-    except orjson.JSONDecodeError:
-        status = None
-    if isinstance(status, dict):
-        return status
-    return {"message": response.body[:MESSAGE_CHARS_MAX].decode(errors="replace"), "reason": ""}
-
-
-def _refusal(code: int, status: Json, headers: Mapping[str, str]) -> ChassisError:
-    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-    if code in _AGAIN or (code >= 500 and code != HTTPStatus.NOT_IMPLEMENTED):
-        # These say that nothing was done; other 5xx may come after the write.
-        outcome_unknown = code not in _AGAIN
-        wish = headers.get("retry-after", "")
-        retry_after_s = float(wish) if wish.isdigit() else None
-        return Transient(
-            f"{code} {reason}: {message}",
-            retry_after_s=retry_after_s,
-            outcome_unknown=outcome_unknown,
-        )
-    if code == HTTPStatus.CONFLICT:
-        meaning: type[Rejected] = AlreadyExists if reason == "AlreadyExists" else Conflict
-    else:
-        meaning = _MEANINGS.get(code, Rejected)
-    return meaning(code, reason, message, status)
-
-
 def _event(line: bytes) -> WatchEvent:
     try:
         type_, found = read_event(line)
         if type_ == "ERROR":
-            raise _refusal(int(found.get("code") or 500), found, {})
+            raise refusal_of(int(found.get("code") or 500), found, {})
         return WatchEvent(WatchType(type_), found)
     except ValueError as problem:
         raise Garbled(f"no watch event: {line[:MESSAGE_CHARS_MAX]!r}") from problem

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from contracts.facts import KINDS, Fact, FactType, SyncCompleted
 from contracts.unreadable import Unreadable
@@ -37,16 +37,13 @@ from services.chassis.indexing import Indexed, Places
 from services.chassis.tombstones import TOMBSTONES_MAX, Ref, Tombstones
 
 LAST_SEEN_MAX = 20_000
+T = TypeVar("T")
 LISTS_OUTLIVED_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One object as last seen; `data` is its projection and must not be changed.
-
-    Of an object that cannot be read whole it is an `Unreadable`: who asks for what is missing gets
-    ObjectUnreadable, and the key that is looked at rests.
-    """
+    """One object as last seen; `data` is its projection, or an `Unreadable`; never change it."""
 
     kind: str
     namespace: str
@@ -251,19 +248,9 @@ class Table(TableReading):
         if row is None or row.entry.uid != fact.uid:
             return None
         if is_deleting(row.entry):
-            self._note_ended(row.entry.ref)
-        self._note_last_seen(row.entry)
+            _remember(self._ended, fact.ref, None, TOMBSTONES_MAX)
+        _remember(self._last_seen, fact.ref, row.entry, LAST_SEEN_MAX)
         return self._remove(row.entry)
-
-    def _note_ended(self, ref: Ref) -> None:
-        self._ended[ref] = None
-        if len(self._ended) > TOMBSTONES_MAX:
-            self._ended.popitem(last=False)
-
-    def _note_last_seen(self, entry: Entry) -> None:
-        self._last_seen[entry.ref] = entry
-        if len(self._last_seen) > LAST_SEEN_MAX:
-            self._last_seen.popitem(last=False)
 
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
         if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
@@ -352,7 +339,7 @@ class Table(TableReading):
         self._bury(ref, uid, None)
         row = self._rows.get(kind, {}).get((namespace, name))
         if row is not None and row.entry.uid == uid:
-            self._note_last_seen(row.entry)
+            _remember(self._last_seen, ref, row.entry, LAST_SEEN_MAX)
             self.on_observation(self._remove(row.entry))
 
     def forget(self, ref: Ref) -> None:
@@ -406,3 +393,9 @@ class Table(TableReading):
     def _bury(self, ref: Ref, uid: str, version: int | None) -> None:
         self._heard += 1
         self._tombstones.bury(ref, uid, version, at=self._heard)
+
+
+def _remember(memory: OrderedDict[Ref, T], ref: Ref, value: T, most: int) -> None:
+    memory[ref] = value
+    if len(memory) > most:
+        memory.popitem(last=False)

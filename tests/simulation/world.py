@@ -90,6 +90,7 @@ class World:
     seed: int = 0
     nodes: int = 4
     settings: Settings | None = None
+    is_permissive: bool = False
     clock: LoopClock = field(default_factory=LoopClock)
     requests: list[Request] = field(default_factory=list)
     rights_used: set[tuple[str, Permission]] = field(default_factory=set)
@@ -111,6 +112,7 @@ class World:
             new_uid=self._new_uid,
             nodes=self.nodes,
             settings=self.settings,
+            is_permissive=self.is_permissive,
         )
         self.store = self.cluster.store
         self.watches = tuple(watch(self.store) for watch in WATCHES)
@@ -331,13 +333,15 @@ async def _as_coroutine(work: Awaitable[None]) -> None:
 Test = Callable[[World], Coroutine[Any, Any, None]]
 
 
-def simulate(folder: Path, test: Test, *, seed: int = 0, nodes: int = 4) -> World:
+def simulate(
+    folder: Path, test: Test, *, seed: int = 0, nodes: int = 4, is_permissive: bool = False
+) -> World:
     """Run a test in a world of its own on a loop with virtual time."""
-    return run_virtually(_simulated(folder, test, seed, nodes))
+    return run_virtually(_simulated(folder, test, seed, nodes, is_permissive))
 
 
-async def _simulated(folder: Path, test: Test, seed: int, nodes: int) -> World:
-    world = World(folder, seed=seed, nodes=nodes)
+async def _simulated(folder: Path, test: Test, seed: int, nodes: int, is_permissive: bool) -> World:
+    world = World(folder, seed=seed, nodes=nodes, is_permissive=is_permissive)
     async with world.running_cluster():
         try:
             await test(world)

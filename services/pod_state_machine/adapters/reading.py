@@ -14,6 +14,7 @@ from contracts.reasons import Reason
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
+from contracts.unreadable import part_of
 from services.chassis.table import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
     Condition,
@@ -75,8 +76,9 @@ def job_of(entry: Entry) -> str:
 
 
 def job_view(entry: Entry) -> Job:
-    """A job as its pods see it."""
-    spec, status = entry.data["spec"], entry.data["status"]
+    """A job as its pods see it; a spec that nobody can read says nothing, and PEs have their own."""
+    spec: Mapping[str, Any] = {} if entry.unreadable else entry.data["spec"]
+    status = part_of(entry.data, "status")
     return Job(
         uid=entry.uid,
         phase=JobPhase(status.get("phase") or JobPhase.SUBMITTING),
