@@ -55,11 +55,6 @@ def to_create(
     return granted | (to_get(owner) if owner else frozenset())
 
 
-def to_notice(resource: Resource) -> Permissions:
-    """A patch of the status that is not looked at again where it meets a conflict."""
-    return frozenset({_permission(resource, "patch", subresource="status")})
-
-
 def to_patch(resource: Resource, *, subresource: str = "") -> Permissions:
     """`Writer.patch`: what met a conflict is read again, whole."""
     return to_get(resource) | {_permission(resource, "patch", subresource=subresource)}

@@ -11,7 +11,52 @@ _TABLE = f"{_UNIT}/test_table.py"
 _RECONCILING = f"{_UNIT}/test_reconciling.py"
 _WRITING = f"{_UNIT}/test_writing.py"
 
+_UNREADABLE = f"{_UNIT}/test_unreadable.py"
+_SALVAGING = f"{_UNIT}/test_salvaging.py"
+
 MUTANTS = (
+    Mutant(
+        "one item that nests too deep costs the whole list",
+        "services/chassis/salvaging.py",
+        "        return [_item(outline, span) for span in spans], metadata\n",
+        "        return [orjson.loads(outline.text_of(span)) for span in spans], metadata\n",
+        (_SALVAGING,),
+    ),
+    Mutant(
+        "managed fields that nest too deep make an object unreadable",
+        "services/chassis/salvaging.py",
+        '        if key != b"managedFields"\n',
+        "",
+        (_SALVAGING,),
+    ),
+    Mutant(
+        "a backslash before a quote is not looked at",
+        "services/chassis/salvaging.py",
+        "            is_quote[1:] &= backslashes % 2 == 0\n",
+        "            is_quote[1:] &= backslashes == 0\n",
+        (_SALVAGING,),
+    ),
+    Mutant(
+        "a watch goes on before an event that nobody can read",
+        "services/chassis/listing.py",
+        '        except Garbled as problem:\n            self._version = ""\n',
+        "        except Garbled as problem:\n",
+        (_UNREADABLE,),
+    ),
+    Mutant(
+        "a part that cannot be read counts as empty",
+        "contracts/unreadable.py",
+        "    def __bool__(self) -> bool:\n        return True\n",
+        "    def __bool__(self) -> bool:\n        return False\n",
+        (_UNREADABLE,),
+    ),
+    Mutant(
+        "a key that needs what cannot be read counts as crashed",
+        "services/chassis/reconciling.py",
+        "            except ObjectUnreadable as problem:\n",
+        "            except ZeroDivisionError as problem:\n",
+        (_UNREADABLE,),
+    ),
     Mutant(
         "restore reads the log from its beginning",
         "services/chassis/reading.py",

@@ -7,7 +7,30 @@ from tests.mutants.planting import Mutant
 _UNIT = "tests/unit/watch_ingest"
 _STRANGERS = "tests/simulation/test_strangers.py"
 
+_UNREADABLE = "tests/simulation/test_unreadable.py"
+
 MUTANTS = (
+    Mutant(
+        "an object that nests too deep for readers is published as it is",
+        "contracts/facts.py",
+        "    place = too_deep(part, FACT_DEPTH_MAX, name)\n",
+        '    place = ""\n',
+        (f"{_UNIT}/test_resync.py",),
+    ),
+    Mutant(
+        "the condition of an object that can be read again stays",
+        "services/watch_ingest/core/noticing.py",
+        "    is_said = patch is None if fact.kind in CONDITIONED else not why\n",
+        "    is_said = not why\n",
+        (_UNREADABLE, "-k", "streamsprs"),
+    ),
+    Mutant(
+        "an object says again and again that it cannot be read",
+        "services/watch_ingest/core/noticing.py",
+        "    is_said = patch is None if fact.kind in CONDITIONED else not why\n",
+        "    is_said = patch is None and not why\n",
+        (_UNREADABLE, "-k", "streamsprs"),
+    ),
     Mutant(
         "an unchanged projection is published all the same",
         "services/watch_ingest/core/publishing.py",

@@ -85,7 +85,7 @@ class PlansWatch:
     def _check_widths(self) -> None:
         for region in self._store.list(kind_of(self._store, "streamsprs"), None).items:
             status = region.get("status") or {}
-            job_uid = region["metadata"]["labels"][labels.JOB_UID]
+            job_uid = (region["metadata"].get("labels") or {}).get(labels.JOB_UID, "")
             planned = self._widths.get((job_uid, status.get("generation", -1)))
             if planned is None or "width" not in status:
                 continue

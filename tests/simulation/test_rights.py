@@ -39,6 +39,8 @@ from tests.simulation.mains import MAINS
 from tests.simulation.rights import needed_for, used_of
 from tests.simulation.scenarios.applications import provide, spec_of
 from tests.simulation.scenarios.placing import TAGGED, exclusive_pool, tag
+from tests.simulation.test_unreadable import KINDS as KINDS_OF_OURS
+from tests.simulation.test_unreadable import SPECS, create, nested, readable
 from tests.simulation.world import Request, World, simulate
 
 NEVER_SENT: Mapping[tuple[str, str, str], str] = {
@@ -59,11 +61,12 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "hard": _life_with_lost_pods,
         "encrypted": _life_with_a_certificate,
         "hosted": _life_with_hosts,
+        "unreadable": _life_with_unreadable_objects,
     }
     for name, life in lives.items():
         folder = tmp_path / name
         folder.mkdir()
-        used |= simulate(folder, life).rights_used
+        used |= simulate(folder, life, is_permissive=name == "unreadable").rights_used
     unused = {
         (service, each.resource, each.verb)
         for service, permissions in PERMISSIONS.items()
@@ -122,6 +125,16 @@ async def _life_with_lost_pods(world: World) -> None:
 
 def _is_set_aside(pod: dict[str, Any]) -> bool:
     return bool(pod["metadata"]["labels"][labels.SERVICE_ROLE] == labels.ROLE_ZOMBIE)
+
+
+async def _life_with_unreadable_objects(world: World) -> None:
+    """One of each kind that says so on itself."""
+    world.faults = first_attempts_fail()
+    world.start(*MAINS)
+    for plural, kind in KINDS_OF_OURS.items():
+        create(world, plural, kind, "bad-0", {**SPECS[plural], "extra": nested()})
+    await world.until("told", lambda: all(readable(world, each, "bad-0") for each in KINDS_OF_OURS))
+    await world.settle()
 
 
 async def _life_with_hosts(world: World) -> None:

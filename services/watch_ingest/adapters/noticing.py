@@ -1,8 +1,8 @@
 """Writes what people are told on objects that cannot be read, one object after another.
 
 The patch needs nothing of the object but its version, so it works on what nobody can read. An
-object that has changed meanwhile is left: its newer version calls for a notice of its own. No fact
-waits for a notice.
+object that has changed meanwhile is looked at again: nothing that is news to others may have
+changed. No fact waits for a notice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from services.chassis.kube import KubeClient
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
 from services.chassis.resources import resource_of
-from services.watch_ingest.core.noticing import Notice
+from services.watch_ingest.core.noticing import Notice, notice_again
 from services.watch_ingest.core.recording import SERVICE
 
 NOTICES_MAX = 10_000
@@ -65,7 +65,7 @@ class Notices:
         try:
             await self._emit(notice)  # first: the condition says that all is done
             await self._patch(notice)
-        except (Conflict, NotFound):
+        except NotFound:
             self._log.debug("notice_outdated", object="/".join(notice.ref))
         except Transient as problem:
             self._waiting.setdefault(notice.ref, notice)
@@ -82,14 +82,21 @@ class Notices:
     async def _patch(self, notice: Notice) -> None:
         if notice.patch is None:
             return
-        await self._kube.patch(
-            resource_of(notice.kind),
-            notice.namespace,
-            notice.name,
-            notice.patch,
-            resource_version=notice.resource_version,
-            subresource="status",
-        )
+        resource, namespace, name = resource_of(notice.kind), *notice.ref[1:]
+        try:
+            await self._kube.patch(
+                resource,
+                namespace,
+                name,
+                notice.patch,
+                resource_version=notice.fact.resource_version,
+                subresource="status",
+            )
+        except Conflict:
+            seen = await self._kube.get(resource, namespace, name)
+            again = notice_again(notice, seen, self._clock.now())
+            if again is not None:
+                self._waiting.setdefault(notice.ref, again)
 
     async def _emit(self, notice: Notice) -> None:
         if not notice.why:
@@ -100,10 +107,10 @@ class Notices:
             {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
-                "namespace": notice.namespace,
-                "name": notice.name,
-                "uid": notice.uid,
-                "resourceVersion": str(notice.resource_version),
+                "namespace": notice.fact.namespace,
+                "name": notice.fact.name,
+                "uid": notice.fact.uid,
+                "resourceVersion": str(notice.fact.resource_version),
             },
             component=SERVICE,
             reason=Reason.OBJECT_UNREADABLE,

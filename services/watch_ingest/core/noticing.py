@@ -11,10 +11,10 @@ Who reads `notice_of` is the shell; whether an object can be read was found befo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from contracts.facts import Fact
+from contracts.facts import KINDS, Fact
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import unreadable_patch
@@ -37,19 +37,26 @@ class Notice:
     `why` is the sentence for people; empty where an earlier one is taken back.
     """
 
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    resource_version: int
-    generation: int
+    fact: Fact
     why: str
     patch: Mapping[str, Any] | None
 
     @property
+    def kind(self) -> str:
+        """The kind of the object, which facts may speak of under another name."""
+        return _OBJECT_OF.get(self.fact.kind, self.fact.kind)
+
+    @property
     def ref(self) -> tuple[str, str, str]:
         """(kind, namespace, name)."""
-        return (self.kind, self.namespace, self.name)
+        return (self.kind, self.fact.namespace, self.fact.name)
+
+    @property
+    def generation(self) -> int:
+        """That of the spec; kinds that do not count generations have one Event in their life."""
+        data = self.fact.data
+        parts = data.parts if isinstance(data, Unreadable) else data or {}
+        return int((parts.get("metadata") or {}).get("generation") or 0)
 
 
 def notice_of(fact: Fact, now: float) -> Notice | None:
@@ -62,16 +69,16 @@ def notice_of(fact: Fact, now: float) -> Notice | None:
     is_said = patch is None if fact.kind in CONDITIONED else not why
     if is_said:
         return None
-    return Notice(
-        kind=_OBJECT_OF.get(fact.kind, fact.kind),
-        namespace=fact.namespace,
-        name=fact.name,
-        uid=fact.uid,
-        resource_version=fact.resource_version,
-        generation=_generation(data),
-        why=why,
-        patch=patch,
-    )
+    return Notice(fact, why, patch)
+
+
+def notice_again(notice: Notice, obj: Mapping[str, Any], now: float) -> Notice | None:
+    """The notice that the object calls for as it is now, if it is the same object."""
+    meta = obj["metadata"]
+    if meta["uid"] != notice.fact.uid:
+        return None
+    data, version = KINDS[notice.fact.kind].of(obj), int(meta["resourceVersion"])
+    return notice_of(replace(notice.fact, resource_version=version, data=data), now)
 
 
 def _patch(kind: str, data: Mapping[str, Any], why: str, now: float) -> Mapping[str, Any] | None:
@@ -82,9 +89,3 @@ def _patch(kind: str, data: Mapping[str, Any], why: str, now: float) -> Mapping[
         seen = {"metadata": data["metadata"], "status": {}}
     reason = Reason.OBJECT_UNREADABLE
     return unreadable_patch(seen, reason=reason, why=why, now=moment_of(now))
-
-
-def _generation(data: Mapping[str, Any]) -> int:
-    """That of the spec; kinds that do not count generations have one Event in their life."""
-    parts = data.parts if isinstance(data, Unreadable) else data
-    return int((parts.get("metadata") or {}).get("generation") or 0)
