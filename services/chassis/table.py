@@ -37,8 +37,8 @@ from services.chassis.indexing import Indexed, Places
 from services.chassis.tombstones import TOMBSTONES_MAX, Ref, Tombstones
 
 LAST_SEEN_MAX = 20_000
-T = TypeVar("T")
 LISTS_OUTLIVED_MAX = 2
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

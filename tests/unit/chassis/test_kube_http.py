@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from services.chassis.clock import LoopClock
-from services.chassis.errors import Away, Rejected
+from services.chassis.errors import Away, Rejected, TooLarge
 from services.chassis.kube_http import TOKEN_REREAD_S, HttpTransport, load_configuration
 from tests.virtual_time import virtually
 
@@ -88,6 +88,30 @@ async def test_a_request_that_nobody_listens_to_was_never_sent(tmp_path: Path) -
     finally:
         await transport.close()
     assert not caught.value.outcome_unknown
+
+
+async def test_an_answer_that_is_too_large_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hostile objects in one list would fill the memory of whoever asks."""
+    monkeypatch.setattr("services.chassis.kube_http.RESPONSE_BYTES_MAX", 1_000)
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=b"x" * int(request.query["bytes"]))
+
+    app = web.Application()
+    app.router.add_get("/", answer)
+    async with TestServer(app) as server:
+        configuration = await load_configuration(str(write_kubeconfig(tmp_path, {})))
+        configuration.host = str(server.make_url("")).rstrip("/")
+        transport = HttpTransport(configuration)
+        try:
+            found = await transport.request("GET", "/?bytes=1000", body=None, headers={})
+            assert len(found.body) == 1_000
+            with pytest.raises(TooLarge, match="more than 1000 bytes"):
+                await transport.request("GET", "/?bytes=1001", body=None, headers={})
+        finally:
+            await transport.close()
 
 
 async def _lines_of(transport: HttpTransport) -> AsyncIterator[bytes]:
