@@ -56,7 +56,7 @@ class Case:
     """A field, what must not stand there at a level, and what may.
 
     `path` has steps between slashes, `~` is a slash in one; `of_standards` is False for a
-    control of ours.
+    control of ours; `named` is what a refusal names below the path.
     """
 
     control: str
@@ -66,6 +66,7 @@ class Case:
     allowed: tuple[Any, ...]
     beside: tuple[tuple[str, Any], ...] = ()
     of_standards: bool = True
+    named: str = ""
 
     def template(self, value: Any) -> Json:
         """The template with this value there."""
@@ -78,7 +79,7 @@ class Case:
     def field(self) -> str:
         """The place, as a refusal names it."""
         text = ""
-        for step in self.path.split("/"):
+        for step in f"{self.path}{self.named}".split("/"):
             text += f"[{step}]" if step.isdecimal() else f".{step}"
         return text.removeprefix(".").replace(_SLASH, "/")
 
@@ -105,6 +106,17 @@ CONTAINERS: Final = (
     "spec/initContainers/0",
     "spec/ephemeralContainers/0",
 )
+_VOLUME: Final = "spec/volumes/0"
+_EMPTY: Final = ((f"{_VOLUME}/emptyDir", None),)
+"""Beside another source: a volume has only one."""
+_SOURCES: Final[Json] = {
+    "nfs": {"server": "s", "path": "/"},
+    "iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.2001-04.com.example:a", "lun": 0},
+    "rbd": {"monitors": ["m"], "image": "i"},
+    "azureDisk": {"diskName": "d", "diskURI": "https://blob/d"},
+    "cinder": {"volumeID": "v"},
+    "gitRepo": {"repository": "r"},
+}
 _NO: Final = (False, None)
 _PROFILES: Final = ("RuntimeDefault", "Localhost")
 _HOST_USERS: Final = (("spec/hostUsers", False),)
@@ -121,7 +133,7 @@ def _of_pod() -> Iterator[Case]:
     yield Case("HostProcess", _B, f"{_POD}/windowsOptions/hostProcess", True, _NO)
     for name in ("hostNetwork", "hostPID", "hostIPC"):
         yield Case("host namespaces", _B, f"spec/{name}", True, _NO)
-    yield Case("HostPath volumes", _B, "spec/volumes/0/hostPath", {"path": "/"}, (None,))
+    yield Case("HostPath volumes", _B, f"{_VOLUME}/hostPath", {"path": "/"}, (None,), _EMPTY)
     yield Case("AppArmor", _B, f"{_POD}/appArmorProfile/type", "Unconfined", (*_PROFILES, None))
     apparmor = "metadata/annotations/container.apparmor.security.beta.kubernetes.io~pe"
     yield Case(
@@ -134,14 +146,21 @@ def _of_pod() -> Iterator[Case]:
     yield Case("sysctls", _B, f"{_POD}/sysctls/0/name", "kernel.msgmax", ("net.ipv4.tcp_rmem",))
     yield Case("running as non-root", _R, f"{_POD}/runAsNonRoot", False, (True,))
     yield Case("running as non-root user", _R, f"{_POD}/runAsUser", 0, (1, None))
-    for source in ("nfs", "iscsi", "gitRepo", "rbd", "azureDisk", "storageos"):
-        yield Case("volume types", _R, f"spec/volumes/0/{source}", {"path": "/"}, (None,))
+    for name, source in _SOURCES.items():
+        yield Case("volume types", _R, f"{_VOLUME}/{name}", source, (None,), _EMPTY)
 
 
 def _of_container(at: str) -> Iterator[Case]:
     context = f"{at}/securityContext"
     yield Case("HostProcess", _B, f"{context}/windowsOptions/hostProcess", True, _NO)
-    yield Case("privileged containers", _B, f"{context}/privileged", True, _NO)
+    yield Case(
+        "privileged containers",
+        _B,
+        f"{context}/privileged",
+        True,
+        _NO,
+        ((f"{context}/allowPrivilegeEscalation", None),),
+    )
     yield Case("host ports", _B, f"{at}/ports/0/hostPort", 80, (0, None))
     for probe in _PROBES:
         for kind in ("httpGet", "tcpSocket"):
@@ -187,10 +206,11 @@ def _of_container(at: str) -> Iterator[Case]:
     yield Case(
         "restricted seccomp",
         _R,
-        f"{context}/seccompProfile/type",
+        f"{context}/seccompProfile",
         None,
-        ("RuntimeDefault",),
+        ({"type": "RuntimeDefault"},),
         _said_by_others("seccompProfile", {"type": "RuntimeDefault"}, at),
+        named="/type",
     )
     yield Case(
         "restricted /proc mount type",
