@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from services.fusion_backend.core.spec.pod_security import Level
+from services.fusion_backend.core.spec.pod_security import (
+    CAPABILITIES,
+    SELINUX_TYPES,
+    SYSCTLS,
+    Level,
+)
 
 Json = dict[str, Any]
 _SLASH: Final = "~"
@@ -143,11 +148,26 @@ def _of_pod() -> Iterator[Case]:
         control = "SELinux type" if field == "type" else "SELinux user and role"
         yield Case(control, _B, f"{_POD}/seLinuxOptions/{field}", "spc_t", (type_, "", None))
     yield Case("seccomp", _B, f"{_POD}/seccompProfile/type", "Unconfined", _PROFILES)
-    yield Case("sysctls", _B, f"{_POD}/sysctls/0/name", "kernel.msgmax", ("net.ipv4.tcp_rmem",))
+    yield Case("sysctls", _B, f"{_POD}/sysctls/0/name", "kernel.msgmax", SYSCTLS)
     yield Case("running as non-root", _R, f"{_POD}/runAsNonRoot", False, (True,))
     yield Case("running as non-root user", _R, f"{_POD}/runAsUser", 0, (1, None))
     for name, source in _SOURCES.items():
         yield Case("volume types", _R, f"{_VOLUME}/{name}", source, (None,), _EMPTY)
+
+
+def _of_probes(at: str) -> Iterator[Case]:
+    """What the kubelet asks of a container, in every form that names a host."""
+    for probe in _PROBES:
+        for kind in ("httpGet", "tcpSocket"):
+            path = f"{at}/{probe}/{kind}/host"
+            yield Case(
+                "host probes and lifecycle hooks",
+                _B,
+                path,
+                "10.0.0.1",
+                ("", None),
+                ((f"{at}/{probe}/{kind}/port", 80),),
+            )
 
 
 def _of_container(at: str) -> Iterator[Case]:
@@ -162,27 +182,18 @@ def _of_container(at: str) -> Iterator[Case]:
         ((f"{context}/allowPrivilegeEscalation", None),),
     )
     yield Case("host ports", _B, f"{at}/ports/0/hostPort", 80, (0, None))
-    for probe in _PROBES:
-        for kind in ("httpGet", "tcpSocket"):
-            path = f"{at}/{probe}/{kind}/host"
-            yield Case(
-                "host probes and lifecycle hooks",
-                _B,
-                path,
-                "10.0.0.1",
-                ("", None),
-                ((f"{at}/{probe}/{kind}/port", 80),),
-            )
     profiles = (*_PROFILES, None)
     yield Case("AppArmor", _B, f"{context}/appArmorProfile/type", "Unconfined", profiles)
-    yield Case("SELinux type", _B, f"{context}/seLinuxOptions/type", "spc_t", ("container_t",))
+    yield Case("SELinux type", _B, f"{context}/seLinuxOptions/type", "spc_t", SELINUX_TYPES)
     for field in ("user", "role"):
         yield Case("SELinux user and role", _B, f"{context}/seLinuxOptions/{field}", "u", ("",))
     yield Case("/proc mount type", _B, f"{context}/procMount", "Unmasked", ("Default", None))
     yield Case("seccomp", _B, f"{context}/seccompProfile/type", "Unconfined", profiles)
-    yield Case(
-        "capabilities", _B, f"{context}/capabilities/add/0", "NET_RAW", ("NET_BIND_SERVICE",)
-    )
+    yield Case("capabilities", _B, f"{context}/capabilities/add/0", "NET_RAW", CAPABILITIES)
+
+
+def _of_container_at_restricted(at: str) -> Iterator[Case]:
+    context = f"{at}/securityContext"
     yield Case(
         "restricted capabilities",
         _R,
@@ -254,6 +265,8 @@ def _of_accounts() -> Iterator[Case]:
 
 CASES: Final = (
     *_of_pod(),
+    *(case for at in CONTAINERS for case in _of_probes(at)),
     *(case for at in CONTAINERS for case in _of_container(at)),
+    *(case for at in CONTAINERS for case in _of_container_at_restricted(at)),
     *_of_accounts(),
 )

@@ -221,7 +221,7 @@ VOLUME_TYPES: Final = (
     "projected",
     "secret",
 )
-_SELINUX_TYPES: Final = (
+SELINUX_TYPES: Final = (
     "container_t",
     "container_init_t",
     "container_kvm_t",
@@ -290,8 +290,8 @@ CONTROLS: Final[tuple[Control, ...]] = (
     Control(
         "SELinux type",
         _B,
-        _unless(contexts, "seLinuxOptions.type", _one_of(None, "", *_SELINUX_TYPES)),
-        f"allows the types {', '.join(_SELINUX_TYPES)} only: choose one, or leave it out",
+        _unless(contexts, "seLinuxOptions.type", _one_of(None, "", *SELINUX_TYPES)),
+        f"allows the types {', '.join(SELINUX_TYPES)} only: choose one, or leave it out",
     ),
     Control(
         "SELinux user and role",
