@@ -62,6 +62,10 @@ class Reason(StrEnum):
         "Planning takes more CPU time or memory than a planning worker may use.",
     )
     PLANNING_FAILED = "PlanningFailed", "The planner stopped without an answer; it is tried again."
+    POD_SECURITY = (
+        "PodSecurity",
+        "The pods of the job would get more than the settings of fusion-backend allow.",
+    )
     SPEC_INVALID = "SpecInvalid", "A field of the object has a value that cannot be used."
     EDIT_REFUSED = (
         "EditRefused",

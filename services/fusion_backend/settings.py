@@ -16,6 +16,8 @@ from services.fusion_backend.adapters.provisioner import Names
 from services.fusion_backend.adapters.root_urls import root_url_of
 from services.fusion_backend.core.application.submission import WIDTH_MAX
 from services.fusion_backend.core.spec.addresses import Network, networks_of
+from services.fusion_backend.core.spec.pod_rules import PodRules
+from services.fusion_backend.core.spec.pod_security import Level
 
 
 class FusionBackendSettings(ServiceSettings):
@@ -49,6 +51,18 @@ class FusionBackendSettings(ServiceSettings):
     planner_cpu_s_max: int = Field(default=120, ge=1)
     planner_answer_s_max: float = Field(default=240.0, gt=0)
     width_max: int = Field(default=WIDTH_MAX, ge=1, description="widest parallel region planned")
+
+    pod_security: Level = Field(
+        default=Level.BASELINE,
+        description="level of the Pod Security Standards that pod templates of Jobs keep to",
+    )
+    allow_host_paths: bool = Field(
+        default=True,
+        description="whether a Job may keep data and checkpoints on a path of the host",
+    )
+    allow_ptrace: bool = Field(
+        default=True, description="whether a Job may ask for the capabilities of a debugger"
+    )
 
     cluster_domain: str = Field(
         default="cluster.local", description="what the DNS names of the cluster's Services end with"
@@ -95,6 +109,13 @@ class FusionBackendSettings(ServiceSettings):
     def allowed_networks(self) -> tuple[Network, ...]:
         """Networks that are not public and allowed."""
         return networks_of(self.bundle_allowed_networks)
+
+    @property
+    def pod_rules(self) -> PodRules:
+        """What a Job may ask of its pods."""
+        return PodRules(
+            level=self.pod_security, host_paths=self.allow_host_paths, ptrace=self.allow_ptrace
+        )
 
     @property
     def fetch_limits(self) -> FetchLimits:

@@ -13,6 +13,7 @@ _RESIZING = "tests/simulation/test_resizing.py"
 _CERTIFICATES = f"{_SHELL}/certificates.py"
 _PROVISIONS = f"{_LIFE}/test_provisions.py"
 _SHARED = "tests/simulation/test_provisions.py"
+_POD_RULES = f"{_LIFE}/test_pod_rules.py"
 _PLANNER = "tests/unit/fusion_backend/planner"
 _PLANNED_RESIZES = f"{_PLANNER}/test_resizes.py"
 
@@ -273,5 +274,33 @@ MUTANTS = (
         "    if servers_awaited(snapshot) is not None:\n        yield",
         "    if True:\n        yield",
         ("tests/simulation/test_regressions.py", "-k", "redis"),
+    ),
+    Mutant(
+        "an edit of a running job may ask for more than the level",
+        f"{_CORE}/spec/editing.py",
+        "refusal_of_spec(spec, None if is_kept else rules)",
+        "refusal_of_spec(spec, None)",
+        (_POD_RULES, "-k", "edit"),
+    ),
+    Mutant(
+        "the settings of what a Job may ask of its pods reach no decision",
+        f"{_SHELL}/stage.py",
+        "pod_rules=self._pod_rules\n",
+        "pod_rules=type(self._pod_rules)()\n",
+        ("tests/simulation/test_pod_security.py",),
+    ),
+    Mutant(
+        "a container of root mounts the data that is a path of the host",
+        f"{_CORE}/spec/pod_rules.py",
+        "        yield from _shared_paths(pe)\n",
+        "        yield from ()\n",
+        (_POD_RULES, "-k", "may_be_root"),
+    ),
+    Mutant(
+        "what containers drop is not asked of those that run first",
+        f"{_CORE}/spec/pod_parts.py",
+        'CONTAINER_LISTS: Final = ("initContainers", ',
+        "CONTAINER_LISTS: Final = (",
+        (f"{_LIFE}/test_pod_security.py",),
     ),
 )

@@ -268,4 +268,11 @@ MUTANTS = (
         "        if entry is None:\n",
         (f"{_UNIT}/test_carrying_out_places.py",),
     ),
+    Mutant(
+        "a null in a template takes the place of what pods have by default",
+        f"{_CORE}/pod_merging.py",
+        "for name, value in theirs.items() if value is not None}",
+        "for name, value in theirs.items()}",
+        (f"{_UNIT}/test_pod_template.py", "-k", "null"),
+    ),
 )

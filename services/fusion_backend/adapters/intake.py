@@ -25,6 +25,7 @@ from services.fusion_backend.core.snapshot import (
 )
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.dividing import mcpu_of
+from services.fusion_backend.core.spec.pod_rules import PodRules
 
 KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
 _OF_JOB = "of-job"
@@ -101,7 +102,9 @@ def fence_of(table: TableReading, key: JobKey) -> Hashable:
 # --------------------------------------------------------------------------- snapshots
 
 
-def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max: int) -> Snapshot:
+def snapshot_of(
+    table: TableReading, key: JobKey, answers: Answers, *, width_max: int, pod_rules: PodRules
+) -> Snapshot:
     """Everything that a decision about the job may look at."""
     entry = table.get("Job", key.namespace, key.name)
     job = JobSeen.of(entry) if entry is not None else None
@@ -152,6 +155,7 @@ def snapshot_of(table: TableReading, key: JobKey, answers: Answers, *, width_max
         provisions=known.provisions,
         cluster=cluster_of(table) if not heads else Cluster(),
         width_max=width_max,
+        pod_rules=pod_rules,
     )
 
 

@@ -51,6 +51,7 @@ class FusionBackend:
     ) -> None:
         self._wiring = wiring
         self._width_max = settings.width_max
+        self._pod_rules = settings.pod_rules
         self._answers = Answers()
         self._uid_of: dict[JobKey, str] = {}
         unused = UnusedBundles(
@@ -78,7 +79,9 @@ class FusionBackend:
 
     def snapshot(self, table: TableReading, key: JobKey) -> Snapshot:
         """Everything that `decide` may look at."""
-        snapshot = intake.snapshot_of(table, key, self._answers, width_max=self._width_max)
+        snapshot = intake.snapshot_of(
+            table, key, self._answers, width_max=self._width_max, pod_rules=self._pod_rules
+        )
         self._forget_former_job(key, snapshot.job.uid if snapshot.job else "")
         return snapshot
 

@@ -25,6 +25,7 @@ from services.fusion_backend.core.snapshot import (
     stamp_of,
 )
 from services.fusion_backend.core.spec.inputs import spec_in_force
+from services.fusion_backend.core.spec.pod_rules import PodRules, hardened
 
 PATCHED_KINDS = ("ConfigMap", "Service", "HostPool", "Placement", "ProcessingElement")
 """Children that a newer generation changes; `patch_of` has a case for each."""
@@ -49,7 +50,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             launched = snapshot.launches.get(pe.name)
             floor = 0 if launched is None else launched + 1
             return children.processing_element(
-                _as_planned(job, plan), record, pe, launch_count=floor
+                _as_planned(job, plan, snapshot.pod_rules), record, pe, launch_count=floor
             )
         case "ParallelRegion":
             return next(
@@ -77,7 +78,7 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             return children.service_patch(effect.generation, _pe(snapshot, plan, effect.pe))
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
-            planned = _as_planned(job, plan)
+            planned = _as_planned(job, plan, snapshot.pod_rules)
             return children.processing_element_patch(planned, plan.record, pe, entry.data)
         case "HostPool":
             return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))
@@ -128,10 +129,10 @@ def _pe_named(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> PeRecord | N
     return snapshot.pe_records(plan).get(int(number)) if is_of_pe else None
 
 
-def _as_planned(job: JobSeen, plan: KnownPlan) -> JobSeen:
+def _as_planned(job: JobSeen, plan: KnownPlan, rules: PodRules) -> JobSeen:
     """The Job with what its spec said when the plan was made: an edit since is not for its PEs."""
     spec: Mapping[str, Any] = spec_in_force(plan.inputs, job.spec)
-    return replace(job, spec=spec)
+    return replace(job, spec=hardened(spec, rules))
 
 
 def _job_and_plan(

@@ -22,6 +22,7 @@ from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules
 from services.fusion_backend.core.spec.provisions import Provisions
 
 CHILD_KINDS = (
@@ -134,7 +135,8 @@ class Snapshot:
     placement when it was asked for by a wish, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
     is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
-    that are gone asked for last, by name, unless it was refused.
+    that are gone asked for last, by name, unless it was refused. `width_max` and `pod_rules` are
+    settings.
     """
 
     namespace: str
@@ -160,6 +162,7 @@ class Snapshot:
     provisions: Provisions = field(default_factory=Provisions)
     cluster: Cluster = field(default_factory=Cluster)
     width_max: int = 100_000
+    pod_rules: PodRules = DEFAULT_RULES
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:
         """The PEs of a plan by id; computed once for the newest, of which hundreds are asked."""

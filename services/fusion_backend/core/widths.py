@@ -53,7 +53,7 @@ def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
     wanted, refused = _wanted(snapshot, plan)
     if not wanted:
         return WidthsAsked(refused=refused)
-    template = template_to_take_up(snapshot.job.spec, plan.inputs)
+    template = template_to_take_up(snapshot.job.spec, plan.inputs, snapshot.pod_rules)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
     together, wish = _trial(plan, wanted), _wish_of(snapshot, plan, wanted)
     outcome = _outcome(snapshot, together, wish)

@@ -72,7 +72,9 @@ def _groups(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> J
         name: _together(value, theirs.get(name), f"{place}.{name}", name)
         for name, value in ours.items()
     }
-    return both | {name: value for name, value in theirs.items() if name not in ours}
+    # Null is what absence is: it must not take the place of what step 5 fills in.
+    more = {name: value for name, value in theirs.items() if value is not None}
+    return both | {name: value for name, value in more.items() if name not in ours}
 
 
 def _both_hold(ours: list[Json], theirs: list[Json]) -> list[Json]:

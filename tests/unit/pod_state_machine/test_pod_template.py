@@ -39,6 +39,19 @@ def test_labels_and_annotations_are_added_to_ours() -> None:
 
 
 @pytest.mark.parametrize(
+    "spec",
+    [
+        {"automountServiceAccountToken": None},
+        {"securityContext": {"seccompProfile": None}},
+        {"securityContext": None, "serviceAccountName": None},
+    ],
+)
+def test_a_null_takes_nothing_of_what_pods_have_by_default(spec: Json) -> None:
+    """A pod with a token that is null gets the token of the account."""
+    assert spec_with(**spec) == golden()
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("tolerations", [{"operator": "Exists"}]),

@@ -20,6 +20,7 @@ from contracts.resources.pod_template import contradictions
 from contracts.unreadable import Unreadable
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
+from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules, faults_of
 from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
 
 FAULTS_NAMED_MAX = 5
@@ -33,8 +34,13 @@ class _Fault(NamedTuple):
     why: str
 
 
-def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
-    """Why a Job's spec cannot be accepted, before anything is read or planned."""
+def refusal_of_spec(
+    spec: Mapping[str, Any], rules: PodRules | None = DEFAULT_RULES
+) -> PlanRefused | None:
+    """Why a Job's spec cannot be accepted, before anything is read or planned.
+
+    `rules` are what it may ask of its pods; None where that was accepted before.
+    """
     if isinstance(spec, Unreadable):
         message = f"{spec.why}: make it flatter or smaller, or delete the Job"
         return PlanRefused(Reason.OBJECT_UNREADABLE, field="spec", value="", message=message)
@@ -54,10 +60,11 @@ def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
         or _no_fusion(spec.get("fusion") or {})
         or _no_topology(spec.get("placement") or {})
         or _no_pod(spec)
+        or _too_much(spec, rules)
     )
 
 
-def _refusal(faults: Iterable[_Fault]) -> PlanRefused:
+def _refusal(faults: Iterable[_Fault], reason: Reason = Reason.SPEC_INVALID) -> PlanRefused:
     """One refusal of all faults: who mends the first one need not be told of the next."""
     found = list(faults)
     told = [
@@ -68,7 +75,7 @@ def _refusal(faults: Iterable[_Fault]) -> PlanRefused:
     message = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
     first = found[0]
     value = shown(first.value) if _is_said(first) else ""
-    return PlanRefused(Reason.SPEC_INVALID, field=first.field, value=value, message=message)
+    return PlanRefused(reason, field=first.field, value=value, message=message)
 
 
 def _is_said(fault: _Fault) -> bool:
@@ -115,6 +122,12 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
         return _refusal(faults)
     asked = redis_asked(template, TEMPLATE)
     return refusal_of_redis(asked) if asked is not None else None
+
+
+def _too_much(spec: Mapping[str, Any], rules: PodRules | None) -> PlanRefused | None:
+    """The refusal of pods that would get more than the administrator allows."""
+    faults = [_Fault(*each) for each in faults_of(spec, rules)] if rules is not None else []
+    return _refusal(faults, Reason.POD_SECURITY) if faults else None
 
 
 def _unknown(template: Mapping[str, Any]) -> Iterator[Unknown]:

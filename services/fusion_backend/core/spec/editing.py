@@ -4,7 +4,9 @@
    was made from: fusing anew, or another bundle, would restart everything at a moment when somebody
    asked for one channel more (docs/adr/0004).
 2. A refused edit is refused as a whole: nothing of that spec is taken up, the last good one counts.
-3. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
+3. What a job may ask of its pods is asked where the template changes: a job that was accepted under
+   other settings keeps its template, but does not get another that goes as far.
+4. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
    or changes of it.
 
 Which field is which stands in docs/fields.md. Nothing is remembered here: an edit that is taken
@@ -35,6 +37,7 @@ from services.fusion_backend.core.spec.inputs import (
     threading_of,
     values_of,
 )
+from services.fusion_backend.core.spec.pod_rules import PodRules
 
 Pairs = tuple[tuple[str, object], ...]
 _NO_VALUE = "no value"
@@ -42,9 +45,12 @@ _NEVER_SET = (_NO_VALUE, "none")
 """What is in force of a field that the job was submitted without."""
 
 
-def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused | None:
+def refusal_of_edit(
+    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules
+) -> PlanRefused | None:
     """Why the spec of a Job whose plan was made from `inputs` is refused, if it is."""
-    refused = refusal_of_spec(spec)
+    is_kept = template_of(spec) == inputs.template
+    refused = refusal_of_spec(spec, None if is_kept else rules)
     if refused is not None:
         field, value, told = refused.field, refused.value, sentence(refused)
         return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
@@ -66,9 +72,9 @@ def _refusal(field: str, value: object, message: str) -> PlanRefused:
     return PlanRefused(Reason.EDIT_REFUSED, field=field, value=value, message=message)
 
 
-def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs) -> str:
+def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules) -> str:
     """The template of the next plan: the newest one that is accepted."""
-    if refusal_of_edit(spec, inputs) is not None:
+    if refusal_of_edit(spec, inputs, rules) is not None:
         return inputs.template
     return template_of(spec)
 

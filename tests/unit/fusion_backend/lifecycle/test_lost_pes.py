@@ -13,6 +13,7 @@ from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.rendering import body_of
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
+from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
 from tests.builders import NAMESPACE, a_job, a_parallel_region, a_pe
 from tests.unit.chassis.saying import RESOURCES_0, epoch, synced
 from tests.unit.fusion_backend.lifecycle.test_children import PE, RECORD
@@ -44,7 +45,7 @@ def seen(table: Table) -> Snapshot:
     """What fusion-backend knows when it has read the newest plan."""
     answers, key = Answers(), JobKey(NAMESPACE, "shop")
     answers.of("uid-shop").know("uid of the head", KnownPlan(RECORD, INPUTS, ""))
-    return snapshot_of(table, key, answers, width_max=9)
+    return snapshot_of(table, key, answers, width_max=9, pod_rules=DEFAULT_RULES)
 
 
 def launches(table: Table) -> dict[str, int]:

@@ -10,6 +10,7 @@ from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import ConfirmJobGone, DeleteChildren
+from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
 from tests.builders import NAMESPACE, a_job
 from tests.unit.chassis.saying import RESOURCES_0, epoch
 from tests.unit.fusion_backend.lifecycle.hosted_world import PLACEMENT, HostedWorld
@@ -49,7 +50,9 @@ def fact(type_: FactType, entry: Entry) -> Fact:
 
 def deleted(table: Table) -> set[str]:
     """The kinds that are deleted by collection."""
-    effects = decide(snapshot_of(table, KEY, Answers(), width_max=9), 0.0).effects
+    effects = decide(
+        snapshot_of(table, KEY, Answers(), width_max=9, pod_rules=DEFAULT_RULES), 0.0
+    ).effects
     assert all(isinstance(each, DeleteChildren | ConfirmJobGone) for each in effects)
     return {each.kind for each in effects if isinstance(each, DeleteChildren)}
 

@@ -43,6 +43,7 @@ from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import request
+from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
 from tests.unit.fusion_backend.lifecycle.shop import application
 
 Obj = dict[str, Any]
@@ -67,6 +68,7 @@ class World:
         self.answers = Answers()
         self.now = 1_800_000_000.0
         self.width_max = 100_000
+        self.pod_rules = DEFAULT_RULES
         self.pods_run = True
         self.planned = 0
         self.hosts = ""
@@ -150,7 +152,9 @@ class World:
                 data=data,
             )
         key = JobKey(NAMESPACE, JOB)
-        return snapshot_of(table, key, self.answers, width_max=self.width_max)
+        return snapshot_of(
+            table, key, self.answers, width_max=self.width_max, pod_rules=self.pod_rules
+        )
 
     def step(self, dropping: Callable[[Effect], bool] = keep_all) -> Decision[Effect]:
         """One decision and its effects; then pods are made."""
