@@ -14,6 +14,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources.fields import TEXT_CHARS_MAX
 from services.chassis.table import Entry, label
 from services.fusion_backend.core.effects import Wish
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
@@ -58,7 +59,7 @@ class JobSeen:
             generation=int(meta["generation"]),
             deleting=meta["deletionTimestamp"] is not None,
             orphaning=labels.ORPHAN_FINALIZER in meta["finalizers"],
-            retry=str(meta["annotations"].get(labels.RETRY, "")),
+            retry=str(meta["annotations"].get(labels.RETRY, ""))[:TEXT_CHARS_MAX],
             spec=entry.data["spec"],
             status=entry.data["status"],
         )

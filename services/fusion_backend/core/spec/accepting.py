@@ -20,6 +20,7 @@ from contracts.resources.pod_template import contradictions
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
+from services.fusion_backend.core.spec.sizing import refusal_of_size
 
 FAULTS_NAMED_MAX = 5
 
@@ -34,6 +35,8 @@ class _Fault(NamedTuple):
 
 def refusal_of_spec(spec: Mapping[str, Any]) -> PlanRefused | None:
     """Why a Job's spec cannot be accepted, before anything is read or planned."""
+    if (too_large := refusal_of_size(spec)) is not None:
+        return too_large
     try:
         JobSpec.model_validate(spec)
     except ValidationError as error:

@@ -14,6 +14,7 @@ back is none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -35,6 +36,7 @@ from services.fusion_backend.core.spec.inputs import (
     threading_of,
     values_of,
 )
+from services.fusion_backend.core.spec.sizing import refusal_of_copies
 
 Pairs = tuple[tuple[str, object], ...]
 _NO_VALUE = "no value"
@@ -42,9 +44,9 @@ _NEVER_SET = (_NO_VALUE, "none")
 """What is in force of a field that the job was submitted without."""
 
 
-def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused | None:
-    """Why the spec of a Job whose plan was made from `inputs` is refused, if it is."""
-    refused = refusal_of_spec(spec)
+def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs, pes: int) -> PlanRefused | None:
+    """Why the spec of a Job whose plan of `pes` PEs was made from `inputs` is refused, if it is."""
+    refused = refusal_of_spec(spec) or _refusal_of_template(template_of(spec), inputs, pes)
     if refused is not None:
         field, value, told = refused.field, refused.value, sentence(refused)
         return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
@@ -58,6 +60,12 @@ def refusal_of_edit(spec: Mapping[str, Any], inputs: PlanInputs) -> PlanRefused 
     return None
 
 
+def _refusal_of_template(template: str, inputs: PlanInputs, pes: int) -> PlanRefused | None:
+    if template == inputs.template:
+        return None
+    return refusal_of_copies(replace(inputs, template=template), pes)
+
+
 def _way_back(in_force: object) -> str:
     return "take it out again" if in_force in _NEVER_SET else "set it back"
 
@@ -66,9 +74,9 @@ def _refusal(field: str, value: object, message: str) -> PlanRefused:
     return PlanRefused(Reason.EDIT_REFUSED, field=field, value=value, message=message)
 
 
-def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs) -> str:
-    """The template of the next plan: the newest one that is accepted."""
-    if refusal_of_edit(spec, inputs) is not None:
+def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs, pes: int) -> str:
+    """The template of the plan after one of `pes` PEs: the newest one that is accepted."""
+    if refusal_of_edit(spec, inputs, pes) is not None:
         return inputs.template
     return template_of(spec)
 
