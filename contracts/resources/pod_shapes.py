@@ -1,8 +1,8 @@
 """Whether a pod template's spec has the shape of a PodSpec: known fields, each of its type.
 
-The API server drops a field that it does not know without a word, and refuses one of another type
-only when the pod is made. Which fields there are is generated (`pod_schema.py`); what a field may
-say beyond its type is for the API server to judge, and a newer one knows more of them.
+The schema of our definitions says the same (`pod_structure.py`); this is for what was stored under
+an older one, which kept every field of a template. Which fields there are is generated
+(`pod_schema.py`); what a field may say beyond its type is for the API server to judge.
 """
 
 from __future__ import annotations
