@@ -28,9 +28,9 @@ QUANTITY_CHARS_MAX: Final = 256
 """More digits than `contracts/quantities.py` reckons with."""
 PROPERTIES_MAX: Final = 1024
 NAMES_MAX: Final = 65_536
-"""Of lists and maps that millrace fills from an application: more than a plan gives one object.
+"""Of lists and maps that millrace fills from an application: more than one PE or pool has.
 
-Where it could refuse what millrace writes, a job would be stuck; a plan of more is refused."""
+Where it refused what millrace writes, a job would be stuck: a plan of more regions is refused."""
 WIDTH_MAX: Final = 2**31 - 1
 """What a scale subresource can carry; the limit on a width that is planned is fusion-backend's."""
 INT32_MAX: Final = 2**31 - 1

@@ -274,4 +274,25 @@ MUTANTS = (
         "    if True:\n        yield",
         ("tests/simulation/test_regressions.py", "-k", "redis"),
     ),
+    Mutant(
+        "a plan is recorded whatever its PEs would carry",
+        f"{_SHELL}/planner.py",
+        "        if too_much is not None:\n",
+        "        if False:\n",
+        ("tests/simulation/test_large_templates.py",),
+    ),
+    Mutant(
+        "submission-time values are not counted among what PEs carry",
+        f"{_CORE}/spec/sizing.py",
+        "    if inputs.submission_time_values:\n",
+        "    if False:\n",
+        (f"{_LIFE}/test_sizing.py", "-k", "values"),
+    ),
+    Mutant(
+        "an edit is taken up that the PEs that run could not carry",
+        f"{_CORE}/spec/editing.py",
+        "refusal_of_spec(spec) or _refusal_of_template(template_of(spec), inputs, pes)",
+        "refusal_of_spec(spec)",
+        (f"{_LIFE}/test_sizing.py", "-k", "edit"),
+    ),
 )
