@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import yaml
 
 from cli.failing import CannotReach, Misused
 from services.chassis.errors import Rejected, Transient
-from services.chassis.kube import KubeClient
+from services.chassis.kube import KubeClient, Response, Transport
 from services.chassis.kube_http import HttpTransport, load_configuration
 from services.chassis.resources import resource_of
 
@@ -59,6 +59,30 @@ class Cluster:
     bundle_root: Path | None
 
 
+class StrictTransport:
+    """A transport whose creates are refused where the server would drop a field with a warning.
+
+    Warnings are shown to nobody here, and what was dropped would be missed only when it runs.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
+        """One request; raises Transient when the outcome is unknown or the server is away."""
+        if method == "POST":
+            path += f"{'&' if '?' in path else '?'}fieldValidation=Strict"
+        return await self._transport.request(method, path, body=body, headers=headers)
+
+    def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """A watch, as the transport's own."""
+        return self._transport.stream(path, headers=headers, silence_s=silence_s)
+
+
 def find_kubeconfig(given: Path | None) -> Path:
     """The kubeconfig to use; raises Misused where there is none."""
     path = given or Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
@@ -89,7 +113,7 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
     except NOT_A_KUBECONFIG as problem:
         raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
     async with aclosing_transport(kubeconfig) as transport:
-        kube = KubeClient(transport, USER_AGENT)
+        kube = KubeClient(StrictTransport(transport), USER_AGENT)
         if not await _answers(kube):
             raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. Is it running?")
         yield Cluster(kube, kubeconfig, bundle_root)

@@ -48,6 +48,10 @@ class Reason(StrEnum):
     NOT_SUPPORTED_YET = "NotSupportedYet", "This release does not support that value yet."
     PE_TOO_LARGE = "PeTooLarge", "The description of a processing element exceeds its limit."
     PLAN_TOO_LARGE = "PlanTooLarge", "The plan record exceeds its limit."
+    TEMPLATE_TOO_LARGE = (
+        "TemplateTooLarge",
+        "What every processing element would carry is too deep or too large.",
+    )
     CHECKPOINT_STORE_INVALID = (
         "CheckpointStoreInvalid",
         "The redis servers of the checkpoint store are not as many as it asks for.",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
 from contracts.resources.accepting import EACH, IGNORED
+from contracts.resources.fields import COUNT_MAX
 from contracts.resources.structural import structural
 from contracts.resources.taking_up import (
     JOB_FIELDS,
@@ -72,6 +73,8 @@ PE_COLUMNS: Final = (
     "in a ProcessingElement",
 )
 TEMPLATE: Final = "processingElement"
+OF_KUBERNETES: Final = "podTemplate.spec"
+"""A group whose fields are those of the core API: it is told as one."""
 NOBODY: Final = "by nobody"
 NOTHING: Final = "nothing happens"
 
@@ -89,7 +92,12 @@ class Field:
     @property
     def is_leaf(self) -> bool:
         """Whether no field of ours is below it."""
-        return not _below(self.schema)[1]
+        return self.is_of_kubernetes or not _below(self.schema)[1]
+
+    @property
+    def is_of_kubernetes(self) -> bool:
+        """Whether the fields below it are those of the core API."""
+        return self.path.endswith(OF_KUBERNETES)
 
 
 def job_fields() -> tuple[Field, ...]:
@@ -112,8 +120,9 @@ def _walk(schema: Schema, prefix: str) -> Iterator[Field]:
     required = schema.get("required", ())
     for name, child in schema.get("properties", {}).items():
         path = f"{prefix}{name}"
-        yield Field(path, child, name in required)
-        suffix, below = _below(child)
+        field = Field(path, child, name in required)
+        yield field
+        suffix, below = ("", {}) if field.is_of_kubernetes else _below(child)
         if below:
             yield from _walk(below, f"{path}{suffix}.")
 
@@ -224,9 +233,9 @@ def type_of(schema: Schema) -> str:
 
 
 def _bounds(schema: Schema) -> str:
-    least = f" ≥ {schema['minimum']}" if "minimum" in schema else ""
-    most = f" ≤ {schema['maximum']}" if "maximum" in schema else ""
-    return f"{least}{most}"
+    least, most = schema.get("minimum", -COUNT_MAX), schema.get("maximum", COUNT_MAX)
+    said = f" ≥ {least}" if least > -COUNT_MAX else ""
+    return f"{said} ≤ {most}" if most < COUNT_MAX else said
 
 
 def default_of(field: Field) -> str:

@@ -27,6 +27,8 @@ RBAC_FOLDER = Path("deploy/rbac")
 LIFE_CYCLES = Path("docs/life-cycles.md")
 FIELDS = Path("docs/fields.md")
 POD_SCHEMA = Path("contracts/resources/pod_schema.py")
+BARE_SCHEMA = frozenset({"type", "format", "maxLength", "x-kubernetes-int-or-string"})
+"""What the schema of a field of a pod says; a template has a thousand of them."""
 CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 RBAC_HEADER = (
     "# Generated from services/*/adapters/permissions.py by `make generate`; edit those instead.\n"
@@ -52,10 +54,27 @@ def generated_files() -> Mapping[Path, str]:
     return {**definitions, **accounts, **pages}
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes the schema of a field in one line where no sentence explains it."""
+
+
+def _represented(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
+    is_schema = value.keys() <= BARE_SCHEMA and len(value) > 1
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=is_schema or None)
+
+
+_Dumper.add_representer(dict, _represented)
+
+
 def rendered(document: Mapping[str, Any]) -> str:
     """An object as YAML, in the order in which it was made."""
-    text: str = yaml.safe_dump(
-        dict(document), sort_keys=False, width=100, allow_unicode=True, default_flow_style=False
+    text: str = yaml.dump(
+        dict(document),
+        Dumper=_Dumper,
+        sort_keys=False,
+        width=100,
+        allow_unicode=True,
+        default_flow_style=False,
     )
     return text
 

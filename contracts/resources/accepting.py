@@ -42,6 +42,9 @@ IGNORED: Final[tuple[tuple[Path, str, Any], ...]] = (
     ((_TEMPLATE, "regions"), _OPERATORS_OWN, None),
 )
 
+OPERATORS_OWN: Final = frozenset(path[1] for path, _, _ in IGNORED if path[0] == _TEMPLATE)
+"""Options of ProcessingElements that a plan says; those of a Job's template are ignored."""
+
 _URLS: Final = ("http", "github", "url")
 # field of a bundle, the fields one of which gives it a meaning, the value that says nothing
 WITHOUT_URL: Final[tuple[tuple[str, tuple[str, ...], Any], ...]] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from .fields import NOT_NULLABLE, Fields, ObjectName, Text, VolumeClaim, rules
+from .fields import INT32_MAX, NOT_NULLABLE, Fields, ObjectName, Text, VolumeClaim, rules
 
 
 class FileSystemStore(Fields):
@@ -24,8 +24,10 @@ class RedisStore(Fields):
     """Checkpoints in a replicated, sharded set of redis servers."""
 
     service: ObjectName = Field(description="Name of the headless Service of the redis servers.")
-    replica_count: int = Field(ge=1, description="Number of replicas of each shard; odd.")
-    shard_count: int = Field(ge=1, description="Number of shards in each replica.")
+    replica_count: int = Field(
+        ge=1, le=INT32_MAX, description="Number of replicas of each shard; odd."
+    )
+    shard_count: int = Field(ge=1, le=INT32_MAX, description="Number of shards in each replica.")
     restricted_property: Text | None = Field(
         default=None, description="Name of the restricted property that holds the password."
     )

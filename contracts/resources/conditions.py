@@ -14,7 +14,7 @@ from pydantic import Field, WithJsonSchema
 
 from contracts.unreadable import part_of
 
-from .fields import MESSAGE_CHARS_MAX, Fields
+from .fields import MESSAGE_CHARS_MAX, TIME_CHARS_MAX, Count, Fields
 
 CONDITIONS_MAX: Final = 16
 STALLED: Final = "Stalled"
@@ -22,7 +22,9 @@ STALLED: Final = "Stalled"
 READABLE: Final = "Readable"
 """That the object cannot be read whole; there only while it is so, and False then."""
 
-Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Time = Annotated[
+    str, WithJsonSchema({"type": "string", "format": "date-time", "maxLength": TIME_CHARS_MAX})
+]
 """A moment in UTC, RFC 3339, such as 2026-11-20T09:30:00Z."""
 
 
@@ -51,9 +53,8 @@ class Condition(Fields):
         max_length=MESSAGE_CHARS_MAX, description="Why, as a sentence for people; may be empty."
     )
     last_transition_time: Time = Field(description="When the status last changed, in UTC.")
-    observed_generation: int | None = Field(
+    observed_generation: Count | None = Field(
         default=None,
-        ge=0,
         description="The metadata.generation that the condition was computed from.",
     )
 

@@ -21,7 +21,17 @@ from .custom_resource import (
     PrinterColumn,
     never_falls,
 )
-from .fields import NOT_NULLABLE, Fields, ObjectName, Text
+from .fields import (
+    NAMES_MAX,
+    NOT_NULLABLE,
+    Count,
+    Fields,
+    LongText,
+    Message,
+    NodeName,
+    ObjectName,
+    Text,
+)
 
 MEMBERS_MAX: Final = 16_384
 """Of a pool: more nodes than a cluster is made for."""
@@ -38,15 +48,19 @@ class HostPoolDeclaration(Fields):
     """A host pool as the application declares it."""
 
     name: Text = Field(min_length=1, description="Name in the application, such as $default.")
-    index: int | None = Field(default=None, ge=0, description="Index of the pool in the job.")
+    index: Count | None = Field(default=None, description="Index of the pool in the job.")
     membership_mode: MembershipMode = Field(
         default=MembershipMode.SHARED, description="Whether PEs of others may run on the members."
     )
-    size: int | None = Field(
-        default=None, ge=0, description="Number of members; absent: as many as needed."
+    size: Count | None = Field(
+        default=None, description="Number of members; absent: as many as needed."
     )
-    hosts: list[str] = Field(default=[], description="Names or addresses of the members.")
-    tags: list[str] = Field(default=[], description="Tags that a node must carry to be a member.")
+    hosts: list[LongText] = Field(
+        default=[], max_length=NAMES_MAX, description="Names or addresses of the members."
+    )
+    tags: list[LongText] = Field(
+        default=[], max_length=NAMES_MAX, description="Tags that a node must carry to be a member."
+    )
 
 
 class HostPoolSpec(Fields):
@@ -63,27 +77,26 @@ class HostPoolSpec(Fields):
 class HostPoolStatus(Fields):
     """What is true of the pool."""
 
-    members: list[str] | None = Field(
+    members: list[NodeName] | None = Field(
         default=None,
         max_length=MEMBERS_MAX,
         description="Names of the member nodes in their order; empty where a place has none.",
     )
-    claimed: list[str] | None = Field(
+    claimed: list[NodeName] | None = Field(
         default=None,
         max_length=MEMBERS_MAX,
         description="Members that carry the pool's marks and run nothing that the pool keeps out.",
     )
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation that the members serve; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
-    observed_generation: int | None = Field(
-        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    observed_generation: Count | None = Field(
+        default=None, description="The metadata.generation that the status speaks of."
     )
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
-    message: str | None = Field(default=None, description="Why, as a sentence.")
+    message: Message | None = Field(default=None, description="Why, as a sentence.")
     conditions: Conditions = Field(default=[], description="Aspects of the pool's state.")
 
 

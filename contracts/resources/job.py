@@ -27,11 +27,16 @@ from .custom_resource import (
     never_falls,
 )
 from .fields import (
+    INT32_MAX,
     MESSAGE_CHARS_MAX,
+    NAMES_MAX,
     NOT_NULLABLE,
     PROPERTIES_MAX,
     WIDTH_MAX,
+    Count,
     Fields,
+    Message,
+    Number,
     ObjectName,
     ResourceRequirements,
     SubmissionValue,
@@ -82,6 +87,7 @@ class Fusion(Fields):
     manual: int | None = Field(
         default=None,
         ge=1,
+        le=INT32_MAX,
         description="The number of PEs, at least 1.",
         json_schema_extra=NOT_NULLABLE,
     )
@@ -91,7 +97,9 @@ class DynamicThreading(Fields):
     """A pool of threads runs the operators of a PE."""
 
     elastic: bool = Field(default=False, description="Whether the PE adjusts the thread count.")
-    thread_count: int | None = Field(default=None, ge=1, description="Number of threads.")
+    thread_count: int | None = Field(
+        default=None, ge=1, le=INT32_MAX, description="Number of threads."
+    )
 
 
 class ThreadingModel(Fields):
@@ -141,8 +149,8 @@ class RegionWidth(Fields):
         le=WIDTH_MAX,
         description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
     )
-    index: int | None = Field(
-        default=None, ge=0, description="Accepted from the original and ignored: the alias counts."
+    index: Count | None = Field(
+        default=None, description="Accepted from the original and ignored: the alias counts."
     )
 
 
@@ -167,14 +175,14 @@ class JobPlacement(Fields):
 class Statistics(Fields):
     """Counters of the original's operator; accepted and ignored."""
 
-    config_map_count: int | None = Field(default=None, description="ConfigMaps.")
-    consistent_region_count: int | None = Field(default=None, description="Consistent regions.")
-    export_count: int | None = Field(default=None, description="Exports.")
-    host_pool_count: int | None = Field(default=None, description="Host pools.")
-    import_count: int | None = Field(default=None, description="Imports.")
-    parallel_region_count: int | None = Field(default=None, description="Parallel regions.")
-    processing_element_count: int | None = Field(default=None, description="PEs.")
-    service_count: int | None = Field(default=None, description="Services.")
+    config_map_count: Number | None = Field(default=None, description="ConfigMaps.")
+    consistent_region_count: Number | None = Field(default=None, description="Consistent regions.")
+    export_count: Number | None = Field(default=None, description="Exports.")
+    host_pool_count: Number | None = Field(default=None, description="Host pools.")
+    import_count: Number | None = Field(default=None, description="Imports.")
+    parallel_region_count: Number | None = Field(default=None, description="Parallel regions.")
+    processing_element_count: Number | None = Field(default=None, description="PEs.")
+    service_count: Number | None = Field(default=None, description="Services.")
 
 
 class JobSpec(Fields):
@@ -197,7 +205,10 @@ class JobSpec(Fields):
         description="Values of the application's submission-time parameters, by name.",
     )
     submission_time_out_in_seconds: int = Field(
-        default=300, ge=1, description="Seconds until a job that is not submitted yet fails."
+        default=300,
+        ge=1,
+        le=INT32_MAX,
+        description="Seconds until a job that is not submitted yet fails.",
     )
     threading_model: ThreadingModel | None = Field(
         default=None, description="Which threads run the operators of a PE."
@@ -228,12 +239,16 @@ class JobSpec(Fields):
     )
 
     # Written by the original's operator
-    id: int | None = Field(default=None, description="Ignored: see status.id.")
-    generation_id: int | None = Field(default=None, description="Ignored: see status.generation.")
+    id: Number | None = Field(default=None, description="Ignored: see status.id.")
+    generation_id: Number | None = Field(
+        default=None, description="Ignored: see status.generation."
+    )
     status: Text | None = Field(default=None, description="Ignored: see status.phase.")
     statistics: Statistics | None = Field(default=None, description="Ignored: see status.")
-    parallel_region_widths: dict[str, int] | None = Field(
-        default=None, description="Ignored: see status.widths and ParallelRegion."
+    parallel_region_widths: dict[str, Number] | None = Field(
+        default=None,
+        max_length=PROPERTIES_MAX,
+        description="Ignored: see status.widths and ParallelRegion.",
     )
 
 
@@ -271,30 +286,30 @@ class JobStatus(Fields):
 
     phase: JobPhase | None = Field(default=None, description="Where the job stands.")
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
-    message: str | None = Field(default=None, description="Why, as a sentence.")
-    observed_generation: int | None = Field(
-        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    message: Message | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: Count | None = Field(
+        default=None, description="The metadata.generation that the status speaks of."
     )
-    id: int | None = Field(
+    id: Count | None = Field(
         default=None,
-        ge=0,
         description="Job id, unique in the namespace; never changes.",
         json_schema_extra=NOT_NULLABLE,
     )
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation: 0 at submission, one more with each resize; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
     bundle_digest: Text | None = Field(
         default=None, description="SHA-256 of the bundle that the job runs, hex."
     )
-    processing_elements: int | None = Field(
-        default=None, ge=0, description="Number of PEs of the plan in force."
+    processing_elements: Count | None = Field(
+        default=None, description="Number of PEs of the plan in force."
     )
-    widths: dict[str, int] | None = Field(
-        default=None, description="Width in force of each parallel region, by alias."
+    widths: dict[str, Count] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="Width in force of each parallel region, by alias.",
     )
     started_at: Time | None = Field(
         default=None, description="When submission began; its time-out counts from here."

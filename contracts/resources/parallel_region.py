@@ -18,7 +18,7 @@ from .custom_resource import (
     Scale,
     never_falls,
 )
-from .fields import NOT_NULLABLE, WIDTH_MAX, Fields, ObjectName, Text
+from .fields import NOT_NULLABLE, WIDTH_MAX, Count, Fields, Message, ObjectName, Text
 
 
 class ParallelRegionSpec(Fields):
@@ -30,31 +30,30 @@ class ParallelRegionSpec(Fields):
         le=WIDTH_MAX,
         description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
     )
-    index: int | None = Field(default=None, ge=0, description="Index of the region in the job.")
+    index: Count | None = Field(default=None, description="Index of the region in the job.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
 
 
 class ParallelRegionStatus(Fields):
     """What is true of the region."""
 
-    width: int | None = Field(default=None, ge=0, description="Number of channels in force.")
-    replicas: int | None = Field(
-        default=None, ge=0, description="The width in force, for the scale subresource."
+    width: Count | None = Field(default=None, description="Number of channels in force.")
+    replicas: Count | None = Field(
+        default=None, description="The width in force, for the scale subresource."
     )
     selector: Text | None = Field(
         default=None, description="Label selector of the pods that run channels of the region."
     )
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation that put the width in force; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
-    observed_generation: int | None = Field(
-        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    observed_generation: Count | None = Field(
+        default=None, description="The metadata.generation that the status speaks of."
     )
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
-    message: str | None = Field(default=None, description="Why, as a sentence.")
+    message: Message | None = Field(default=None, description="Why, as a sentence.")
     conditions: Conditions = Field(default=[], description="Aspects of the region's state.")
 
 

@@ -26,13 +26,26 @@ from .custom_resource import (
     PrinterColumn,
     never_falls,
 )
-from .fields import NOT_NULLABLE, Fields, Quantity, Text
+from .fields import (
+    NAMES_MAX,
+    NOT_NULLABLE,
+    PROPERTIES_MAX,
+    Count,
+    Fields,
+    LongText,
+    Message,
+    NodeName,
+    Quantity,
+    Text,
+)
 from .host_pool import MEMBERS_MAX, HostPoolDeclaration
+from .pod_structure import ITEMS_MAX
 from .processing_element import HostPoolLocation
 
 CLASSES_MAX: Final = 16_384
 POOLS_MAX: Final = 4_096
 NEAREST_MAX: Final = 16
+FAMILIES_MAX: Final = 64
 PES_MAX: Final = 20_000
 """Of one Placement, asked or assigned: what is decided as a whole must end."""
 RUNS_CHARS_MAX: Final = 65_536
@@ -52,17 +65,21 @@ class NodeSelectorRequirement(Fields):
 
     key: Text = Field(min_length=1, description="Key of the label.")
     operator: Text = Field(description="In, NotIn, Exists, DoesNotExist, Gt or Lt.")
-    values: list[str] | None = Field(default=None, description="Values for In, NotIn, Gt and Lt.")
+    values: list[Text] | None = Field(
+        default=None, max_length=ITEMS_MAX, description="Values for In, NotIn, Gt and Lt."
+    )
 
 
 class NodeSelectorTerm(Fields):
     """Expressions that must hold together."""
 
     match_expressions: list[NodeSelectorRequirement] = Field(
-        default=[], description="Expressions over the labels of a node."
+        default=[], max_length=ITEMS_MAX, description="Expressions over the labels of a node."
     )
     match_fields: list[NodeSelectorRequirement] = Field(
-        default=[], description="Expressions over the fields of a node: metadata.name."
+        default=[],
+        max_length=ITEMS_MAX,
+        description="Expressions over the fields of a node: metadata.name.",
     )
 
 
@@ -86,37 +103,48 @@ class PeClass(Fields):
         description="Ids of the PEs in runs, such as 0-9,12.",
     )
     requests: dict[str, Quantity] = Field(
-        default={}, description="What the pod of each PE requests, all containers together."
+        default={},
+        max_length=NAMES_MAX,
+        description="What the pod of each PE requests, all containers together.",
     )
     host: Text | None = Field(default=None, description="Name or address of the required host.")
     host_pool_location: HostPoolLocation | None = Field(
         default=None, description="The host pool that the PEs run in, and perhaps their place."
     )
-    co_locations: list[str] = Field(
-        default=[], description="PEs that share one of these names run on one host."
+    co_locations: list[LongText] = Field(
+        default=[],
+        max_length=NAMES_MAX,
+        description="PEs that share one of these names run on one host.",
     )
-    ex_locations: list[str] = Field(
-        default=[], description="PEs that share one of these names run on different hosts."
+    ex_locations: list[LongText] = Field(
+        default=[],
+        max_length=NAMES_MAX,
+        description="PEs that share one of these names run on different hosts.",
     )
     isolation: bool = Field(
         default=False, description="Whether no other PE of the job may run on the host of one."
     )
-    node_selector: dict[str, str] = Field(
-        default={}, description="Labels that the node must have, from the template of the pods."
+    node_selector: dict[str, LongText] = Field(
+        default={},
+        max_length=PROPERTIES_MAX,
+        description="Labels that the node must have, from the template of the pods.",
     )
     node_selector_terms: list[NodeSelectorTerm] = Field(
         default=[],
+        max_length=ITEMS_MAX,
         description="One of these must hold, where there are any, from the template of the pods.",
     )
     tolerations: list[TolerationOfPods] = Field(
-        default=[], description="What the pods tolerate, from their template."
+        default=[],
+        max_length=ITEMS_MAX,
+        description="What the pods tolerate, from their template.",
     )
 
 
 class PlacementSpec(Fields):
     """What a job asks for."""
 
-    generation: int = Field(ge=0, description="Plan generation that is asked about.")
+    generation: Count = Field(description="Plan generation that is asked about.")
     topology_key: Text = Field(
         default=HOSTNAME,
         min_length=1,
@@ -140,14 +168,16 @@ class NearestNode(Fields):
     """A node that came close."""
 
     node: Text = Field(description="Name of the node.")
-    lacks: list[str] = Field(description="All that it lacks, each as a phrase about the node.")
+    lacks: list[Message] = Field(
+        max_length=NAMES_MAX, description="All that it lacks, each as a phrase about the node."
+    )
 
 
 class PoolMembers(Fields):
     """The members of one pool."""
 
-    index: int = Field(ge=0, description="Index of the host pool.")
-    members: list[str] = Field(
+    index: Count = Field(description="Index of the host pool.")
+    members: list[NodeName] = Field(
         max_length=MEMBERS_MAX,
         description="Names of the nodes in their order; empty where a place has none.",
     )
@@ -169,21 +199,22 @@ class PlacementStatus(Fields):
         default=None, description="What is known of the newest question."
     )
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
-    message: str | None = Field(default=None, description="Why, as a sentence.")
-    observed_generation: int | None = Field(
-        default=None, ge=0, description="The metadata.generation that the answer speaks of."
+    message: Message | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: Count | None = Field(
+        default=None, description="The metadata.generation that the answer speaks of."
     )
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation of pools and assignments; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
     waits: bool | None = Field(
         default=None, description="Whether the refused may yet fit: capacity alone is missing."
     )
-    families: list[str] | None = Field(
-        default=None, description="Families of constraints that stand in the way together."
+    families: list[Text] | None = Field(
+        default=None,
+        max_length=FAMILIES_MAX,
+        description="Families of constraints that stand in the way together.",
     )
     nearest: list[NearestNode] | None = Field(
         default=None, max_length=NEAREST_MAX, description="The nodes that came closest."

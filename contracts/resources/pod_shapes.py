@@ -1,8 +1,8 @@
 """Whether a pod template's spec has the shape of a PodSpec: known fields, each of its type.
 
-The API server drops a field that it does not know without a word, and refuses one of another type
-only when the pod is made. Which fields there are is generated (`pod_schema.py`); what a field may
-say beyond its type is for the API server to judge, and a newer one knows more of them.
+The schema of our definitions says the same (`pod_structure.py`); this is for what was stored under
+an older one, which kept every field of a template. Which fields there are is generated
+(`pod_schema.py`); what a field may say beyond its type is for the API server to judge.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .pod_schema import SCHEMA
 POD_SPEC: Final = "PodSpec"
 LIKENESS_MIN: Final = 0.75
 """How alike two names are at least of which one is meant to be the other (1 is equal)."""
-_QUANTITIES: Final = frozenset({"limits", "requests", "overhead", "sizeLimit", "divisor"})
+QUANTITIES: Final = frozenset({"limits", "requests", "overhead", "sizeLimit", "divisor"})
 """Fields of text that take a plain number as well."""
 _SIMPLE: Final[Mapping[str, tuple[type, str]]] = {
     "str": (str, "text"),
@@ -53,15 +53,16 @@ def unknown(spec: Any, place: str, group: str = POD_SPEC) -> Iterator[Unknown]:
 
 
 @functools.cache
-def _groups() -> Mapping[str, Mapping[str, str]]:
-    groups: dict[str, dict[str, str]] = {}
+def groups() -> Mapping[str, Mapping[str, str]]:
+    """The fields of each group with their types, as `pod_schema.py` writes types."""
+    found: dict[str, dict[str, str]] = {}
     fields: dict[str, str] = {}
     for line in SCHEMA.strip().splitlines():
         words = line.split()
         if not line.startswith(" "):
-            fields = groups[words.pop(0)] = {}
+            fields = found[words.pop(0)] = {}
         fields.update((name, type_) for name, _, type_ in (each.partition("=") for each in words))
-    return groups
+    return found
 
 
 def _look(value: Any, type_: str, place: str, name: str) -> Iterator[Misshapen | Unknown]:
@@ -77,7 +78,7 @@ def _look(value: Any, type_: str, place: str, name: str) -> Iterator[Misshapen |
     elif not isinstance(value, Mapping):
         yield Misshapen(place, value, "it must be an object")
     else:
-        yield from _look_at_group(value, _groups()[type_], place)
+        yield from _look_at_group(value, groups()[type_], place)
 
 
 def _look_at_list(value: Any, type_: str, place: str) -> Iterator[Misshapen | Unknown]:
@@ -99,7 +100,7 @@ def _look_at_map(value: Any, place: str, name: str) -> Iterator[Misshapen | Unkn
 def _look_at_simple(value: Any, type_: str, place: str, name: str) -> Iterator[Misshapen]:
     wanted, called = _SIMPLE[type_]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if type_ == "str" and name in _QUANTITIES and is_number:
+    if type_ == "str" and name in QUANTITIES and is_number:
         return
     is_other = type_ == "int" and isinstance(value, bool)
     if is_other or not isinstance(value, wanted):

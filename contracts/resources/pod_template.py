@@ -16,9 +16,10 @@ from pydantic import Field, WithJsonSchema
 
 from contracts import labels
 
-from .fields import PROPERTIES_MAX, Fields
+from .fields import PROPERTIES_MAX, Fields, LongText, Text
 from .pod_names import KEY_RULE, NAME_RULE, WORD_RULE, is_key, is_label_value, is_name
 from .pod_shapes import misshapen
+from .pod_structure import pod_spec_schema
 
 Json = Mapping[str, Any]
 
@@ -79,19 +80,16 @@ _OUR_MARKS: Final = frozenset({labels.APP, labels.SERVICE_ROLE})
 class PodMarks(Fields):
     """Labels and annotations that pods carry beside those of millrace."""
 
-    labels: dict[str, str] | None = Field(
+    labels: dict[str, Text] | None = Field(
         default=None, max_length=PROPERTIES_MAX, description="Labels of the pods."
     )
-    annotations: dict[str, str] | None = Field(
+    annotations: dict[str, LongText] | None = Field(
         default=None, max_length=PROPERTIES_MAX, description="Annotations of the pods."
     )
 
 
-PodSpec = Annotated[
-    dict[str, Any],
-    WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
-]
-"""A PodSpec of the core API, which knows its fields better than we do."""
+PodSpec = Annotated[dict[str, Any], WithJsonSchema(pod_spec_schema())]
+"""A PodSpec of the core API: its fields are typed in the schema, and plain JSON here."""
 
 
 class PodTemplate(Fields):

@@ -26,8 +26,13 @@ from .custom_resource import (
 )
 from .fields import (
     INT32_MAX,
+    NAMES_MAX,
     NOT_NULLABLE,
+    Count,
     Fields,
+    LongText,
+    Message,
+    Number,
     ObjectName,
     ResourceRequirements,
     Text,
@@ -63,28 +68,36 @@ class Connectivity(StrEnum):
 class HostPoolLocation(Fields):
     """The host pool, and perhaps the host in it, that a PE asks for."""
 
-    pool_index: int = Field(ge=0, description="Index of the host pool.")
-    inpool_index: int | None = Field(default=None, ge=0, description="Which host of the pool.")
+    pool_index: Count = Field(description="Index of the host pool.")
+    inpool_index: Count | None = Field(default=None, description="Which host of the pool.")
 
 
 class PlacementRequest(Fields):
     """Where a PE must run, as its operators ask for it."""
 
     host: Text | None = Field(default=None, description="Name or address of the required host.")
-    co_locations: list[str] | None = Field(
-        default=None, description="PEs that share one of these names run on one host."
+    co_locations: list[LongText] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="PEs that share one of these names run on one host.",
     )
-    ex_locations: list[str] | None = Field(
-        default=None, description="PEs that share one of these names run on different hosts."
+    ex_locations: list[LongText] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="PEs that share one of these names run on different hosts.",
     )
     isolation: Text | None = Field(
         default=None, description="Name of the first operator that asks for a host of its own."
     )
-    isolations: list[str] | None = Field(
-        default=None, description="Names of all operators of the PE that ask for a host of its own."
+    isolations: list[LongText] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="Names of all operators of the PE that ask for a host of its own.",
     )
-    isolation_labels: list[str] | None = Field(
-        default=None, description="Isolated operators of other PEs, whose hosts are to be avoided."
+    isolation_labels: list[LongText] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="Isolated operators of other PEs, whose hosts are to be avoided.",
     )
     host_pool_location: HostPoolLocation | None = Field(
         default=None, description="The host pool that the PE runs in."
@@ -246,7 +259,7 @@ class ProcessingElementTemplate(Fields):
         description="CPU and memory of a PE; resources of the Job, divided by its PEs, win.",
         json_schema_extra={"default": DEFAULT_RESOURCES},
     )
-    transport_security_type: str = Field(
+    transport_security_type: Text = Field(
         default=NO_ENCRYPTION,
         pattern=r"^(none|TLSv1(\.[0-3])?)$",
         description="Encryption between PEs: none, or a version of TLS such as TLSv1.2.",
@@ -279,7 +292,7 @@ class ProcessingElementTemplate(Fields):
     )
 
     # Written by the operator
-    id: int | None = Field(default=None, ge=0, description="PE id; written by the operator.")
+    id: Count | None = Field(default=None, description="PE id; written by the operator.")
     content_id: Text | None = Field(
         default=None, description="SHA-256 of what the PE runs, hex; written by the operator."
     )
@@ -292,11 +305,15 @@ class ProcessingElementTemplate(Fields):
     placement: PlacementRequest | None = Field(
         default=None, description="Where the PE must run; written by the operator."
     )
-    operators: list[str] | None = Field(
-        default=None, description="Names of the operators in the PE; written by the operator."
+    operators: list[LongText] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="Names of the operators in the PE; written by the operator.",
     )
-    regions: list[int] | None = Field(
-        default=None, description="Consistent regions of the PE; written by the operator."
+    regions: list[Number] | None = Field(
+        default=None,
+        max_length=NAMES_MAX,
+        description="Consistent regions of the PE; written by the operator.",
     )
     connectivity: Connectivity | None = Field(
         default=None, description="Accepted from the original and ignored: see status."
@@ -321,11 +338,10 @@ class ProcessingElementTemplate(Fields):
 class ProcessingElementSpec(ProcessingElementTemplate):
     """What a PE runs and how."""
 
-    id: int = Field(ge=0, description="PE id, unique in the job and never reused.")
+    id: Count = Field(description="PE id, unique in the job and never reused.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation that last changed the PE; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
@@ -353,19 +369,17 @@ class ProcessingElementStatus(Fields):
 
     phase: PePhase | None = Field(default=None, description="Where the PE stands.")
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
-    message: str | None = Field(default=None, description="Why, as a sentence.")
-    observed_generation: int | None = Field(
-        default=None, ge=0, description="The metadata.generation that the status speaks of."
+    message: Message | None = Field(default=None, description="Why, as a sentence.")
+    observed_generation: Count | None = Field(
+        default=None, description="The metadata.generation that the status speaks of."
     )
-    generation: int | None = Field(
+    generation: Count | None = Field(
         default=None,
-        ge=0,
         description="Plan generation of the newest launch.",
         json_schema_extra=NOT_NULLABLE,
     )
-    launch_count: int | None = Field(
+    launch_count: Count | None = Field(
         default=None,
-        ge=0,
         description="Number of launches so far; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
@@ -374,8 +388,8 @@ class ProcessingElementStatus(Fields):
     content_id: Text | None = Field(
         default=None, description="SHA-256 of what the newest launch runs, hex."
     )
-    restarts: int | None = Field(
-        default=None, ge=0, description="Restarts in a row after failures; they space the next."
+    restarts: Count | None = Field(
+        default=None, description="Restarts in a row after failures; they space the next."
     )
     next_restart_time: Time | None = Field(
         default=None, description="When the next restart is due, while it backs off."

@@ -9,7 +9,7 @@ pydantic writes JSON Schema 2020-12; the API server refuses most of its idioms:
 3. Numeric `exclusiveMinimum` and `exclusiveMaximum` of integers become inclusive bounds.
 4. `title` is dropped, and with it a default of null or of an empty list: both say no more than
    absence, and a default that the server writes in would change what people and services sent.
-5. Integers are 64 bits wide.
+5. Integers are 64 bits wide where they say nothing else.
 
 What comes out has no `$ref`, `anyOf`, `allOf`, `const` or null in it; anything that has no rule
 here raises `NotStructural` instead of reaching a cluster.
@@ -76,7 +76,7 @@ def _convert(schema: Schema, definitions: dict[str, Schema], *, place: str, dept
     if flat.get("default") not in (None, []):
         converted["default"] = flat["default"]
     if converted.get("type") == "integer":
-        converted["format"] = "int64"
+        converted.setdefault("format", "int64")
     if not converted.get("nullable", True):
         del converted["nullable"]
     return converted

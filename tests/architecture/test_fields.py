@@ -103,7 +103,7 @@ def sample(schema: Mapping[str, Any], variant: int) -> Any:
         return schema["enum"][variant % len(schema["enum"])]
     if schema.get("x-kubernetes-int-or-string"):
         return str(variant + 2)
-    if schema.get("x-kubernetes-preserve-unknown-fields"):
+    if "priorityClassName" in schema.get("properties", ()):
         return {"priorityClassName": f"text-{variant}"}
     if "additionalProperties" in schema:
         return {"memory": sample(schema["additionalProperties"], variant)}

@@ -278,7 +278,7 @@ MUTANTS = (
     Mutant(
         "an edit of a running job may ask for more than the level",
         f"{_CORE}/spec/editing.py",
-        "refusal_of_spec(spec, None if is_kept else rules)",
+        "refusal_of_spec(spec, None if template == inputs.template else rules)",
         "refusal_of_spec(spec, None)",
         (_POD_RULES, "-k", "edit"),
     ),
@@ -302,5 +302,26 @@ MUTANTS = (
         'CONTAINER_LISTS: Final = ("initContainers", ',
         "CONTAINER_LISTS: Final = (",
         (f"{_LIFE}/test_pod_security.py",),
+    ),
+    Mutant(
+        "a plan is recorded whatever its PEs would carry",
+        f"{_SHELL}/planner.py",
+        "        if too_much is not None:\n",
+        "        if False:\n",
+        ("tests/simulation/test_large_templates.py",),
+    ),
+    Mutant(
+        "submission-time values are not counted among what PEs carry",
+        f"{_CORE}/spec/sizing.py",
+        "    if inputs.submission_time_values:\n",
+        "    if False:\n",
+        (f"{_LIFE}/test_sizing.py", "-k", "values"),
+    ),
+    Mutant(
+        "an edit is taken up that the PEs that run could not carry",
+        f"{_CORE}/spec/editing.py",
+        "    return refused or _refusal_of_template(template, inputs, pes)\n",
+        "    return refused\n",
+        (f"{_LIFE}/test_sizing.py", "-k", "edit"),
     ),
 )

@@ -25,6 +25,7 @@ from services.fusion_backend.core.planner.planning import PlanResult, plan
 from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import PlanInputs, request
+from services.fusion_backend.core.spec.sizing import refusal_of_copies
 
 APPLICATIONS_KEPT = 4
 
@@ -116,12 +117,17 @@ def run_task(task: PlanTask, applications: Applications) -> PlanResult:
     )
     try:
         refuse_resized_consistency(asked)
-        return plan(asked)
+        result = plan(asked)
     except PlanRefused as refusal:
         # Connections are judged when they are followed, long after the bundle was read.
         if refusal.reason in ABOUT_BUNDLES:
             raise _of_bundle(task, refusal) from refusal
         raise
+    if not task.inputs.rendered:  # else the generation is in force, and only its texts are missing
+        too_much = refusal_of_copies(task.inputs, len(result.record.pes))
+        if too_much is not None:
+            raise too_much
+    return result
 
 
 def _of_bundle(task: PlanTask, refusal: PlanRefused) -> PlanRefused:

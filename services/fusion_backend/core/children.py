@@ -12,6 +12,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.resources import API_VERSION
+from contracts.resources.accepting import OPERATORS_OWN
 from contracts.resources.processing_element import DEFAULT_RESOURCES
 from services.fusion_backend.core.numbering.records import (
     PeRecord,
@@ -28,15 +29,6 @@ PE_PORT_BASE = 10_000
 METRICS_PORT = 9_696
 CONSISTENT_REGION_PORT = 10_001
 DEFAULT_POOL = "$default"
-_OPERATORS_OWN = (
-    "id",
-    "contentId",
-    "launchCount",
-    "connectivity",
-    "placement",
-    "operators",
-    "regions",
-)
 
 
 def owner_of(job: JobSeen) -> Body:
@@ -319,7 +311,7 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
     spec = {
         key: value
         for key, value in template.items()
-        if key not in _OPERATORS_OWN and value is not None
+        if key not in OPERATORS_OWN and value is not None
     }
     spec |= {
         "id": pe.id,

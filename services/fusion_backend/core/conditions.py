@@ -50,7 +50,7 @@ def job_status_patch(
         patch |= {
             "phase": change.phase,
             "reason": change.reason.value,
-            "message": change.message,
+            "message": change.message[:MESSAGE_CHARS_MAX],
         }
     for key, value in change.fields:
         patch[key] = dict(value) if isinstance(value, tuple) else value

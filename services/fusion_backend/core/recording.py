@@ -17,6 +17,7 @@ import orjson
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources.fields import NAMES_MAX
 from services.fusion_backend.core.children import Body, metadata
 from services.fusion_backend.core.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
 from services.fusion_backend.core.planner.planning import PlanResult
@@ -55,6 +56,7 @@ def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
 
 def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
     """The ConfigMaps of a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
+    _refuse_regions(len(plan.record.regions))
     generation = plan.record.generation
     text = plan.record.to_bytes()
     is_readable = len(text) < RECORD_BYTES_MAX
@@ -78,6 +80,17 @@ def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
         ABOUT_KEY: orjson.dumps(_about(plan, parts), option=orjson.OPT_SORT_KEYS).decode()
     }
     return RecordObjects(head, tuple(parts))
+
+
+def _refuse_regions(regions: int) -> None:
+    if regions > NAMES_MAX:
+        raise PlanRefused(
+            Reason.PLAN_TOO_LARGE,
+            field="parallel regions of the application",
+            value=regions,
+            message=f"the application has {regions} parallel regions, replicas counted: the status"
+            f" of a job names {NAMES_MAX} at most",
+        )
 
 
 def _about(plan: KnownPlan, parts: list[Body]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import re
 from contracts.reasons import Reason
 
 SHOWN_VALUE_CHARS_MAX = 200
+MESSAGE_CHARS_MAX = 16_384
+"""Of a refusal: it stands in statuses, beside other words, which have limits of their own."""
 _CODE = re.compile(r"\((CDISR[0-9]{4}E)[,)]")
 
 
@@ -23,11 +25,11 @@ class PlanRefused(Exception):
 
     def __init__(self, reason: Reason, *, field: str, value: object, message: str) -> None:
         """A refusal; the message names field and value already."""
-        super().__init__(printable(message))
+        self.message = cut(printable(message), MESSAGE_CHARS_MAX)
+        super().__init__(self.message)
         self.reason = reason
-        self.field = printable(field)
+        self.field = cut(printable(field), MESSAGE_CHARS_MAX // 2)
         self.value = shown(value)
-        self.message = printable(message)
 
     @property
     def code(self) -> str:
@@ -64,10 +66,12 @@ def printable(text: str) -> str:
 
 def shown(value: object) -> str:
     """The value as it may appear in a message: one line, printable, bounded."""
-    text = printable(" ".join(str(value).split()))
-    if len(text) <= SHOWN_VALUE_CHARS_MAX:
-        return text
-    return text[:SHOWN_VALUE_CHARS_MAX] + "…"
+    return cut(printable(" ".join(str(value).split())), SHOWN_VALUE_CHARS_MAX)
+
+
+def cut(text: str, chars_max: int) -> str:
+    """The text, or as much of it and a sign that there is more."""
+    return text if len(text) <= chars_max else f"{text[:chars_max]}…"
 
 
 def counted(number: int, what: str) -> str:

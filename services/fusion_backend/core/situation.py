@@ -187,7 +187,8 @@ class Situation:
     @cached_property
     def edit_refusal(self) -> PlanRefused | None:
         """Why the spec of a job that has its plan is refused, so that it is not taken up."""
-        return refusal_of_edit(self.job.spec, self.plan.inputs, self.snapshot.pod_rules)
+        inputs, pes = self.plan.inputs, len(self.plan.record.pes)
+        return refusal_of_edit(self.job.spec, inputs, self.snapshot.pod_rules, pes)
 
     def may_plan(self, inputs: PlanInputs) -> bool:
         """Whether the planner may be asked now: one plan of a job at a time, and not too often."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.unreadable import Unreadable, part_of
 from services.chassis.table import Entry, label
 from services.fusion_backend.core.effects import Wish
@@ -60,7 +61,7 @@ class JobSeen:
             generation=int(meta["generation"]),
             deleting=meta["deletionTimestamp"] is not None,
             orphaning=labels.ORPHAN_FINALIZER in meta["finalizers"],
-            retry=str(meta["annotations"].get(labels.RETRY, "")),
+            retry=str(meta["annotations"].get(labels.RETRY, ""))[:TEXT_CHARS_MAX],
             spec=part_of(entry.data, "spec"),
             status=part_of(entry.data, "status"),
         )

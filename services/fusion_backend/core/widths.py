@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from contracts import labels
 from contracts.reasons import UNPLACEABLE, Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
 from services.chassis.table import Entry, is_deleting
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import SayWidth, Wish
@@ -53,7 +54,8 @@ def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
     wanted, refused = _wanted(snapshot, plan)
     if not wanted:
         return WidthsAsked(refused=refused)
-    template = template_to_take_up(snapshot.job.spec, plan.inputs, snapshot.pod_rules)
+    rules, pes = snapshot.pod_rules, len(plan.record.pes)
+    template = template_to_take_up(snapshot.job.spec, plan.inputs, rules, pes)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
     together, wish = _trial(plan, wanted), _wish_of(snapshot, plan, wanted)
     outcome = _outcome(snapshot, together, wish)
@@ -223,12 +225,13 @@ def _in_force(entry: Entry, region: RegionRecord, generation: int) -> SayWidth:
 
 
 def _refused(wish: SayWidth, region: RegionRecord, refusal: PlanRefused) -> SayWidth:
-    message = f"{_stays(region)}{sentence(refusal)}"
+    message = f"{_stays(region)}{sentence(refusal)}"[:MESSAGE_CHARS_MAX]
     return replace(wish, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
 
 
 def _waits(wish: SayWidth, region: RegionRecord, entry: Entry, waiting: Waiting) -> SayWidth:
-    message = f"{_stays(region)}width {entry.data['spec']['width']} {waiting.text}"
+    wanted = f"width {entry.data['spec']['width']} {waiting.text}"
+    message = f"{_stays(region)}{wanted}"[:MESSAGE_CHARS_MAX]
     return replace(wish, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 

@@ -148,7 +148,7 @@ def host_pool_status(status: Mapping[str, Any], said: PoolSaid, now: str) -> Jso
         **({"generation": said.generation} if said.generation is not None else {}),
         "observedGeneration": said.observed_generation,
         "reason": said.reason.value,
-        "message": said.message,
+        "message": said.message[:MESSAGE_CHARS_MAX],
         "conditions": with_condition(
             status.get("conditions") or (),
             type_=READY,

@@ -11,6 +11,7 @@ from typing import Any
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
+from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
@@ -63,7 +64,7 @@ def pe_of(entry: Entry) -> Pe:
         generation=_number(spec.get("generation", meta["labels"].get(labels.GENERATION))),
         is_deleting=is_deleting(entry),
         is_orphaning=is_orphaning(entry),
-        restart=annotation(entry, labels.RESTART),
+        restart=annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX],
         created_at=_moment(meta["creationTimestamp"]),
         labels=meta["labels"],
         spec=spec,
@@ -109,7 +110,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         phase=data["phase"],
         is_deleting=is_deleting(entry),
         disruption=(disruption["reason"] or "DisruptionTarget") if disruption else "",
-        disruption_message=disruption["message"] if disruption else "",
+        disruption_message=disruption["message"][:TEXT_CHARS_MAX] if disruption else "",
         generation=_number(label(entry, labels.GENERATION)),
         node=data["node"],
         created_at=_moment(meta["creationTimestamp"]),
@@ -119,11 +120,11 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         deletion_due_at=_moment(meta["deletionTimestamp"]),
         deletion_grace_s=None if grace_s is None else float(grace_s),
         job_uid=label(entry, labels.JOB_UID),
-        problem=_problem(data),
+        problem=_problem(data)[:TEXT_CHARS_MAX],
         blocked=_blocked(data),
         is_silent=_is_silent(data),
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
-        restart=annotation(entry, labels.RESTART),
+        restart=annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX],
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
     )
 
@@ -166,7 +167,7 @@ def pool_asked_for(entry: Entry) -> str:
 def is_to_launch(entry: Entry) -> bool:
     """Whether a PE has a launch to come, or its pod may be on no node yet, by its own word."""
     spec, status = entry.data["spec"], _pe_status(entry.data["status"])
-    restart = annotation(entry, labels.RESTART)
+    restart = annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
     return (
         status.phase in (PePhase.WAITING, PePhase.STARTING)
         or status.content_id != str(spec.get("contentId") or "")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from contracts.labels import RESTART
 from contracts.moments import moment_of
 from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from services.chassis.life_cycles import Transition
@@ -113,7 +114,8 @@ def seen_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
     """The status that says what is seen."""
     pe, seen = at.pe, at.seen
     before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
-    reason, message = _reason_of(at, row)
+    reason, said = _reason_of(at, row)
+    message = said[:MESSAGE_CHARS_MAX]
     status = replace(
         before,
         phase=row.phase,

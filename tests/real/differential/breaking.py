@@ -3,7 +3,8 @@
 1. Walk the schema: every keyword that refuses something is a limit at a place. 2. For each, build
 the smallest object that has the place and satisfies what is required on the way there. 3. Put a
 value there that breaks the limit. A keyword that is neither known to refuse nor known to be
-harmless is an error, so that no limit can be added without being broken here.
+harmless is an error, so that no limit can be added without being broken here. Of a pod template's
+thousand fields one of each kind is tried.
 Rules in CEL cannot be broken by looking at them: their cases are written by hand.
 """
 
@@ -34,7 +35,9 @@ _HARMLESS = frozenset(
         "x-kubernetes-validations",
     }
 )
-_HARMLESS_FORMATS = frozenset({"int32", "int64"})  # of what is an integer anyway
+_BITS = {"int32": 32, "int64": 64}  # formats of integers; a bound may say more
+_NOWHERE = "<nil>"  # the field of a number that exceeds its format
+_OF_KUBERNETES = ("podTemplate", "spec")
 _OF_JSON: Mapping[str, tuple[Any, str]] = {
     "array": (1, "integer"),
     "boolean": ("x", "string"),
@@ -58,15 +61,34 @@ class Limit:
 def limits(root: Obj) -> list[Limit]:
     """Every limit of a schema, apart from rules in CEL."""
     found = []
-    for steps, schema in places(root):
-        if not steps or steps[0] not in _OURS:
-            continue
+    for steps, schema in _chosen(root):
         for keyword in sorted(schema):
             for below, value, said in _broken(keyword, schema):
                 where = text_of((*steps, *below))
                 found.append(Limit(keyword, where, said, _around(root, steps, value)))
+        if schema.get("format") in _BITS and "maximum" not in schema:
+            kind = schema["format"]
+            said = f"Checked value must be of type integer with format {kind} in {text_of(steps)}"
+            broken = _around(root, steps, 2 ** (_BITS[kind] - 1))
+            found.append(Limit("format", _NOWHERE, said, broken))
     found += [Limit("required", name, "Required value", {}) for name in root["required"]]
     return found
+
+
+def _chosen(root: Obj) -> Iterator[tuple[Steps, Obj]]:
+    """The schemas of what is ours, and one of each kind of those of a pod."""
+    known = set()
+    for steps, schema in places(root):
+        if not steps or steps[0] not in _OURS:
+            continue
+        at = [steps[here : here + 2] for here in range(len(steps))]
+        if _OF_KUBERNETES in at[:-2]:
+            own = {key: value for key, value in schema.items() if key not in _HARMLESS}
+            kind = repr((sorted(own.items()), "properties" in schema))
+            if kind in known:
+                continue
+            known.add(kind)
+        yield steps, schema
 
 
 def places(schema: Obj, steps: Steps = ()) -> Iterator[tuple[Steps, Obj]]:
@@ -128,7 +150,7 @@ def _broken(keyword: str, schema: Obj) -> Iterator[tuple[Steps, Any, str]]:
             rest = {key: value for key, value in whole.items() if key != name}
             yield (name,), rest, "Required value"
     elif keyword == "format":
-        if schema["format"] not in _HARMLESS_FORMATS:
+        if schema["format"] not in _BITS:
             yield (), "yesterday", f"must be of type {schema['format']}"
     elif keyword == "x-kubernetes-list-type":
         item = valid(schema["items"])

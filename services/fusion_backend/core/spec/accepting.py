@@ -22,6 +22,7 @@ from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules, faults_of
 from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
+from services.fusion_backend.core.spec.sizing import refusal_of_size
 
 FAULTS_NAMED_MAX = 5
 
@@ -44,6 +45,8 @@ def refusal_of_spec(
     if isinstance(spec, Unreadable):
         message = f"{spec.why}: make it flatter or smaller, or delete the Job"
         return PlanRefused(Reason.OBJECT_UNREADABLE, field="spec", value="", message=message)
+    if (too_large := refusal_of_size(spec)) is not None:
+        return too_large
     try:
         JobSpec.model_validate(spec)
     except ValidationError as error:

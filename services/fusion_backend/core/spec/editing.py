@@ -16,12 +16,14 @@ back is none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
+from contracts.unreadable import Unreadable
 from services.fusion_backend.core.graph.threading_models import Threading
 from services.fusion_backend.core.numbering.records import Fusion
 from services.fusion_backend.core.refusals import PlanRefused, shown
@@ -38,6 +40,7 @@ from services.fusion_backend.core.spec.inputs import (
     values_of,
 )
 from services.fusion_backend.core.spec.pod_rules import PodRules
+from services.fusion_backend.core.spec.sizing import refusal_of_copies
 
 Pairs = tuple[tuple[str, object], ...]
 _NO_VALUE = "no value"
@@ -46,11 +49,10 @@ _NEVER_SET = (_NO_VALUE, "none")
 
 
 def refusal_of_edit(
-    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules
+    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules, pes: int
 ) -> PlanRefused | None:
-    """Why the spec of a Job whose plan was made from `inputs` is refused, if it is."""
-    is_kept = template_of(spec) == inputs.template
-    refused = refusal_of_spec(spec, None if is_kept else rules)
+    """Why the spec of a Job whose plan of `pes` PEs was made from `inputs` is refused, if it is."""
+    refused = _refusal_as_submitted(spec, inputs, rules, pes)
     if refused is not None:
         field, value, told = refused.field, refused.value, sentence(refused)
         return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
@@ -64,6 +66,23 @@ def refusal_of_edit(
     return None
 
 
+def _refusal_of_template(template: str, inputs: PlanInputs, pes: int) -> PlanRefused | None:
+    if template == inputs.template:
+        return None
+    return refusal_of_copies(replace(inputs, template=template), pes)
+
+
+def _refusal_as_submitted(
+    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules, pes: int
+) -> PlanRefused | None:
+    """Why a submission would be refused, but for what its template was accepted with before."""
+    if isinstance(spec, Unreadable):
+        return refusal_of_spec(spec)
+    template = template_of(spec)
+    refused = refusal_of_spec(spec, None if template == inputs.template else rules)
+    return refused or _refusal_of_template(template, inputs, pes)
+
+
 def _way_back(in_force: object) -> str:
     return "take it out again" if in_force in _NEVER_SET else "set it back"
 
@@ -72,9 +91,11 @@ def _refusal(field: str, value: object, message: str) -> PlanRefused:
     return PlanRefused(Reason.EDIT_REFUSED, field=field, value=value, message=message)
 
 
-def template_to_take_up(spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules) -> str:
-    """The template of the next plan: the newest one that is accepted."""
-    if refusal_of_edit(spec, inputs, rules) is not None:
+def template_to_take_up(
+    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules, pes: int
+) -> str:
+    """The template of the plan after one of `pes` PEs: the newest one that is accepted."""
+    if refusal_of_edit(spec, inputs, rules, pes) is not None:
         return inputs.template
     return template_of(spec)
 

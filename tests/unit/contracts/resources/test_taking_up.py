@@ -190,7 +190,7 @@ def test_a_row_says_type_values_default_and_verdict_of_the_code() -> None:
     for said in (
         "| `imagePullPolicy` | When the image of a PE is pulled.",
         r"\| `Never` | `Always` | seed, original | plan | next resize |",
-        "| integer ≥ 1 | `300` | seed, original | submission | while Submitting |",
+        "| integer ≥ 1 ≤ 2147483647 | `300` | seed, original | submission | while Submitting |",
         "| string | required | seed, original | first plan | refused (EditRefused) |",
         "| ignored: a region is named by its alias | nothing happens |",
     ):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from contracts import labels
+from contracts.resources.fields import NAMES_MAX, TEXT_CHARS_MAX
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
     CreateChild,
@@ -15,6 +17,8 @@ from services.fusion_backend.core.effects import (
     Plan,
     RecordPlan,
 )
+from services.fusion_backend.core.recording import objects_of
+from services.fusion_backend.core.refusals import PlanRefused
 from tests.unit.fusion_backend.lifecycle.world import JOB, World
 
 PES = 6
@@ -333,6 +337,27 @@ def test_a_failed_job_starts_anew_once_for_a_retry() -> None:
     world.converge()
     assert world.status()["phase"] == "Failed"
     assert world.planned == planned + 1
+
+
+def test_a_retry_is_seen_as_far_as_a_status_can_say_it() -> None:
+    """A longer value would refuse every write of the status."""
+    world = World(submissionTimeValues={"width": "0"})
+    world.converge()
+    world.annotate(labels.RETRY, "x" * 200_000)
+    world.converge()
+    assert len(world.status()["observedRetry"]) == TEXT_CHARS_MAX
+
+
+def test_a_plan_of_more_regions_than_a_status_can_name_is_refused() -> None:
+    world = World()
+    world.converge()
+    plan = next(iter(world.snapshot().plans.values()))
+    (region, *_) = plan.record.regions
+    many = replace(plan.record, regions=(region,) * (NAMES_MAX + 1))
+    job = world.snapshot().job
+    assert job is not None
+    with pytest.raises(PlanRefused, match="65537 parallel regions"):
+        objects_of(job, replace(plan, record=many))
 
 
 def test_a_submission_that_takes_too_long_fails_and_is_cleared() -> None:
