@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, WithJsonSchema
 
+from contracts.showing import shown
+
 from .fields import MESSAGE_CHARS_MAX, Fields
 
 CONDITIONS_MAX: Final = 16
@@ -89,7 +91,7 @@ def with_condition(
         "type": type_,
         "status": status.value,
         "reason": str(reason),
-        "message": message[:MESSAGE_CHARS_MAX],
+        "message": shown(message, MESSAGE_CHARS_MAX),
         "observedGeneration": observed_generation,
         "lastTransitionTime": before["lastTransitionTime"] if before and unchanged else now,
     }
@@ -103,6 +105,7 @@ def stalled_patch(
 
     None where it stands so; that is asked after every run of a key.
     """
+    why = shown(why, MESSAGE_CHARS_MAX)
     before = [dict(each) for each in object_["status"].get("conditions") or ()]
     said = {each.get("type"): each.get("message") for each in before}.get(STALLED, "")
     if said == why:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 
 from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 
-SHOWN_VALUE_CHARS_MAX = 200
+__all__ = ["PlanRefused", "counted", "shown"]  # a sentence of a refusal needs all three
+
 _CODE = re.compile(r"\((CDISR[0-9]{4}E)[,)]")
 
 
@@ -23,11 +26,11 @@ class PlanRefused(Exception):
 
     def __init__(self, reason: Reason, *, field: str, value: object, message: str) -> None:
         """A refusal; the message names field and value already."""
-        super().__init__(printable(message))
+        self.message = shown(message, MESSAGE_CHARS_MAX)
+        super().__init__(self.message)
         self.reason = reason
-        self.field = printable(field)
+        self.field = shown(field)
         self.value = shown(value)
-        self.message = printable(message)
 
     @property
     def code(self) -> str:
@@ -47,27 +50,6 @@ class PlanRefused(Exception):
 
 def _revive(reason: str, field: str, value: str, message: str) -> PlanRefused:
     return PlanRefused(Reason(reason), field=field, value=value, message=message)  # type: ignore[call-arg]
-
-
-def printable(text: str) -> str:
-    """The text without what a terminal obeys or that turns what is read around.
-
-    Names come from outside: control, bidirectional and other invisible characters are escaped.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in text
-    )
-
-
-def shown(value: object) -> str:
-    """The value as it may appear in a message: one line, printable, bounded."""
-    text = printable(" ".join(str(value).split()))
-    if len(text) <= SHOWN_VALUE_CHARS_MAX:
-        return text
-    return text[:SHOWN_VALUE_CHARS_MAX] + "…"
 
 
 def counted(number: int, what: str) -> str:
