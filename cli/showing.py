@@ -92,10 +92,7 @@ class Screen(Console):
     ) -> Iterable[Segment]:
         """What is drawn: a renderable made elsewhere may hold text that nobody looked at."""
         for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(printable(segment.text), segment.style)
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def status(self, status: RenderableType, **options: Any) -> Status:
         """A spinner beside words; rich reads them as markup where they are a string."""
