@@ -52,3 +52,12 @@ def harm(printed: str, *, ends_of_lines: bool = True) -> str:
 def visible(text: str) -> str:
     """The part of a text that needs no escape, as it must be found where it is shown."""
     return text if harm(text, ends_of_lines=False) == "" and len(text) < 100 else ""
+
+
+def texts(value: object) -> list[str]:
+    """Every text of a value."""
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
