@@ -12,9 +12,12 @@ from typing import Any
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.showing import one_line
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
+LISTED_CHARS_MAX = 300
+"""Of a message, and of the regions, of one job among others; `get JOB` shows more of them."""
 _COLOURS = {
     "Running": "green",
     "Submitted": "green",
@@ -191,8 +194,8 @@ def job_table(jobs: Iterable[JobView]) -> Rows:
             "-" if job.generation is None else str(job.generation),
             str(len(job.pes)),
             str(running),
-            regions_text(job),
-            job.message,
+            one_line(regions_text(job), LISTED_CHARS_MAX),
+            one_line(job.message, LISTED_CHARS_MAX),
         )
     return table
 

@@ -57,6 +57,8 @@ Bars = Progress
 Line = Text
 """One line, made by `cell` or `joined`."""
 PLAIN_BOX: Final[Box] = SIMPLE
+CELL_CHARS_MAX: Final = 1_000
+"""Of a cell of a table: one that says more pushes its neighbours off the screen."""
 
 
 class Screen(Console):
@@ -100,13 +102,17 @@ class Screen(Console):
 
 
 class Rows(Table):
-    """A table whose cells are one line each, wrapped where the column ends."""
+    """A table whose cells are one line each, bounded, and wrapped where the column ends."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         """A row; strings are cells without a style."""
-        super().add_row(
-            *(cell(each) if isinstance(each, str) else each for each in cells), **options
-        )
+        super().add_row(*(_within_table(each) for each in cells), **options)
+
+
+def _within_table(each: RenderableType | None) -> RenderableType | None:
+    if isinstance(each, Text):
+        return Text(one_line(each.plain, CELL_CHARS_MAX), style=each.style)
+    return cell(one_line(each, CELL_CHARS_MAX)) if isinstance(each, str) else each
 
 
 def cell(text: object, style: str = "") -> Line:

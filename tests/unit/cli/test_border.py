@@ -172,8 +172,7 @@ def test_a_cell_is_one_line_and_a_hostile_one_leaves_the_others_readable(text: s
     table = drawn(both, text, is_terminal=False)
     (line,) = [each for each in table.splitlines() if each.startswith("other ")]
     assert line.split()[:3] == ["other", "Failed", "-"]
-    if len(text) < 100:
-        assert len(table.splitlines()) == 3
+    assert len(table.splitlines()) < (4 if len(text) < 100 else 20)
 
 
 @TEXTS
