@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from cli import jobs
 from cli.bundles import bundle_app
@@ -23,10 +24,39 @@ from cli.planning import plan_command
 from cli.printing import answers
 from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
+from cli.showing import answer, answer_lines, tell_crash, tell_failure
 from cli.topics import TopicsWish, apply_topics, check_topics
+from contracts.showing import one_line
 from contracts.topics import DEFAULT_PREFIX
+from services.chassis.log_lines import configure
+
+
+class _Commands(TyperGroup):
+    """Words that cannot be used are quoted in a panel, by a console that is not ours."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """The words of the command itself."""
+        with _words_shown():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """The words of its commands."""
+        with _words_shown():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _words_shown() -> Iterator[None]:
+    try:
+        yield
+    except Exception as problem:
+        if hasattr(problem, "format_message"):  # one that the panel is for
+            vars(problem)["message"] = one_line(vars(problem)["message"])
+        raise
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="Streaming applications on Kubernetes: run, resize and look at them.",
     epilog="Exit codes: 0 done, 1 refused or failed, 2 misused, 3 nobody answers, 4 timed out, "
     "130 stopped by Ctrl-C, 143 by SIGTERM.",
@@ -90,7 +120,7 @@ def _run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
     try:
         code = asyncio.run(until_terminated())
     except Failure as failure:
-        print(f"millrace: {failure}", file=sys.stderr)
+        tell_failure(failure)
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -189,7 +219,7 @@ def service_start(service: Service, state: State) -> None:
 
 def _ask(state: Path, word: str, service: str) -> None:
     async def work() -> None:
-        print(await ask(state, word, service))
+        answer(await ask(state, word, service))
 
     _run(work)
 
@@ -224,7 +254,7 @@ def submit(
     async def work(cluster: Cluster) -> None:
         job = await jobs.submit(cluster, wish, bundles)
         if not wait:
-            print(job)
+            answer(job)
             return
         async with following(cluster.kube, namespace, job) as follower:
             await jobs.wait_running(follower, console, timeout)
@@ -249,7 +279,7 @@ def get(
         elif views:
             console.print(job_table(views))
         else:
-            console.print(f"There is no job in namespace {namespace}.")
+            answer(f"There is no job in namespace {namespace}.")
 
     _with_cluster(kubeconfig, work)
 
@@ -269,7 +299,10 @@ def scale(
         outcome = await jobs.scale(
             cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
         )
-        print(f"job {job} is asked for {region}" if outcome is None else resize_text(outcome))
+        if outcome is None:
+            answer(f"job {job} is asked for {region}")
+        else:
+            answer_lines(resize_text(outcome))
 
     _with_cluster(kubeconfig, work)
 
@@ -287,7 +320,7 @@ def delete(
     async def work(cluster: Cluster) -> None:
         with console.status(f"deleting {job}"):
             await jobs.delete(cluster, namespace, job, wait_s=timeout if wait else None)
-        print(f"job {job} is {'gone' if wait else 'being deleted'}")
+        answer(f"job {job} is {'gone' if wait else 'being deleted'}")
 
     _with_cluster(kubeconfig, work)
 
@@ -307,7 +340,12 @@ def demo(
 
 def main() -> None:
     """The entry point."""
-    app()
+    configure("millrace", "ERROR")  # what is worth a person's time is a Failure
+    try:
+        app()
+    except Exception as defect:  # noqa: BLE001 - told, and the command ends with 1
+        tell_crash(defect)
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

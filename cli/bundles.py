@@ -7,21 +7,18 @@ limits that fusion-backend has. Packing is bundling.py's.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from cli.bundling import pack_source
 from cli.failing import Failure
 from cli.printing import answers, failures_told, is_terminal, print_json
 from cli.recognizing import begins, contents_of, kind_of
+from cli.showing import Rows, Screen, answer, tell
 from contracts.bundle_format import (
     Bundle,
     BundleInvalid,
@@ -31,10 +28,11 @@ from contracts.bundle_format import (
     read_unverified,
 )
 from contracts.reasons import Reason
+from contracts.showing import one_line
 from services.fusion_backend.core.application import model
 from services.fusion_backend.core.application.adl import read_application
 from services.fusion_backend.core.application.submission import unquoted
-from services.fusion_backend.core.refusals import PlanRefused, printable
+from services.fusion_backend.core.refusals import PlanRefused
 
 Json = dict[str, Any]
 Format = Annotated[
@@ -68,7 +66,7 @@ def bundle_pack(
     Example: millrace bundle pack examples/wordcount -o wordcount.sab
     """
     with failures_told():
-        print(pack_source(source, output))
+        answer(pack_source(source, output))
 
 
 @bundle_app.command("show")
@@ -89,7 +87,7 @@ def bundle_show(bundle: BundleFile, form: Format = None) -> None:
         else:
             _draw(found.contents)
         for problem in found.problems:
-            print(f"millrace: {problem.message}", file=sys.stderr)
+            tell(f"millrace: {problem.message}")
 
 
 @bundle_app.command("verify")
@@ -106,10 +104,10 @@ def bundle_verify(bundle: BundleFile, form: Format = None) -> None:
     if _form(form) == "json":
         print_json({"bundle": str(bundle), "valid": not problems, "problems": problems})
     elif not problems and found.contents is not None:
-        print(f"{bundle} is valid: build id {found.contents['buildId']}")
+        answer(f"{bundle} is valid: build id {found.contents['buildId']}")
     else:
         for each in problems:
-            print(f"{each['reason']}: {each['message']}")
+            answer(f"{each['reason']}: {each['message']}")
     if problems:
         raise typer.Exit(Failure.exit_code)
 
@@ -145,7 +143,7 @@ def checked(path: Path) -> Checked:
             f"it is an ADL, not a bundle: `millrace bundle pack {path}` makes a bundle of it, "
             f"`millrace plan {path}` says what it becomes"
         )
-    return Checked(None, (Problem(Reason.BUNDLE_INVALID.value, printable(what)),))
+    return Checked(None, (Problem(Reason.BUNDLE_INVALID.value, one_line(what)),))
 
 
 def checked_bytes(data: bytes) -> Checked:
@@ -170,7 +168,7 @@ def checked_bytes(data: bytes) -> Checked:
 
 
 def _problem(reason: Reason, error: Exception) -> Problem:
-    return Problem(reason.value, printable(str(error)))
+    return Problem(reason.value, one_line(error))
 
 
 def _contents(bundle: Bundle, application: model.Application, size: int) -> Json:
@@ -237,7 +235,7 @@ def _form(form: str | None) -> str:
 
 def _draw(contents: Json) -> None:
     console = answers()
-    lines = Table(show_header=False, box=None)
+    lines = Rows(show_header=False, box=None)
     for name in ("application", "productVersion", "adl", "buildId", "sha256", "bytes", "operators"):
         lines.add_row(name, _shown(contents[name]))
     console.print(lines)
@@ -247,19 +245,19 @@ def _draw(contents: Json) -> None:
     _draw_rows(console, "submission-time value", values, ("name", "required", "default"))
 
 
-def _draw_rows(console: Console, title: str, rows: list[Json], names: tuple[str, ...]) -> None:
+def _draw_rows(console: Screen, title: str, rows: list[Json], names: tuple[str, ...]) -> None:
     if not rows:
         return
-    table = Table(title, *names[1:])
+    table = Rows(title, *names[1:])
     for row in rows:
         table.add_row(*(_shown(row[name]) for name in names))
     console.print(table)
 
 
-def _shown(value: object) -> Text:
+def _shown(value: object) -> str:
     if value is None:
-        return Text("")
+        return ""
     text = ", ".join(value) if isinstance(value, list) else str(value)
     if isinstance(value, bool):
         text = "yes" if value else "no"
-    return Text(printable(text))
+    return text

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cli.failing import Failure
+from cli.showing import tell
 from services.chassis.settings import EXIT_USAGE
 
 STOP_GRACE_S = 15.0
@@ -43,8 +45,8 @@ class ChildSpec:
     essential: bool = False
 
 
-class ChildEnded(Exception):
-    """A child ended for good; the message says which, how, and where its log is."""
+class ChildEnded(Failure):
+    """A child ended for good; the sentence says which, how, and where its log is."""
 
 
 class Child:
@@ -80,15 +82,12 @@ class Child:
                 return
             if self.spec.essential or code == EXIT_USAGE:
                 raise ChildEnded(
-                    f"{self.spec.name} ended with code {code}; the end of its log "
-                    f"({self.log}):\n{self.last_lines()}"
+                    f"{self.spec.name} ended with code {code}; the end of its log ({self.log}):",
+                    *self.last_lines(),
                 )
             if asyncio.get_running_loop().time() - began_s > RESTART_RESETS_AFTER_S:
                 delay_s = RESTART_DELAY_S
-            print(
-                f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s",
-                file=sys.stderr,
-            )
+            tell(f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s")
             self.restarts += 1
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)
@@ -126,11 +125,11 @@ class Child:
                 process.kill()
             await process.wait()
 
-    def last_lines(self, count: int = 15) -> str:
+    def last_lines(self, count: int = 15) -> list[str]:
         """The end of the child's log, for a message about why it ended."""
         if not self.log.exists():
-            return ""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+            return []
+        return self.log.read_text(errors="replace").splitlines()[-count:]
 
 
 class Crew:

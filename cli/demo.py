@@ -8,16 +8,13 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from rich.console import Console
-
 from cli import jobs
 from cli.bundling import pack_folder
-from cli.children import ChildEnded
 from cli.connecting import Cluster, connected
-from cli.failing import Failure
 from cli.following import following
 from cli.live import resize_text
-from cli.running import NotReady, RunningSystem, UpOptions, running_system
+from cli.running import RunningSystem, UpOptions, running_system
+from cli.showing import Screen
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
 JOB = "wordcount"
@@ -40,7 +37,7 @@ It keeps running until Ctrl-C. In another terminal:
 
 
 async def demonstrate(
-    console: Console,
+    console: Screen,
     *,
     keep: bool,
     kubeconfig: Path | None,
@@ -50,22 +47,19 @@ async def demonstrate(
     """Run the demo; returns its exit code."""
     with tempfile.TemporaryDirectory(prefix="millrace-demo-") as folder:
         target = (kubeconfig or Path(folder) / "kubeconfig").resolve()
-        try:
-            options = UpOptions(target, real=real, pair=pair)
-            async with running_system(options, console.print) as system:
-                await _show(console, system)
-                if keep:
-                    kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
-                    console.print(kept, highlight=False, soft_wrap=True)
-                    await _until_told_to_stop()
-                if real:
-                    await _clean_up(system)
-        except (ChildEnded, NotReady) as problem:
-            raise Failure(str(problem)) from None
+        options = UpOptions(target, real=real, pair=pair)
+        async with running_system(options, console.print) as system:
+            await _show(console, system)
+            if keep:
+                kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
+                console.print(kept, soft_wrap=True)
+                await _until_told_to_stop()
+            if real:
+                await _clean_up(system)
     return 0
 
 
-async def _show(console: Console, system: RunningSystem) -> None:
+async def _show(console: Screen, system: RunningSystem) -> None:
     async with AsyncExitStack() as stack:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
         bundle = pack_folder(EXAMPLE, system.kubeconfig.parent / f"{JOB}.sab")
@@ -87,7 +81,7 @@ async def _show(console: Console, system: RunningSystem) -> None:
             timeout_s=WAIT_S,
         )
         if outcome is not None:
-            console.print(resize_text(outcome), highlight=False)
+            console.print(resize_text(outcome))
 
 
 async def _clean_up(system: RunningSystem) -> None:

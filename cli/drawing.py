@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from cli.failing import Failure
+from cli.showing import Rows, Screen, cell
 from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.planner.drafting import Draft
 from services.fusion_backend.core.planner.explaining import Explanation, explain
@@ -40,14 +37,14 @@ Fates = Mapping[int, str]
 """What a resize did to each PE: "new", "restarts", "gone", or "" (untouched)."""
 
 
-def draw_tables(console: Console, drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> None:
+def draw_tables(console: Screen, drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> None:
     """The first plan; after a resize also the last, and what became of each PE."""
-    console.print(_summary(drafts[0]), _table(drafts[0], {}), sep="\n")
+    console.print(cell(_summary(drafts[0])), _table(drafts[0], {}), sep="\n")
     if len(drafts) == 1:
         return
     fates = fates_of(records[0], records[-1])
     console.print()
-    console.print(_resized(drafts[0], drafts[-1], fates), _table(drafts[-1], fates), sep="\n")
+    console.print(cell(_resized(drafts[0], drafts[-1], fates)), _table(drafts[-1], fates), sep="\n")
 
 
 def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
@@ -60,10 +57,10 @@ def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
     return fates
 
 
-def _summary(draft: Draft) -> Text:
+def _summary(draft: Draft) -> str:
     found = outline(draft)
     widths = [f"{shown(name)}={width}" for name, width in widths_of(draft).items()]
-    return Text(
+    return (
         f"{shown(draft.request.application.name)}: {counted(found['pes'], 'PE')}, "
         f"{counted(found['ops'], 'operator')}, "
         f"{counted(found['operator_connections'], 'connection')}, "
@@ -89,7 +86,7 @@ def _first(named: Sequence[str]) -> str:
     return ", ".join(named[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
-def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
+def _resized(before: Draft, after: Draft, fates: Fates) -> str:
     was = widths_of(before)
     widths = _first(
         [
@@ -104,9 +101,7 @@ def _resized(before: Draft, after: Draft, fates: Fates) -> Text:
         f"{sum(fate == each for fate in fates.values())} {word}"
         for each, word in (("restarts", "restart"), ("new", "new"), ("gone", "gone"), ("", "stay"))
     ]
-    return Text(
-        f"resized: {widths or 'nothing'}; operators: {', '.join(told)}; PEs: {', '.join(pes)}"
-    )
+    return f"resized: {widths or 'nothing'}; operators: {', '.join(told)}; PEs: {', '.join(pes)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +126,8 @@ def _rows(draft: Draft, fates: Fates) -> Iterator[_Row]:
         yield _Row(pe, found["operators"], ports, why, fate, shape)
 
 
-def _table(draft: Draft, fates: Fates) -> Table:
-    table = Table("PE", "operators (index)", "in", "out", "why")
+def _table(draft: Draft, fates: Fates) -> Rows:
+    table = Rows("PE", "operators (index)", "in", "out", "why")
     if fates:
         table.add_column("resize")
     alike: dict[Hashable, list[_Row]] = {}
@@ -140,7 +135,7 @@ def _table(draft: Draft, fates: Fates) -> Table:
         alike.setdefault(row.shape, []).append(row)
     for rows in sorted(_together(alike.values()), key=lambda rows: rows[0].pe):
         cells = _cells(rows)
-        table.add_row(*map(Text, cells if fates else cells[:-1]))
+        table.add_row(*(cells if fates else cells[:-1]))
     gone = sorted(pe for pe, fate in fates.items() if fate == "gone")
     if len(gone) > ALIKE_MAX:
         table.add_row(_ranges(gone), "", "", "", "", "gone")
@@ -213,7 +208,7 @@ def draw_graph(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> str:
         )
     fates = fates_of(records[0], records[-1])
     reasons = explain(draft)
-    title = [draft.request.application.name, _summary(draft).plain.partition(": ")[2]]
+    title = [draft.request.application.name, _summary(draft).partition(": ")[2]]
     legend = LEGEND + (f"; {LEGEND_OF_RESIZE}" if len(drafts) > 1 else "")
     lines = [
         "digraph plan {",
@@ -252,8 +247,9 @@ def _arrows(draft: Draft, reasons: Mapping[int, Explanation]) -> Iterator[str]:
 
 
 def _label(*lines: str) -> str:
-    """Lines of a label; names come from outside."""
-    quoted = (shown(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    """Lines of a label; names come from outside. Graphviz reads entities (`&#27;`) in labels."""
+    plain = (shown(line).replace("&", "&amp;") for line in lines)
+    quoted = (line.replace("\\", "\\\\").replace('"', '\\"') for line in plain)
     return '"' + "\\n".join(quoted) + '"'
 
 

@@ -8,11 +8,21 @@ Failure           1   the cluster or a job said no
 
 from __future__ import annotations
 
+from contracts.showing import one_line
+
 
 class Failure(Exception):
-    """The cluster or a job said no; the message says what, why and what to do."""
+    """The cluster or a job said no; the sentence says what, why and what to do.
+
+    `below` are lines under it, such as the end of a log. Nothing else begins a line: sentences
+    quote names and messages of others, who would write lines of their own.
+    """
 
     exit_code = 1
+
+    def __init__(self, sentence: str, *below: str) -> None:
+        """A failure with the lines that people see."""
+        super().__init__("\n".join(map(one_line, (sentence, *below))))
 
 
 class Misused(Failure):

@@ -14,12 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from rich.console import Console, RenderableType
-from rich.live import Live
-
 from cli.connecting import JOBS, PES, PODS, REGIONS
 from cli.failing import TimedOut
 from cli.live import JobView, job_line, job_panel, view_of, waits_of
+from cli.showing import Renderable, Screen, live
 from contracts import labels
 from services.chassis.clock import SystemClock
 from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
@@ -147,13 +145,13 @@ async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator
 
 
 @asynccontextmanager
-async def shown(follower: Follower, console: Console) -> AsyncIterator[None]:
+async def shown(follower: Follower, console: Screen) -> AsyncIterator[None]:
     """Show the job in a live table meanwhile.
 
     Plain output (no terminal) gets a line when something changed and the table at the end.
     """
 
-    def draw(of_view: Callable[[JobView], RenderableType]) -> RenderableType:
+    def draw(of_view: Callable[[JobView], Renderable]) -> Renderable:
         view = follower.view
         return "the job does not exist yet" if view is None else of_view(view)
 
@@ -167,15 +165,15 @@ async def shown(follower: Follower, console: Console) -> AsyncIterator[None]:
         finally:
             console.print(draw(panel))
         return
-    with Live(console=console, auto_refresh=False, transient=False) as live:
+    with live(console) as display:
         try:
-            async with _repeating(lambda: live.update(draw(panel), refresh=True), REDRAW_S):
+            async with _repeating(lambda: display.update(draw(panel), refresh=True), REDRAW_S):
                 yield
         finally:
-            live.update(draw(panel), refresh=True)
+            display.update(draw(panel), refresh=True)
 
 
-def _say_once(console: Console, line: str, said: set[str]) -> None:
+def _say_once(console: Screen, line: str, said: set[str]) -> None:
     if line not in said:
         said.add(line)
         console.print(line, soft_wrap=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from rich.console import Console
 
 from cli.accounts import service_accounts
 from cli.real.pair import Pair, PairOptions, pair_down, pair_status, pair_up
 from cli.real.progress import Progress
+from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics
 from contracts.topics import DEFAULT_PREFIX
 from services.chassis.settings import KAFKA_SCHEME
@@ -54,7 +54,7 @@ async def real_ground(
     say("starting Apache Kafka and Kubernetes")
     async with usable_pair(options) as pair:
         wish = TopicsWish(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
-        await apply_topics(wish, Console(quiet=True))
+        await apply_topics(wish, Screen(quiet=True))
         async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
             (home,) = {account.namespace for account in accounts}
             yield Ground(

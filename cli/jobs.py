@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from cli.connecting import FURNITURE, JOBS, PES, PODS, REGIONS, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
 from cli.recognizing import kind_of
+from cli.showing import Screen
 from contracts import labels
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
 from services.chassis.kube import Json, KubeClient, Resource
@@ -149,7 +148,7 @@ def refuse_if_failed(view: JobView | None, job: str) -> None:
 
 
 async def wait_running(
-    follower: Follower, console: Console, timeout_s: float, *, quiet: bool = False
+    follower: Follower, console: Screen, timeout_s: float, *, quiet: bool = False
 ) -> JobView:
     """Show the job until every pod runs; raises Failure where it was refused."""
 
@@ -232,7 +231,7 @@ async def scale(
     namespace: str,
     job: str,
     words: str,
-    console: Console,
+    console: Screen,
     *,
     wait: bool,
     timeout_s: float,
@@ -255,7 +254,7 @@ async def watch_resize(
     follower: Follower,
     before: JobView,
     wish: Wish,
-    console: Console,
+    console: Screen,
     timeout_s: float,
 ) -> ResizeOutcome:
     """Show the job until the width is in force and every pod runs, or the width is refused."""

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.showing import one_line
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
+LISTED_CHARS_MAX = 300
+"""Of a message, and of the regions, of one job among others; `get JOB` shows more of them."""
 _COLOURS = {
     "Running": "green",
     "Submitted": "green",
@@ -93,7 +93,7 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
     for pod in pods:
         if pod["metadata"].get("deletionTimestamp"):
             continue
-        pe_id = int(pod["metadata"]["labels"].get(labels.PE, -1))
+        pe_id = _number(pod["metadata"]["labels"].get(labels.PE), -1)
         if pe_id not in newest or _launch(pod) >= _launch(newest[pe_id]):
             newest[pe_id] = pod
     regions = list(regions)
@@ -128,7 +128,13 @@ def _observed(obj: Obj) -> int:
 
 
 def _launch(pod: Obj) -> int:
-    return int(pod["metadata"]["labels"].get(labels.LAUNCH_COUNT, 0))
+    return _number(pod["metadata"]["labels"].get(labels.LAUNCH_COUNT), 0)
+
+
+def _number(label: object, otherwise: int) -> int:
+    """A number in a label, which anybody who may write a pod can make something else."""
+    text = str(label)
+    return int(text) if text.isdecimal() and text.isascii() else otherwise
 
 
 def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
@@ -171,13 +177,13 @@ def compare(before: JobView, after: JobView, duration_s: float) -> ResizeOutcome
     )
 
 
-def _coloured(word: str) -> Text:
-    return Text(word, style=_COLOURS.get(word, ""))
+def _coloured(word: str) -> Line:
+    return cell(word, _COLOURS.get(word, ""))
 
 
-def job_table(jobs: Iterable[JobView]) -> Table:
+def job_table(jobs: Iterable[JobView]) -> Rows:
     """One line a job."""
-    table = Table(box=None, pad_edge=False)
+    table = Rows(box=None, pad_edge=False)
     for heading in ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", "MESSAGE"):
         table.add_column(heading, overflow="fold")
     for job in jobs:
@@ -188,8 +194,8 @@ def job_table(jobs: Iterable[JobView]) -> Table:
             "-" if job.generation is None else str(job.generation),
             str(len(job.pes)),
             str(running),
-            regions_text(job),
-            job.message,
+            one_line(regions_text(job), LISTED_CHARS_MAX),
+            one_line(job.message, LISTED_CHARS_MAX),
         )
     return table
 
@@ -203,9 +209,9 @@ def regions_text(job: JobView) -> str:
     return ", ".join(parts)
 
 
-def pe_table(job: JobView) -> RenderableType:
+def pe_table(job: JobView) -> Renderable:
     """One line a processing element, at most PES_SHOWN_MAX of them."""
-    table = Table(box=None, pad_edge=False)
+    table = Rows(box=None, pad_edge=False)
     for heading in ("PE", "PHASE", "LAUNCH", "NODE", "POD", "OPERATORS"):
         table.add_column(heading, no_wrap=heading != "OPERATORS")
     views = [job.pes[pe_id] for pe_id in sorted(job.pes)]
@@ -215,32 +221,32 @@ def pe_table(job: JobView) -> RenderableType:
         table.add_row(pe.name, _coloured(pe.phase), launch, pe.node, pe.pod_name, operators)
     more = len(views) - PES_SHOWN_MAX
     if more > 0:
-        return Group(table, Text(f"… and {more} more", style="dim"))
+        return stacked(table, cell(f"… and {more} more", "dim"))
     return table
 
 
-def job_panel(job: JobView, *, problems: bool = True) -> RenderableType:
+def job_panel(job: JobView, *, problems: bool = True) -> Renderable:
     """A job with its regions, what was refused of it, and its processing elements."""
-    parts: list[RenderableType] = [job_line(job)]
+    parts: list[Renderable] = [job_line(job)]
     if problems:
-        parts += [Text(problem, style="red") for problem in problems_of(job)]
+        parts += [cell(problem, "red") for problem in problems_of(job)]
     if job.pes:
         parts.append(pe_table(job))
-    return Group(*parts)
+    return stacked(*parts)
 
 
-def job_line(job: JobView) -> Text:
+def job_line(job: JobView) -> Line:
     """A job in one line."""
     running = sum(pe.phase == "Running" for pe in job.pes.values())
     regions = regions_text(job)
     waits_for = job.message if job.phase == "Submitting" and not job.pes else waits_of(job)
-    return Text.assemble(
-        ("job ", "dim"),
-        (job.name, "bold"),
+    return joined(
+        cell("job ", "dim"),
+        cell(job.name, "bold"),
         "  ",
         _coloured(job.phase or "waiting for fusion-backend"),
         f"  {running} of {len(job.pes)} processing elements running  ",
-        (regions, "cyan"),
+        cell(regions, "cyan"),
         "  " if regions and waits_for else "",
         waits_for,
     )

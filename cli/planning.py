@@ -17,9 +17,7 @@ from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Annotated, Literal
 
-import orjson
 import typer
-from rich.console import Console
 
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
@@ -34,6 +32,7 @@ from cli.printing import (
     terminated_by_exit,
 )
 from cli.recognizing import bundle_of
+from cli.showing import Screen, answer_lines, cell, tell
 from contracts.reasons import Reason
 from services.chassis.collecting import collector_paused
 from services.fusion_backend.core.application.adl import read_application
@@ -201,7 +200,7 @@ def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
 @contextmanager
 def _patience(words: str) -> Iterator[None]:
     """Says on a terminal what takes so long, after a second."""
-    status = Console(stderr=True).status(words)
+    status = Screen(stderr=True).status(words)
     if not sys.stderr.isatty():
         yield
         return
@@ -338,10 +337,10 @@ def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str
         console = answers()
         draw_tables(console, drafts, records)
         for warning in warnings:
-            console.print(warning, markup=False, highlight=False)
+            console.print(cell(warning))
     else:
         graph = draw_graph(drafts, records)
-        print(graph, end="")
+        answer_lines(graph, end="")
         if out is not None:
             _draw_svg(graph, out / "plan.svg")
 
@@ -355,12 +354,12 @@ def _draw_svg(graph: str, target: Path) -> None:
 
 def _tell(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        print(f"millrace: {sentence}", file=sys.stderr)
+        tell(f"millrace: {sentence}")
 
 
 def _print_refusal(refusal: PlanRefused, form: Format) -> None:
     message = in_words_of_options(refusal.message)
     if form == "json":
-        print(orjson.dumps({"error": refusal.code, "message": message}).decode())
+        print_json({"error": refusal.code, "message": message}, is_indented=False)
     else:
         _tell([f"it cannot be planned: {message}"])

@@ -10,21 +10,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import orjson
 import typer
-from rich.console import Console
 
 from cli.failing import Failure
+from cli.showing import Screen, answer_lines, tell, tell_failure
+from contracts.showing import json_text
 
 PIPED_COLUMNS: Final = 200
 """Without a terminal nobody can widen the window: lines are long enough for a sentence."""
 
 
-def answers() -> Console:
+def answers() -> Screen:
     """The console that answers go to. What its encoding lacks is escaped."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    return Console(width=None if is_terminal() else PIPED_COLUMNS)
+    return Screen(width=None if is_terminal() else PIPED_COLUMNS)
 
 
 def is_terminal() -> bool:
@@ -32,9 +32,9 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def print_json(document: object) -> None:
-    """A document for programs, that people can read, too."""
-    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+def print_json(document: object, *, is_indented: bool = True) -> None:
+    """A document for programs, that people can read, too: exact, and obeyed by no terminal."""
+    answer_lines(json_text(document, is_indented=is_indented))
 
 
 def print_answers_only() -> None:
@@ -68,10 +68,10 @@ def failures_told() -> Iterator[None]:
     except OSError as problem:
         if problem.filename is not None:
             raise
-        print(f"millrace: the answer cannot be written: {problem.strerror}", file=sys.stderr)
+        tell(f"millrace: the answer cannot be written: {problem.strerror}")
         raise typer.Exit(Failure.exit_code) from None
     except Failure as failure:
-        print(f"millrace: {failure}", file=sys.stderr)
+        tell_failure(failure)
         raise typer.Exit(failure.exit_code) from None
 
 

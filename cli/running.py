@@ -32,6 +32,7 @@ from cli.controlling import controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.real.state import write_private
+from cli.showing import answer, tell
 
 SERVICES = (
     "watch_ingest",
@@ -212,12 +213,13 @@ async def _until_ready(url: str, child: Child) -> None:
         async with asyncio.timeout(READY_TIMEOUT_S), aiohttp.ClientSession() as session:
             while not await _answers(session, url):
                 if child.restarts >= 3:
-                    raise NotReady(f"{child.spec.name} keeps ending:\n{child.last_lines()}")
+                    raise NotReady(f"{child.spec.name} keeps ending:", *child.last_lines())
                 await asyncio.sleep(READY_POLL_S)
     except TimeoutError:
         raise NotReady(
             f"{child.spec.name} was not ready after {READY_TIMEOUT_S:g} s; the end of its log "
-            f"({child.log}):\n{child.last_lines()}"
+            f"({child.log}):",
+            *child.last_lines(),
         ) from None
 
 
@@ -319,15 +321,12 @@ async def stay_up(options: UpOptions) -> int:
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stop.set)
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
     async def run() -> None:
-        async with running_system(options, say) as system:
-            say(f"Kubernetes API {system.server}, bundles in {system.bundles}")
+        async with running_system(options, tell) as system:
+            tell(f"Kubernetes API {system.server}, bundles in {system.bundles}")
             acts = {"stop": system.stop_service, "start": system.start_service}
-            async with controlled(system.layout.state, acts, say):
-                print("ready", flush=True)
+            async with controlled(system.layout.state, acts, tell):
+                answer("ready")
                 await asyncio.Event().wait()
 
     work = asyncio.create_task(run())
@@ -340,7 +339,7 @@ async def stay_up(options: UpOptions) -> int:
     except asyncio.CancelledError:
         return 0
     except (ChildEnded, NotReady) as problem:
-        say(str(problem))
+        tell(*str(problem).split("\n"))
         return 1
     finally:
         waiting.cancel()

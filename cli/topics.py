@@ -12,12 +12,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
+from cli.showing import PLAIN_BOX, Rows, Screen
 from services.chassis.errors import LogRefused
 from services.chassis.kafka_connecting import Brokers
 from services.chassis.kafka_security import KafkaSecurity
@@ -50,7 +47,7 @@ class TopicsWish:
     replication: int | None = None
 
 
-async def apply_topics(wish: TopicsWish, console: Console) -> None:
+async def apply_topics(wish: TopicsWish, console: Screen) -> None:
     """Create what is missing and correct settings; a wrong number of partitions is refused."""
     wanted = wanted_topics(wish.prefix)
     found = await _found(wish, wanted)
@@ -68,7 +65,7 @@ async def apply_topics(wish: TopicsWish, console: Console) -> None:
     _show(found, done, console)
 
 
-async def check_topics(wish: TopicsWish, console: Console) -> None:
+async def check_topics(wish: TopicsWish, console: Screen) -> None:
     """Compare and change nothing."""
     _show(await _found(wish, wanted_topics(wish.prefix)), {}, console)
 
@@ -102,9 +99,9 @@ async def _asking(wish: TopicsWish, s_max: float) -> AsyncIterator[Brokers]:
         await brokers.close()
 
 
-def _show(found: Sequence[Found], done: dict[str, str], console: Console) -> None:
+def _show(found: Sequence[Found], done: dict[str, str], console: Screen) -> None:
     """The table; a Failure with a sentence for each topic that is still not as it should be."""
-    table = Table("topic", "partitions", "kept", "", box=SIMPLE)
+    table = Rows("topic", "partitions", "kept", "", box=PLAIN_BOX)
     for topic in found:
         name = topic.wanted.name
         state = topic.problem and ("missing" if not topic.partitions else "differs")
@@ -114,7 +111,7 @@ def _show(found: Sequence[Found], done: dict[str, str], console: Console) -> Non
     console.print(table)
     problems = [topic.problem for topic in found if topic.problem]
     if problems:
-        raise Failure("\n".join(problems))
+        raise Failure(*problems)
 
 
 def _kept(topic: Found) -> str:

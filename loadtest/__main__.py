@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from cli.showing import answer_lines, tell
 from contracts.bundle_format import pack
 from loadtest import cutting, placement, planner
 from loadtest.floor import Floor, delete_floor
@@ -31,10 +31,6 @@ from loadtest.reporting import DELETE, Row, exceeded, miscounted, render, to_jso
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
 CORPUS_SETTING = "MILLRACE_CORPUS"
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _application() -> tuple[Application, Path | None]:
@@ -81,12 +77,12 @@ async def _bench(
     """Measure; what there is so far is kept after each run, so that an end loses one run only."""
     hops = None
     if ground.bootstrap_servers is not None:
-        _say("event hops")
+        tell("event hops")
         hops = await measure_hops(ground.bench.api, ground.bootstrap_servers)
     rows: list[Row] = []
     for profile in profiles:
         for number in range(runs):
-            _say(f"{profile.pes} PEs, run {number + 1} of {runs}")
+            tell(f"{profile.pes} PEs, run {number + 1} of {runs}")
             rows += await _run(ground, profile, number)
             keep(rows, hops)
     return rows, hops
@@ -98,7 +94,7 @@ async def _measured(
     application, bundle = _application()
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         state = Path(folder)
-        opened = pair_ground(state, pair, _say) if real else sandbox_ground(state, _say)
+        opened = pair_ground(state, pair, tell) if real else sandbox_ground(state, tell)
         async with opened as ground:
             _put_bundle(ground.bundles, application, bundle)
             return await _bench(ground, profiles, runs, keep)
@@ -135,26 +131,26 @@ def main(
             json.write_bytes(orjson.dumps(to_json(rows, hops), option=orjson.OPT_INDENT_2))
 
     rows, hops = asyncio.run(_measured(profiles, runs, keep, real=real, pair=state))
-    print(render(rows, hops))
+    answer_lines(render(rows, hops))
     for row in miscounted(rows):
-        _say(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
+        tell(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
     is_within = real or _planner_is_within(planner.SIZES, runs, None)
     if not real:
-        print(placement.render(placement.measure_all(runs, _say)))
+        answer_lines(placement.render(placement.measure_all(runs, tell)))
     if exceeded(rows) or miscounted(rows) or not is_within:
         raise typer.Exit(1)
 
 
 def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None) -> bool:
     """Whether the planner's time grows no faster than it may."""
-    rows = planner.measure_all(sizes, runs, _say)
-    print(planner.render(rows))
-    print(cutting.render(cutting.cuts()))
+    rows = planner.measure_all(sizes, runs, tell)
+    answer_lines(planner.render(rows))
+    answer_lines(cutting.render(cutting.cuts()))
     if json is not None:
         json.write_bytes(orjson.dumps(planner.to_json(rows), option=orjson.OPT_INDENT_2))
     problems = planner.exceeded(rows)
     for problem in problems:
-        _say(problem)
+        tell(problem)
     return not problems
 
 

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cli.showing import answer_lines
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from loadtest.applications import chain, channels, fan, nested, spelt_out, wide_connection
 from services.fusion_backend.core.application.adl import read_application
@@ -108,4 +109,4 @@ def render(rows: Sequence[Cut]) -> str:
 
 
 if __name__ == "__main__":
-    print(render(cuts()))
+    answer_lines(render(cuts()))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cli.showing import answer, answer_lines
 from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
 from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
 from services.hostpool_manager.core.placing.deciding import decide
@@ -245,4 +246,4 @@ def render(rows: Sequence[Decided]) -> str:
 
 
 if __name__ == "__main__":
-    print(render(measure_all(3, print)))
+    answer_lines(render(measure_all(3, answer)))

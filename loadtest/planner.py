@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from lxml import etree
 
+from cli.showing import answer, answer_lines
 from contracts.bundle_format import Bundle
 from loadtest.applications import SHAPES, Application, wide_connection
 from services.chassis.collecting import collector_paused
@@ -161,7 +162,7 @@ def _write(shape: str, size: int, folder: Path) -> None:
     application = _application(shape, size)
     (folder / "logical").write_text(application.logical)
     (folder / "expanded").write_text(application.expanded)
-    print(application.operators, application.connections)
+    answer(f"{application.operators} {application.connections}")
 
 
 def _application(shape: str, size: int) -> Application:
@@ -325,4 +326,4 @@ if __name__ == "__main__":
         _write(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
     else:
         _, asked_shape, asked_scheme, asked_size = sys.argv
-        print(json.dumps(asdict(measure(asked_shape, asked_scheme, int(asked_size)))))
+        answer_lines(json.dumps(asdict(measure(asked_shape, asked_scheme, int(asked_size)))))

@@ -196,7 +196,7 @@ async def _run(
         raise Failure(f"`{command[0]}` did not end in {timeout_s:g} s") from None
     if code:
         words = " ".join(command[:2])
-        raise Failure(f"`{words} …` ended with code {code}:\n" + "\n".join(last))
+        raise Failure(f"`{words} …` ended with code {code}:", *last)
 
 
 @contextlib.asynccontextmanager

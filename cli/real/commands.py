@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
 
 from cli.failing import Failure, Misused
 from cli.real.building import cache_folder
 from cli.real.pair import PairOptions, PartStatus, pair_down, pair_status, pair_up
 from cli.real.pins import read_pins
 from cli.real.progress import Progress
+from cli.showing import PLAIN_BOX, Rows, Screen, answer, tell, tell_failure
 
 real_app = typer.Typer(
     help="Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
@@ -49,7 +47,7 @@ def _run(work: Callable[[], Coroutine[Any, Any, int]]) -> None:
             )
         code = asyncio.run(interruptible())
     except Failure as failure:
-        print(f"millrace: {failure}", file=sys.stderr)
+        tell_failure(failure)
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -79,7 +77,7 @@ def up(
             if pair.folder is not None:
                 kubectl = cache_folder() / read_pins().digest / "bin" / "kubectl"
                 progress.say(f"its kubectl: {kubectl}")
-        print(pair.line, flush=True)
+        answer(pair.line)
         return 0
 
     _run(work)
@@ -93,14 +91,12 @@ def status(state: State = None) -> None:
         pair, parts = await pair_status(PairOptions(state))
         if pair is None:
             where = PairOptions(state).folder.path
-            print(
-                f"There is no pair in {where}. `millrace real up` brings one up.", file=sys.stderr
-            )
+            tell(f"There is no pair in {where}. `millrace real up` brings one up.")
             return 1
-        Console(stderr=True).print(status_table(parts, time.time()))
+        Screen(stderr=True).print(status_table(parts, time.time()))
         if all(part.problem for part in parts):
             return 1  # a dead pair's line would only mislead
-        print(pair.line, flush=True)
+        answer(pair.line)
         return 1 if any(part.problem for part in parts) else 0
 
     _run(work)
@@ -121,10 +117,10 @@ def down(state: State = None) -> None:
     _run(work)
 
 
-def status_table(parts: Sequence[PartStatus], now_s: float) -> Table:
+def status_table(parts: Sequence[PartStatus], now_s: float) -> Rows:
     """One line a part, and the sum of memory below."""
     total = sum(part.resident_bytes for part in parts)
-    table = Table(show_footer=total > 0, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Rows(show_footer=total > 0, box=PLAIN_BOX, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("part", footer="all", no_wrap=True)
     table.add_column("pid", justify="right")
     table.add_column("port", justify="right")

@@ -79,11 +79,11 @@ async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId
 
     async def problem() -> str:
         if folder.running(name) is None:
-            raise Failure(f"{name} ended; the end of its log:\n{folder.log_end(name)}")
+            raise Failure(f"{name} ended; the end of its log:", *folder.log_end(name))
         return await problem_of(folder, plan, name)
 
-    def log_end() -> str:
-        return f"; the end of its log ({folder.log(name)}):\n{folder.log_end(name)}"
+    def log_end() -> list[str]:
+        return [f"The end of its log ({folder.log(name)}):", *folder.log_end(name)]
 
     await until(problem, f"{name} is not ready", READY_TIMEOUT_S, log_end)
     assert process is not None  # or `problem` would have raised
@@ -109,7 +109,7 @@ async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
                 process.kill()
                 await process.wait()
     if code:
-        raise Failure(f"{name} could not be formatted:\n{folder.log_end(name)}")
+        raise Failure(f"{name} could not be formatted:", *folder.log_end(name))
 
 
 async def empty_part(folder: PairFolder, plan: PairPlan, name: str) -> None:

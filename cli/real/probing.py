@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import aiohttp
 
@@ -107,9 +107,12 @@ def broker_count(answer: bytes, *, correlation: int) -> int:
 
 
 async def until(
-    check: Callable[[], Awaitable[str]], what: str, timeout_s: float, more: Callable[[], str] = str
+    check: Callable[[], Awaitable[str]],
+    what: str,
+    timeout_s: float,
+    more: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Wait until `check` finds no problem; TimedOut says the last one, and `more`."""
+    """Wait until `check` finds no problem; TimedOut says the last one, and `more` lines."""
     problem = "was not asked"
     try:
         async with asyncio.timeout(timeout_s):
@@ -119,4 +122,4 @@ async def until(
                     return
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
-        raise TimedOut(f"{what} after {timeout_s:g} s: {problem}{more()}") from None
+        raise TimedOut(f"{what} after {timeout_s:g} s: {problem}", *more()) from None

@@ -5,14 +5,12 @@ Everything goes to stderr, so that stdout is for `eval` alone.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from rich import progress as bars
-from rich.console import Console
+from cli.showing import Bars, Screen, bars, tell
 
 LINE_EVERY_S = 20.0
 
@@ -20,7 +18,7 @@ LINE_EVERY_S = 20.0
 class Step:
     """One step that is under way; `advance` may be called as often as one likes."""
 
-    def __init__(self, name: str, total: int | None, bar: bars.Progress | None) -> None:
+    def __init__(self, name: str, total: int | None, bar: Bars | None) -> None:
         self._name = name
         self._total = total
         self._bar = bar
@@ -35,7 +33,7 @@ class Step:
             self._bar.advance(self._task)
         elif time.monotonic() - self._said_s > LINE_EVERY_S:
             self._said_s = time.monotonic()
-            print(f"{self._name}: {self._count} of {self._total}", file=sys.stderr, flush=True)
+            tell(f"{self._name}: {self._count} of {self._total}")
 
     def finish(self) -> None:
         """The step is done, also where not every part of it was told."""
@@ -44,24 +42,15 @@ class Step:
             total = self._total or 1
             self._bar.update(self._task, total=total, completed=total)
         else:
-            print(f"{self._name}: done in {took_s:.1f} s", file=sys.stderr, flush=True)
+            tell(f"{self._name}: done in {took_s:.1f} s")
 
 
 class Progress:
     """The display of one command; a context manager that leaves the terminal as it was."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._bar: bars.Progress | None = None
-        if console.is_terminal:
-            self._bar = bars.Progress(
-                bars.SpinnerColumn(finished_text="✓"),
-                bars.TextColumn("{task.description}"),
-                bars.BarColumn(),
-                bars.TaskProgressColumn(),
-                bars.TimeElapsedColumn(),
-                console=console,
-            )
+        screen = Screen(stderr=True)
+        self._bar: Bars | None = bars(screen) if screen.is_terminal else None
 
     def __enter__(self) -> Progress:
         if self._bar:
@@ -80,15 +69,15 @@ class Progress:
     def say(self, line: str) -> None:
         """A sentence for the person who waits."""
         if self._bar:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.console.print(line)
         else:
-            print(line, file=sys.stderr, flush=True)
+            tell(line)
 
     @contextmanager
     def step(self, name: str, *, total: int | None) -> Iterator[Step]:
         """A step with a name; `total` None where nobody knows how much it is."""
         if self._bar is None:
-            print(f"{name} …", file=sys.stderr, flush=True)
+            tell(f"{name} …")
         step = Step(name, total, self._bar)
         yield step
         step.finish()

@@ -78,12 +78,12 @@ class PairFolder:
         """The log of a part."""
         return self.logs / f"{part}.log"
 
-    def log_end(self, part: str, count: int = 15) -> str:
+    def log_end(self, part: str, count: int = 15) -> list[str]:
         """The last lines of a part's log, for a message about why it is not there."""
         log = self.log(part)
         if not log.exists():
-            return "(there is no log)"
-        return "\n".join(log.read_text(errors="replace").splitlines()[-count:])
+            return ["(there is no log)"]
+        return log.read_text(errors="replace").splitlines()[-count:]
 
     def remember(self, part: str, process: ProcessId) -> None:
         """Write down who the process of a part is."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, WithJsonSchema
 
+from contracts.showing import shown
 from contracts.unreadable import part_of
 
 from .fields import MESSAGE_CHARS_MAX, TIME_CHARS_MAX, Count, Fields
@@ -94,7 +95,7 @@ def with_condition(
         "type": type_,
         "status": status.value,
         "reason": str(reason),
-        "message": message[:MESSAGE_CHARS_MAX],
+        "message": shown(message, MESSAGE_CHARS_MAX),
         "observedGeneration": observed_generation,
         "lastTransitionTime": before["lastTransitionTime"] if before and unchanged else now,
     }
@@ -128,9 +129,10 @@ def _passing_patch(
     now: str,
 ) -> dict[str, Any] | None:
     """The patch of a condition that is there only while it has something to say."""
+    why = shown(why, MESSAGE_CHARS_MAX)
     before = [dict(each) for each in part_of(object_, "status").get("conditions") or ()]
     said = {each.get("type"): each.get("message") for each in before}.get(type_, "")
-    if said == why[:MESSAGE_CHARS_MAX]:
+    if said == why:
         return None
     after = [each for each in before if each.get("type") != type_]
     if why:

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from rich.console import Console
 from typer.testing import CliRunner
 
 from cli.__main__ import app
 from cli.failing import Failure
+from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.topics import CATALOGUE, DECISIONS, RESOURCES
 from services.chassis.errors import TopicDiffers
@@ -31,8 +31,8 @@ def prefix() -> str:
 
 
 @pytest.fixture
-def console() -> Console:
-    return Console(file=io.StringIO(), width=200)
+def console() -> Screen:
+    return Screen(file=io.StringIO(), width=200)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def wanted(prefix: str) -> dict[str, int]:
     return {topic.name(prefix): topic.partitions for topic in CATALOGUE}
 
 
-def said(console: Console) -> str:
+def said(console: Screen) -> str:
     """What people saw."""
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -64,7 +64,7 @@ def said(console: Console) -> str:
 
 @pytest.mark.real
 async def test_what_was_applied_is_what_services_and_check_ask_for(
-    log: KafkaLog, prefix: str, console: Console
+    log: KafkaLog, prefix: str, console: Screen
 ) -> None:
     wish = TopicsWish(SERVERS, prefix)
     await apply_topics(wish, console)
@@ -85,7 +85,7 @@ async def test_a_service_that_finds_no_topic_says_which_and_what_makes_it(
 
 @pytest.mark.real
 async def test_another_number_of_partitions_is_refused_by_services_check_and_apply(
-    log: KafkaLog, prefix: str, console: Console, admin: AIOKafkaAdminClient
+    log: KafkaLog, prefix: str, console: Screen, admin: AIOKafkaAdminClient
 ) -> None:
     await create(admin, NewTopic(RESOURCES.name(prefix), 3, 1))
     sentence = f"topic {RESOURCES.name(prefix)} has 3 partitions, not {RESOURCES.partitions}"
@@ -98,7 +98,7 @@ async def test_another_number_of_partitions_is_refused_by_services_check_and_app
 
 @pytest.mark.real
 async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_stay(
-    log: KafkaLog, prefix: str, console: Console, admin: AIOKafkaAdminClient
+    log: KafkaLog, prefix: str, console: Screen, admin: AIOKafkaAdminClient
 ) -> None:
     name = DECISIONS.name(prefix)
     own = {"retention.ms": "1000", "segment.ms": "7654321"}
@@ -115,7 +115,7 @@ async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_sta
 
 @pytest.mark.real
 async def test_more_replicas_than_brokers_are_refused_in_a_sentence(
-    prefix: str, console: Console, admin: AIOKafkaAdminClient
+    prefix: str, console: Screen, admin: AIOKafkaAdminClient
 ) -> None:
     with pytest.raises(Failure, match="replication factor of 99"):
         await apply_topics(TopicsWish(SERVERS, prefix, replication=99), console)

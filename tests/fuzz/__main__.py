@@ -26,6 +26,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from cli.showing import answer, answer_lines
 from tests.fuzz.flooding import Report, flood, ways_to_do_harm
 
 
@@ -72,14 +73,14 @@ def _count(text: str) -> int:
 
 def _tell(report: Report, options: argparse.Namespace) -> None:
     for crash in report.crashes if options.crashes else ():
-        sys.stdout.write(f"{crash}\n")
+        answer_lines(str(crash))
     for problem in report.problems:
-        sys.stdout.write(f"WRONG: {problem}\n")
+        answer(f"WRONG: {problem}")
     if report.problems:
         only = "".join(f" --only {each}" for each in options.only)
         again = f"python -m tests.fuzz --count {options.count} --seed {options.seed}{only}"
-        sys.stdout.write(f"again: {again} --crashes\n")
-    sys.stdout.write(f"seed {options.seed}: {report.text()}\n")
+        answer(f"again: {again} --crashes")
+    answer(f"seed {options.seed}: {report.text()}")
 
 
 if __name__ == "__main__":

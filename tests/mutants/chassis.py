@@ -58,6 +58,27 @@ MUTANTS = (
         (_UNREADABLE,),
     ),
     Mutant(
+        "a log line is as long as what it quotes",
+        "services/chassis/log_lines.py",
+        "    if len(line) <= LOG_LINE_CHARS_MAX:\n",
+        "    if line:\n",
+        (f"{_UNIT}/test_log_lines.py",),
+    ),
+    Mutant(
+        "escape characters of others are printed",
+        "contracts/showing.py",
+        "    return text.isprintable() and _INVISIBLE.search(text) is None\n",
+        "    return True\n",
+        ("tests/unit/cli/test_border.py", "-k", "view"),
+    ),
+    Mutant(
+        "markup of others is read",
+        "cli/showing.py",
+        "        return Text(printable(text), **known)\n",
+        "        return Text.from_markup(printable(text))\n",
+        ("tests/unit/cli/test_border.py", "-k", "view"),
+    ),
+    Mutant(
         "restore reads the log from its beginning",
         "services/chassis/reading.py",
         "start = {partition: offset or 0 for partition, offset in committed.items()}",

@@ -16,6 +16,13 @@ _PLACED = f"{_UNIT}/test_pod_placement.py"
 
 MUTANTS = (
     Mutant(
+        "a PE's status says what a pod says as the pod says it",
+        "services/pod_state_machine/adapters/reading.py",
+        "        problem=shown(_problem(data), POD_TEXT_CHARS_MAX),\n",
+        "        problem=_problem(data),\n",
+        ("tests/unit/pod_state_machine/test_text_of_others.py",),
+    ),
+    Mutant(
         "a launch does not wait for the end of the one before it",
         f"{_CORE}/observing.py",
         "    alive = [pod for pod in earlier if holds_up(snapshot, pe, pod, now)]\n",

@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from rich.console import Console
 
 from cli.failing import CannotReach
 from cli.real.files import broker_properties, write_broker_files
 from cli.real.launching import format_broker, free_ports, start_part, stop_all
 from cli.real.parts import broker_name, port_names
 from cli.real.state import PairFolder, PairPlan, write_private
+from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.topics import RESOURCES
 from services.chassis.bus import NewRecord, Partition
@@ -126,7 +126,7 @@ async def test_topics_are_made_and_facts_pass_over_a_secured_connection(
 ) -> None:
     """The command, and the bus with its producer, its reader and its group."""
     use(monkeypatch, secured.variables)
-    await apply_topics(TopicsWish(secured.servers, "millrace"), Console(quiet=True))
+    await apply_topics(TopicsWish(secured.servers, "millrace"), Screen(quiet=True))
     log = KafkaLog(secured.servers, now=time.time, security=KafkaSecurity())
     topic = RESOURCES.name("millrace")
     where = Partition(topic, 0)
@@ -161,7 +161,7 @@ async def test_who_cannot_prove_it_is_told_why(
     files = {name: str(secured.folder / file) for name, file in changed.items()}
     use(monkeypatch, secured.variables | files)
     with pytest.raises(CannotReach) as refused:
-        await check_topics(TopicsWish(secured.servers, "millrace"), Console(quiet=True))
+        await check_topics(TopicsWish(secured.servers, "millrace"), Screen(quiet=True))
     assert expected in str(refused.value)
     assert PASSWORD not in str(refused.value)
     assert "guessed" not in str(refused.value)

@@ -32,7 +32,7 @@ from services.fusion_backend.core.recording import (
     parts_of,
     plan_of,
 )
-from services.fusion_backend.core.refusals import PlanRefused, printable
+from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Snapshot, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
 
@@ -197,7 +197,7 @@ class Plans:
 def told(problem: Exception) -> str:
     """What a condition says of trouble: of a crash its kind alone, its words may be any."""
     if isinstance(problem, Transient):
-        return printable(str(problem))[:TROUBLE_CHARS_MAX]
+        return shown(problem, TROUBLE_CHARS_MAX)
     return f"the planner crashed ({type(problem).__name__}); the log of fusion-backend says more"
 
 

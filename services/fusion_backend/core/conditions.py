@@ -13,6 +13,7 @@ from typing import Any
 from contracts.moments import moment_of
 from contracts.resources import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from services.fusion_backend.core.effects import JobStatusChange, Said, SayWidth
 
 Status = Mapping[str, Any]
@@ -92,7 +93,7 @@ def condition(status: Status, type_: str) -> Mapping[str, Any]:
 def says(status: Status, said: Said) -> bool:
     """Whether a condition stands as it should."""
     now = condition(status, said.type)
-    message = (said.message or said.reason.sentence)[:MESSAGE_CHARS_MAX]
+    message = shown(said.message or said.reason.sentence, MESSAGE_CHARS_MAX)
     return (now.get("status"), now.get("reason"), now.get("message")) == (
         said.status,
         said.reason.value,

@@ -2,7 +2,9 @@
 
 An effect says which object and which outcome, never the object's text: bodies are made of the
 snapshot by `children.py`, `recording.py` and `conditions.py` when the effect is carried out. No
-effect carries the time, so that one that failed is recognised when it is decided on again.
+effect carries the time, so that one that failed is recognised when it is decided on again. What
+people read of an effect is shown (`contracts/showing.py`) when the effect is made: names and values
+in it are of whoever wrote the Job, and what is compared with a status is what is written to it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from services.chassis.stage import Urgency
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisAsked
@@ -26,8 +30,18 @@ def _urgency_of_child(kind: str) -> Urgency:
     return Urgency.PROMPT if kind in _PODS_WAIT_FOR else Urgency.PATIENT
 
 
+class _Told:
+    """What has a `message` for people."""
+
+    __slots__ = ()
+    message: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shown(self.message, MESSAGE_CHARS_MAX))
+
+
 @dataclass(frozen=True, slots=True)
-class Said:
+class Said(_Told):
     """One condition as it should stand."""
 
     type: str
@@ -37,7 +51,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
+class Announcement(_Told):
     """An Event about the Job; its name is made of reason and `generation`, so it is said once."""
 
     reason: Reason
@@ -47,7 +61,7 @@ class Announcement:
 
 
 @dataclass(frozen=True, slots=True)
-class JobStatusChange:
+class JobStatusChange(_Told):
     """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
     A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
@@ -110,7 +124,7 @@ class RecordPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepRefusal:
+class KeepRefusal(_Told):
     """Keep that what is wished for has no placement, as if the planner had refused these inputs."""
 
     job_uid: str
@@ -200,7 +214,7 @@ class DeleteChildren:
 
 
 @dataclass(frozen=True, slots=True)
-class SayWidth:
+class SayWidth(_Told):
     """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
 
     `refusal` is why that is refused, `awaited` why it waits.

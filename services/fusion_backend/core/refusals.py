@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 
 from contracts.reasons import Reason
+from contracts.showing import shown
 
-SHOWN_VALUE_CHARS_MAX = 200
-MESSAGE_CHARS_MAX = 16_384
-"""Of a refusal: it stands in statuses, beside other words, which have limits of their own."""
+__all__ = ["PlanRefused", "counted", "shown"]  # a sentence of a refusal needs all three
+
+REFUSAL_CHARS_MAX = 16_384
+"""Of a message: it stands in statuses, beside other words, which have limits of their own."""
 _CODE = re.compile(r"\((CDISR[0-9]{4}E)[,)]")
 
 
@@ -25,10 +27,10 @@ class PlanRefused(Exception):
 
     def __init__(self, reason: Reason, *, field: str, value: object, message: str) -> None:
         """A refusal; the message names field and value already."""
-        self.message = cut(printable(message), MESSAGE_CHARS_MAX)
+        self.message = shown(message, REFUSAL_CHARS_MAX)
         super().__init__(self.message)
         self.reason = reason
-        self.field = cut(printable(field), MESSAGE_CHARS_MAX // 2)
+        self.field = shown(field, REFUSAL_CHARS_MAX // 2)
         self.value = shown(value)
 
     @property
@@ -49,29 +51,6 @@ class PlanRefused(Exception):
 
 def _revive(reason: str, field: str, value: str, message: str) -> PlanRefused:
     return PlanRefused(Reason(reason), field=field, value=value, message=message)  # type: ignore[call-arg]
-
-
-def printable(text: str) -> str:
-    """The text without what a terminal obeys or that turns what is read around.
-
-    Names come from outside: control, bidirectional and other invisible characters are escaped.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in text
-    )
-
-
-def shown(value: object) -> str:
-    """The value as it may appear in a message: one line, printable, bounded."""
-    return cut(printable(" ".join(str(value).split())), SHOWN_VALUE_CHARS_MAX)
-
-
-def cut(text: str, chars_max: int) -> str:
-    """The text, or as much of it and a sign that there is more."""
-    return text if len(text) <= chars_max else f"{text[:chars_max]}…"
 
 
 def counted(number: int, what: str) -> str:

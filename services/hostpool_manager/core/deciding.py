@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
+from contracts.showing import shown
 from services.chassis.life_cycles import Forbidden, Row, Transition
 from services.chassis.stage import Decision
 from services.hostpool_manager.core.choosing import choose
@@ -104,7 +106,7 @@ def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:
         observed_generation=seen.pool.generation,
         is_ready=reason is Reason.MEMBERS_READY,
         reason=reason,
-        message=message,
+        message=shown(message, MESSAGE_CHARS_MAX),
     )
 
 
@@ -130,6 +132,6 @@ def _state(seen: PoolSeen, placement: Placement, claimed: frozenset[str]) -> tup
 
 
 def _named(nodes: list[str]) -> str:
-    shown = ", ".join(nodes[:NAMES_SHOWN_MAX])
+    first = ", ".join(nodes[:NAMES_SHOWN_MAX])
     more = len(nodes) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{first} and {more} more" if more > 0 else first

@@ -15,7 +15,8 @@ from contracts.reasons import Reason
 from contracts.resources.conditions import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from contracts.resources.placement import NEAREST_MAX, PlacementPhase
-from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
+from contracts.showing import shown
+from services.hostpool_manager.core.placing.answers import Answer, Nearest, Placed, Refused
 from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
 
@@ -39,11 +40,11 @@ def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementS
     return PlacementSaid(
         phase=_phase(answer),
         reason=reason,
-        message=_message(answer)[:MESSAGE_CHARS_MAX],
+        message=shown(_message(answer), MESSAGE_CHARS_MAX),
         observed_generation=generation,
         waits=None if refused is None else refused.waits,
         families=refused.families if refused else (),
-        nearest=refused.nearest[:NEAREST_MAX] if refused else (),
+        nearest=tuple(map(_shown, refused.nearest[:NEAREST_MAX])) if refused else (),
         generation=in_force.generation,
         as_preferred=None if in_force.generation is None else in_force.is_as_preferred,
         pools=tuple(sorted(pools.items())),
@@ -51,6 +52,10 @@ def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementS
             (node, runs) for node, pes in sorted(by_node.items()) for runs in _runs(pes)
         ),
     )
+
+
+def _shown(near: Nearest) -> Nearest:
+    return Nearest(near.node, tuple(shown(each, TEXT_CHARS_MAX) for each in near.lacks))
 
 
 def _runs(pes: list[int]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from contracts.resources.placement import (
     PeClass,
     PlacementSpec,
 )
+from contracts.showing import shown
 from services.hostpool_manager.core.placing.cluster import Toleration
 from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.placing.selecting import Expression, Term
@@ -54,8 +55,7 @@ def _explained(problem: ValidationError) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"
+    return shown(repr(value) if isinstance(value, str) else value, VALUE_CHARS_MAX)
 
 
 def _pools(declared: list[HostPoolDeclaration]) -> Iterator[Pool]:

@@ -41,8 +41,6 @@ from services.pod_state_machine.core.snapshot import (
     Snapshot,
 )
 
-REFUSAL_CHARS_MAX = 1024
-
 
 class CarryOut:
     """Executes effects; each returns its outcome in a word."""
@@ -118,7 +116,7 @@ class CarryOut:
             raise Superseded(f"pod {namespace}/{name} is on a node, or gone, after all")
 
     async def _say_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
-        status = refused_status(pe, refusal.message[:REFUSAL_CHARS_MAX], self._now())
+        status = refused_status(pe, refusal.message, self._now())
         if status != pe.status:
             await self._patch_status(snapshot, pe.uid, status)
 

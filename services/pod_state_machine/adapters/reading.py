@@ -15,6 +15,7 @@ from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
+from contracts.showing import shown
 from contracts.unreadable import part_of
 from services.chassis.table import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
@@ -29,6 +30,8 @@ from services.pod_state_machine.core.snapshot import (
 )
 
 Data = Mapping[str, Any]
+POD_TEXT_CHARS_MAX = 1_024
+"""Of what a pod, its containers and its conditions say: text of others, of any length."""
 
 
 def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
@@ -109,8 +112,8 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         content_id=str(meta["annotations"].get(labels.CONTENT_ID, "")),
         phase=data["phase"],
         is_deleting=is_deleting(entry),
-        disruption=(disruption["reason"] or "DisruptionTarget") if disruption else "",
-        disruption_message=disruption["message"][:TEXT_CHARS_MAX] if disruption else "",
+        disruption=shown(disruption["reason"] or "DisruptionTarget") if disruption else "",
+        disruption_message=shown(disruption["message"], POD_TEXT_CHARS_MAX) if disruption else "",
         generation=_number(label(entry, labels.GENERATION)),
         node=data["node"],
         created_at=_moment(meta["creationTimestamp"]),
@@ -120,7 +123,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         deletion_due_at=_moment(meta["deletionTimestamp"]),
         deletion_grace_s=None if grace_s is None else float(grace_s),
         job_uid=label(entry, labels.JOB_UID),
-        problem=_problem(data)[:TEXT_CHARS_MAX],
+        problem=shown(_problem(data), POD_TEXT_CHARS_MAX),
         blocked=_blocked(data),
         is_silent=_is_silent(data),
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,

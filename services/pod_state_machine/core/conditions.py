@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from services.pod_state_machine.core.snapshot import Condition, PeStatus
 
 BACKING_OFF = "BackingOff"
@@ -64,4 +65,4 @@ def _stated(
 ) -> Condition:
     same = before is not None and before.status == status
     since = before.last_transition_time if before and same else moment_of(now)
-    return Condition(type_, status, reason, message[:MESSAGE_CHARS_MAX], since)
+    return Condition(type_, status, reason, shown(message, MESSAGE_CHARS_MAX), since)

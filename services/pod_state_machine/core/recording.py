@@ -17,6 +17,7 @@ from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
+from contracts.showing import shown
 from services.chassis.life_cycles import Transition
 from services.pod_state_machine.core.awaiting import awaited_place
 from services.pod_state_machine.core.conditions import (
@@ -34,6 +35,8 @@ from services.pod_state_machine.core.restarting import restarts_in_a_row
 from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, PeStatus, Pod, Timing
 from services.pod_state_machine.core.transitions import Action, Observation
 
+REFUSAL_CHARS_MAX = 1_024
+"""Of what the API server says against a pod: it quotes the pod's fields, whatever their length."""
 _BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 CROWD_PES = 32
 """A job of more PEs has its first statuses written when it is submitted; those of fewer fit into
@@ -84,7 +87,7 @@ def _restarted(at: Situation, status: PeStatus, reason: Reason) -> PeStatus:
     seen, end = at.seen, at.seen.end
     assert end is not None, "observed: a launch that ended"
     restarts = restarts_in_a_row(at.pe, end, seen.last, at.now, at.timing)
-    message = f"{reason.sentence} {_why(seen.last)}".rstrip()
+    message = shown(f"{reason.sentence} {_why(seen.last)}", MESSAGE_CHARS_MAX)
     told = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
     return replace(
         status,
@@ -114,8 +117,8 @@ def seen_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
     """The status that says what is seen."""
     pe, seen = at.pe, at.seen
     before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
-    reason, said = _reason_of(at, row)
-    message = said[:MESSAGE_CHARS_MAX]
+    reason, told = _reason_of(at, row)
+    message = shown(told, MESSAGE_CHARS_MAX)
     status = replace(
         before,
         phase=row.phase,
@@ -285,7 +288,7 @@ def writes_at(at: Situation, recorded: PeStatus) -> float:
 
 def refused_status(pe: Pe, message: str, now: float) -> PeStatus:
     """The status of a PE whose pod the API server refused, with what it said."""
-    reason = Reason.POD_REFUSED.value
+    reason, message = Reason.POD_REFUSED.value, shown(message, REFUSAL_CHARS_MAX)
     holding = {POD_BLOCKED: Holding(reason, message)}
     return replace(
         pe.status,

@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from cli.showing import answer, answer_lines
 from tests.real.differential.allowed import ALLOWED
 from tests.real.differential.catalogue import EXCHANGES
 from tests.real.differential.comparing import differences, place_of, surprises
@@ -41,11 +42,11 @@ async def main(word: str) -> None:
             async with gate:
                 lines = report(exchange, *await both.play(exchange))
             if lines:
-                print(*lines, sep="\n  ")  # noqa: T201
+                answer_lines("\n  ".join(lines))
             return bool(lines)
 
         differing = sum(await asyncio.gather(*(shown(each) for each in chosen)))
-    print(f"{len(chosen)} exchanges, {differing} differ")  # noqa: T201
+    answer(f"{len(chosen)} exchanges, {differing} differ")
 
 
 if __name__ == "__main__":

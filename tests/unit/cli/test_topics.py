@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from cli import topics
 from cli.failing import Failure
+from cli.showing import Screen
 from cli.topics import LOOKS_AFTER_MAX, TopicsWish, apply_topics
 from services.chassis.kafka_topics import Found, wanted_topics
 from tests.virtual_time import virtually
@@ -45,7 +45,7 @@ async def test_a_broker_that_has_just_started_may_learn_late_of_a_new_topic(
     """It was said to be missing two seconds after it was created."""
     brokers = LateBrokers(LOOKS_AFTER_MAX - 1)
     monkeypatch.setattr(topics, "Brokers", lambda *_args, **_options: brokers)
-    await apply_topics(WISH, Console(quiet=True))
+    await apply_topics(WISH, Screen(quiet=True))
     assert brokers.created
 
 
@@ -55,4 +55,4 @@ async def test_a_topic_that_never_appears_is_told(monkeypatch: pytest.MonkeyPatc
         topics, "Brokers", lambda *_args, **_options: LateBrokers(2 * LOOKS_AFTER_MAX)
     )
     with pytest.raises(Failure, match="is missing"):
-        await apply_topics(WISH, Console(quiet=True))
+        await apply_topics(WISH, Screen(quiet=True))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from rich.console import Console, RenderableType
-
 from cli.following import state_text
 from cli.live import compare, job_panel, job_table, refusal, resize_text, view_of
+from cli.showing import Renderable, Screen
 
 
 def job(phase: str = "Submitted", **status: Any) -> dict[str, Any]:
@@ -95,7 +94,7 @@ def test_tables_show_phases_widths_and_how_many_are_left_out() -> None:
     """A job of hundreds of PEs stays readable."""
     view = view_of(job(), [region(5, 3)], [pe(n) for n in range(100)], [pod(0)])
     out = io.StringIO()
-    console = Console(file=out, width=160)
+    console = Screen(file=out, width=160)
     console.print(job_panel(view))
     console.print(job_table([view]))
     text = out.getvalue()
@@ -148,8 +147,8 @@ def test_who_waits_in_vain_is_told_which_processing_elements_do_not_run() -> Non
     assert "j-3, j-4, …;" in state_text(many)
 
 
-def plain(shown: RenderableType) -> str:
-    console = Console(file=io.StringIO(), width=120)
+def plain(shown: Renderable) -> str:
+    console = Screen(file=io.StringIO(), width=120)
     console.print(shown)
     file = console.file
     assert isinstance(file, io.StringIO)

@@ -6,7 +6,7 @@
    API server holds, in each PE and its pod. It is refused once a plan says how many PEs there are,
    before the plan is recorded: at a submission, at a resize, and at an edit of a running job.
 
-Depth is measured without recursion: what was stored under an older definition may be of any depth.
+What was stored under an older definition may nest deeper than a template may.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import orjson
 
 from contracts.reasons import Reason
 from contracts.resources.accepting import OPERATORS_OWN
+from contracts.unreadable import too_deep
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import TEMPLATE_FIELDS, PlanInputs
 from services.fusion_backend.core.spec.provisions import TEMPLATE
@@ -55,8 +56,8 @@ def refusal_of_size(spec: Json) -> PlanRefused | None:
     """Why a Job's spec (as JSON) is too deep or too large, whatever it is about."""
     parts = dict(_parts(spec))
     for field, value in parts.items():
-        if _is_deeper(value, TEMPLATE_DEPTH_MAX):
-            return _too_deep(field)
+        if place := too_deep(value, TEMPLATE_DEPTH_MAX, field):
+            return _too_deep(field, place)
     sizes = [_Part(field, _bytes(value)) for field, value in parts.items()]
     return (
         _too_large([each for each in sizes if each.field == _POD_TEMPLATE], TEMPLATE_BYTES_MAX)
@@ -103,33 +104,18 @@ def _is_option(part: _Part) -> bool:
     return part.field not in (_POD_TEMPLATE, _VALUES, _REGIONS)
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested deeper."""
-    below = [value]
-    for _ in range(levels + 1):
-        below = [each for each in below if isinstance(each, Mapping | list)]
-        if not below:
-            return False
-        below = [
-            inner
-            for each in below
-            for inner in (each.values() if isinstance(each, Mapping) else each)
-        ]
-    return True
-
-
 def _bytes(value: Any) -> int:
     """Bytes as JSON, of what is known not to be deep."""
     return len(orjson.dumps(value))
 
 
-def _too_deep(field: str) -> PlanRefused:
+def _too_deep(field: str, place: str) -> PlanRefused:
     return PlanRefused(
         Reason.TEMPLATE_TOO_LARGE,
         field=field,
         value=f"more than {TEMPLATE_DEPTH_MAX} levels",
-        message=f"{field} is nested more than {TEMPLATE_DEPTH_MAX} levels deep, which is the most:"
-        " no pod has such a field, so leave out what is inside",
+        message=f"{field} nests more than {TEMPLATE_DEPTH_MAX} levels deep, at {place}: no pod has"
+        " such a field, so leave out what is inside",
     )
 
 

@@ -232,14 +232,14 @@ async def test_waiting_in_vain_tells_the_last_problem_and_the_log() -> None:
     async def problem() -> str:
         return "asleep"
 
-    with pytest.raises(TimedOut, match="etcd is not ready after 0 s: asleep; its log"):
-        await until(problem, "etcd is not ready", 0.0, lambda: "; its log")
+    with pytest.raises(TimedOut, match="etcd is not ready after 0 s: asleep\nits log"):
+        await until(problem, "etcd is not ready", 0.0, lambda: ["its log"])
 
 
 def test_a_part_that_is_not_healthy_says_why_in_the_table() -> None:
     parts = [PartStatus("etcd", 1, "3.6.8", "", 7, 50_000_000, 3.0), PartStatus("kwok", 2, "", "x")]
     table = status_table(parts, 1000.0)
-    columns = {str(column.header): list(column.cells) for column in table.columns}
+    columns = {str(column.header): list(map(str, column.cells)) for column in table.columns}
     assert columns["health"] == ["healthy", "x"]
     assert columns["memory"] == ["50 MB", ""]
 

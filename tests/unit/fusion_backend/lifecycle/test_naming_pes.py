@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.showing import SHOWN_VALUE_CHARS_MAX
 from services.fusion_backend.core.naming_pes import (
     OPERATORS_NAMED_MAX,
     PES_NAMED_MAX,
     with_operators,
 )
 from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.refusals import SHOWN_VALUE_CHARS_MAX
 from tests.unit.fusion_backend.lifecycle.hosted_world import HostedWorld, hosted
 from tests.unit.fusion_backend.lifecycle.shop import APART, IN_POOL
 from tests.unit.fusion_backend.lifecycle.test_children import PE, RECORD

@@ -67,7 +67,7 @@ def test_a_template_that_is_too_deep_is_refused_however_deep_it_is(levels: int) 
     refused = refusal_of_spec(spec_of(podTemplate=nested(levels)))
     assert refused is not None
     assert (refused.reason, refused.field) == (Reason.TEMPLATE_TOO_LARGE, POD_TEMPLATE)
-    assert "nested more than 32 levels deep" in sentence(refused)
+    assert "nests more than 32 levels deep" in sentence(refused)
 
 
 def test_a_template_of_as_many_levels_as_may_be_is_not_too_deep() -> None:

@@ -1,0 +1,179 @@
+"""The border to the terminal: what the command prints passes here, and nowhere else.
+
+Names, values and messages are text of others: of who wrote a Job, a pod, a bundle or a topic's
+name, and of the API server that quotes them. Whatever way text comes, none of it is markup, and no
+character of it is obeyed (which those are, `contracts/showing.py` says). Only this module imports
+rich, calls `print` or writes to standard output (tests/architecture/test_border.py).
+
+    Screen         the one console: strings are never markup, emoji or highlighted; a last look at
+                   every piece that is rendered escapes what a renderable let through
+    cell, joined   one line, with a style of ours beside it: the only texts that have one
+    Rows           a table of such cells
+    answer, tell   one line on standard output, on standard error
+    answer_lines   a document whose line ends are ours
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterable
+from typing import IO, Any, Final
+
+from rich.box import SIMPLE, Box
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+from rich.progress import TimeElapsedColumn as ElapsedColumn
+from rich.segment import Segment
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from cli.failing import Failure
+from contracts.showing import one_line, printable
+
+__all__ = [
+    "PLAIN_BOX",
+    "Bars",
+    "Line",
+    "Renderable",
+    "Rows",
+    "Screen",
+    "answer",
+    "answer_lines",
+    "bars",
+    "cell",
+    "joined",
+    "live",
+    "stacked",
+    "tell",
+    "tell_crash",
+    "tell_failure",
+]
+
+Renderable = RenderableType
+Bars = Progress
+Line = Text
+"""One line, made by `cell` or `joined`."""
+PLAIN_BOX: Final[Box] = SIMPLE
+CELL_CHARS_MAX: Final = 1_000
+"""Of a cell of a table: one that says more pushes its neighbours off the screen."""
+
+
+class Screen(Console):
+    """The console of the command; `width` None: that of the terminal."""
+
+    def __init__(
+        self,
+        *,
+        file: IO[str] | None = None,
+        stderr: bool = False,
+        quiet: bool = False,
+        width: int | None = None,
+    ) -> None:
+        super().__init__(
+            file=file,
+            stderr=stderr,
+            quiet=quiet,
+            width=width,
+            markup=False,
+            emoji=False,
+            highlight=False,
+        )
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A string as people see it. Nobody who calls it can have it read as markup."""
+        known = {
+            name: options[name] for name in ("style", "justify", "overflow") if name in options
+        }
+        return Text(printable(text), **known)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """What is drawn: a renderable made elsewhere may hold text that nobody looked at."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def status(self, status: RenderableType, **options: Any) -> Status:
+        """A spinner beside words; rich reads them as markup where they are a string."""
+        return super().status(cell(status) if isinstance(status, str) else status, **options)
+
+
+class Rows(Table):
+    """A table whose cells are one line each, bounded, and wrapped where the column ends."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """A row; strings are cells without a style."""
+        super().add_row(*(_within_table(each) for each in cells), **options)
+
+
+def _within_table(each: RenderableType | None) -> RenderableType | None:
+    if isinstance(each, Text):
+        return Text(one_line(each.plain, CELL_CHARS_MAX), style=each.style)
+    return cell(one_line(each, CELL_CHARS_MAX)) if isinstance(each, str) else each
+
+
+def cell(text: object, style: str = "") -> Line:
+    """Text of others as one line, in a style of ours."""
+    return Text(one_line(text), style=style)
+
+
+def joined(*parts: str | Line) -> Line:
+    """Parts beside each other in one line; strings are cells without a style."""
+    return Text.assemble(*(cell(each) if isinstance(each, str) else each for each in parts))
+
+
+def stacked(*parts: RenderableType) -> RenderableType:
+    """Parts below each other."""
+    return Group(*parts)
+
+
+def live(screen: Screen) -> Live:
+    """A display of the terminal that is drawn when it is updated."""
+    return Live(console=screen, auto_refresh=False, transient=False)
+
+
+def bars(screen: Screen) -> Bars:
+    """Bars of steps that are under way."""
+    return Progress(
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        ElapsedColumn(),
+        console=screen,
+    )
+
+
+def answer(sentence: object) -> None:
+    """One line on standard output, at once: somebody may wait for it behind a pipe."""
+    _print(one_line(sentence), sys.stdout)
+
+
+def answer_lines(document: str, *, end: str = "\n") -> None:
+    """Lines on standard output, of any length: a document whose line ends are ours."""
+    _print(printable(document), sys.stdout, end)
+
+
+def tell(*sentences: object) -> None:
+    """Lines on standard error, each of them one."""
+    for sentence in sentences:
+        _print(one_line(sentence), sys.stderr)
+
+
+def tell_failure(failure: Failure) -> None:
+    """Why the command ends, with the lines below."""
+    tell(*f"millrace: {failure}".split("\n"))
+
+
+def tell_crash(defect: BaseException) -> None:
+    """A traceback: what failed quotes what it failed on."""
+    for part in traceback.format_exception(defect):
+        tell(*part.rstrip("\n").split("\n"))
+
+
+def _print(text: str, stream: IO[str] | None, end: str = "\n") -> None:
+    if stream is not None:  # closed by who started us
+        print(text, end=end, file=stream, flush=True)

@@ -1,0 +1,103 @@
+"""Text of others as people may see it: on a terminal, in a message, a status, an Event, a log line.
+
+Whoever may create an object chooses its names, values and messages, and most of them are shown to
+somebody else. What a terminal obeys (escape sequences), what turns or hides what is read
+(bidirectional and invisible characters), what begins a new line and what floods a screen is taken
+out here and nowhere else. Markup is no business of this module: `cli/showing.py` prints none.
+
+    printable   the same text, escapes in place of what is not to be printed; lines end as they did
+    one_line    printable, one line, bounded
+    shown       one_line, and neighbouring spaces are one: a value or message inside a sentence
+    json_text   JSON: exact, and nothing but printable characters and the ends of lines in it
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import orjson
+
+SHOWN_VALUE_CHARS_MAX: Final = 200
+"""Of one value inside a message."""
+LINE_CHARS_MAX: Final = 4_096
+"""Of one line or one cell of a table: longer than any sentence of ours."""
+_ENDS_OF_LINES: Final = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"), " ")
+# Python calls these printable; a terminal shows nothing, or a gap, in their place.
+_INVISIBLE: Final = re.compile("[\u034f\u115f\u1160\u3164\uffa0]")
+_MANTISSA: Final = 0x10000
+
+
+def printable(text: str) -> str:
+    """The text, escaped wherever a terminal would obey, or a reader would not see what is there.
+
+    Python's own escapes: `\\x1b`, `\\u202e`. Ends of lines, and only those, stay as they are.
+    """
+    return "\n".join(map(_escaped, text.split("\n")))
+
+
+def one_line(value: object, chars_max: int = LINE_CHARS_MAX) -> str:
+    """The value as one line of at most `chars_max` characters; tabs and line ends are spaces."""
+    text = _text(value)
+    # What comes behind is never shown, and may be a megabyte.
+    return _cut(_escaped(text[: chars_max + 1].translate(_ENDS_OF_LINES)), chars_max)
+
+
+def shown(value: object, chars_max: int = SHOWN_VALUE_CHARS_MAX) -> str:
+    """The value as it may appear in a message: one line, printable, at most `chars_max` characters.
+
+    What was shown once is not changed when it is shown again.
+    """
+    return _cut(_escaped(" ".join(_text(value).split())), chars_max)
+
+
+def json_text(document: Any, *, is_indented: bool = False) -> str:
+    """A document as JSON that reads back as it was, also where texts are no Unicode.
+
+    Raises TypeError for what JSON cannot say, as orjson does. Keys that are no texts become texts.
+    """
+    options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if is_indented else 0)
+    try:
+        text = orjson.dumps(document, option=options).decode()
+    except TypeError:  # lone surrogates; what else is wrong is wrong for json, too
+        text = json.dumps(document, ensure_ascii=False, indent=2 if is_indented else None)
+    lines = text.split("\n")  # inside of texts they are escaped already
+    if all(map(_is_plain, lines)):
+        return text
+    return "\n".join("".join(map(_json_escaped, line)) for line in lines)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except (RecursionError, ValueError):  # nested too deep; a number of too many digits
+        return f"a {type(value).__name__} that is too large to be shown"
+
+
+def _cut(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
+
+
+def _is_plain(text: str) -> bool:
+    return text.isprintable() and _INVISIBLE.search(text) is None
+
+
+def _escaped(text: str) -> str:
+    if _is_plain(text):
+        return text
+    return "".join(
+        each if _is_plain(each) else each.encode("unicode_escape").decode("ascii") for each in text
+    )
+
+
+def _json_escaped(each: str) -> str:
+    if _is_plain(each):
+        return each
+    code = ord(each)
+    if code < _MANTISSA:
+        return f"\\u{code:04x}"
+    code -= _MANTISSA
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

@@ -1,0 +1,62 @@
+"""Text of others is shown in full where it is harmless, and escaped where it is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from contracts.showing import LINE_CHARS_MAX, json_text, one_line, printable, shown
+from tests.hostile import HOSTILE, harm
+
+TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+
+
+@TEXTS
+def test_whatever_is_shown_is_harmless_and_bounded(text: str) -> None:
+    assert harm(printable(text)) == ""
+    for line in (one_line(text), shown(text)):
+        assert harm(line, ends_of_lines=False) == ""
+        line.encode()
+    assert len(one_line(text)) <= LINE_CHARS_MAX
+    assert len(shown(text, 50)) <= 50
+
+
+@TEXTS
+def test_what_is_shown_twice_is_what_is_shown_once(text: str) -> None:
+    """A status is compared with what would be written: it must not be written for ever."""
+    once = shown(text, 64)
+    assert shown(once, 64) == once
+
+
+@TEXTS
+def test_json_says_exactly_what_it_was_given_and_is_harmless(text: str) -> None:
+    document = {"name": text, text: [text, 1]}
+    for is_indented in (False, True):
+        told = json_text(document, is_indented=is_indented)
+        assert harm(told, ends_of_lines=is_indented) == ""
+        assert json.loads(told) == document
+        told.encode()
+
+
+def test_harmless_text_of_any_script_stays_as_it_is() -> None:
+    for text in ("Zähler → 5 €", "名前", "العربية", "emoji 🙂", "[bold] \\x1b"):
+        assert printable(text) == one_line(text) == shown(text) == text
+
+
+def test_escapes_say_what_was_there() -> None:
+    assert one_line("\x1b[2J\x9b\u202e\ud800\x00") == "\\x1b[2J\\x9b\\u202e\\ud800\\x00"
+    assert one_line("a\r\nb\tc") == "a  b c"
+    assert shown(" a\r\n b\tc ") == "a b c"
+    assert printable("a\tb\nc") == "a\\tb\nc"
+
+
+def test_values_that_have_no_text_are_named() -> None:
+    """Python raises for both."""
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert shown(deep) == "a list that is too large to be shown"
+    assert shown(10**5_000) == "a int that is too large to be shown"
+    while deep:  # taken apart one by one: ending it at once would end the process
+        (deep,) = deep  # type: ignore[assignment]

@@ -1,0 +1,73 @@
+"""Placements name hosts, tags and pools in the words of others; answers to them quote these."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.resources.placement import PlacementPhase
+from services.hostpool_manager.core.deciding import pool_said
+from services.hostpool_manager.core.placing.answers import Answer, Nearest, Refused, Unknown
+from services.hostpool_manager.core.saying import (
+    host_pool_status,
+    placement_status,
+    said_of,
+    stands,
+)
+from services.hostpool_manager.core.snapshot import HostPool, InForce, Placement, PoolSeen, Ref
+from services.hostpool_manager.core.specs import SpecInvalid, job_of
+from tests.hostile import HOSTILE, harm, texts
+
+TEXTS = pytest.mark.parametrize(
+    "text", [*HOSTILE.values(), "z" * 100_000], ids=[*HOSTILE, "very long"]
+)
+
+
+def check(*values: object) -> None:
+    for text in texts(list(values)):
+        assert harm(text, ends_of_lines=False) == ""
+        assert len(text) <= MESSAGE_CHARS_MAX
+
+
+@TEXTS
+def test_an_answer_is_harmless_and_stands_when_it_is_written(text: str) -> None:
+    near = (Nearest("node-1", (f"is not {text}", f"lacks the tag {text}")),)
+    answers: tuple[Answer, ...] = (
+        Refused(Reason.HOST_MISSING, f"PE 1 asks for {text}", nearest=near),
+        Unknown(text),
+    )
+    for answer in answers:
+        said = said_of(answer, generation=1, in_force=InForce())
+        status = placement_status({}, said, "2026-01-01T00:00:00Z")
+        check({key: value for key, value in status.items() if value is not None})
+        assert stands(status, said)
+
+
+@TEXTS
+def test_what_a_host_pool_says_of_its_placement_is_harmless(text: str) -> None:
+    placement = Placement(
+        Ref("default", "shop"),
+        "u",
+        1,
+        1,
+        phase=PlacementPhase.REFUSED,
+        message=text,
+        in_force=InForce(0),
+    )
+    pool = HostPool("default", "shop-1", "u", 1, placement.ref)
+    seen = PoolSeen(pool, {}, (), least=1)
+    status = host_pool_status({}, pool_said(seen, placement), "2026-01-01T00:00:00Z")
+    check(status)
+
+
+@TEXTS
+def test_a_spec_that_cannot_be_read_is_quoted_without_harm(text: str) -> None:
+    ref = Ref("default", "shop")
+    spec = {"generation": 0, "pools": [], "classes": [{"pes": text, "requests": {}}]}
+    with pytest.raises(SpecInvalid) as caught:
+        job_of(ref, spec)
+    said = said_of(
+        Refused(Reason.SPEC_INVALID, str(caught.value)), generation=1, in_force=InForce()
+    )
+    check(said.message)

@@ -1,0 +1,88 @@
+"""What pods, nodes and the API server say is text of others when it stands in a PE's status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from contracts.resources.processing_element import PePhase
+from services.pod_state_machine.adapters.carry_out import status_patch
+from services.pod_state_machine.adapters.reading import POD_TEXT_CHARS_MAX, pe_of
+from services.pod_state_machine.core.effects import PatchPeStatus
+from services.pod_state_machine.core.recording import REFUSAL_CHARS_MAX, refused_status
+from services.pod_state_machine.core.snapshot import PeStatus
+from tests.builders import Builder, PeBuilder, PodBuilder, a_pe, a_pod
+from tests.hostile import HOSTILE, harm
+from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
+
+TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+SENTENCE_CHARS_MAX = 400
+"""Of our own words around theirs."""
+
+
+def ended(text: str) -> PodBuilder:
+    state = {"terminated": {"exitCode": 1, "reason": text, "message": text}}
+    return a_pod().with_status(
+        phase="Failed",
+        reason=text,
+        message=text,
+        containerStatuses=[{"name": "pe", "state": state}],
+    )
+
+
+def disrupted(text: str) -> PodBuilder:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": text, "message": text}
+    return a_pod().with_status(phase="Failed", message=text, conditions=[condition])
+
+
+PODS: Mapping[str, Callable[[str], PodBuilder]] = {
+    "failed": ended,
+    "disrupted": disrupted,
+    "unschedulable": lambda text: a_pod().unschedulable(text),
+    "image": lambda text: a_pod().waiting("ErrImagePull", text),
+    "waiting": lambda text: a_pod().waiting(text or "x", text),
+}
+
+
+def running() -> PeBuilder:
+    return a_pe().launched(1)
+
+
+def check(status: PeStatus, chars_max: int) -> None:
+    said = [status.message, status.reason, *(each.message for each in status.conditions)]
+    assert harm("".join(said), ends_of_lines=False) == ""
+    assert max(map(len, said)) <= chars_max
+
+
+@TEXTS
+@pytest.mark.parametrize("pod", PODS)
+@pytest.mark.parametrize(
+    "policies",
+    [{}, {"restartFailedPod": True}, {"restartFailedPod": False}],
+    ids=["default", "restarts", "stays"],
+)
+def test_what_a_pod_says_of_itself_is_shown_bounded_and_said_once(
+    text: str, pod: str, policies: Mapping[str, bool]
+) -> None:
+    """A status that differs from what is seen would be written for ever."""
+    pe: Builder = running().with_spec(**policies)
+    statuses = written(pe, PODS[pod](text))
+    for status in statuses:
+        check(status, 2 * POD_TEXT_CHARS_MAX + SENTENCE_CHARS_MAX)
+        pe = pe.with_status(**status_patch(pe_of(pe.entry()).status, status))
+    again = written(pe, PODS[pod](text))
+    assert again == [] or again[0].phase is PePhase.WAITING
+
+
+def written(pe: Builder, pod: Builder) -> list[PeStatus]:
+    effects = decided(pe, pod, submitted(), now=NOW + 100_000.0).effects
+    return [each.status for each in effects if isinstance(each, PatchPeStatus)]
+
+
+@TEXTS
+def test_what_the_api_server_says_against_a_pod_is_shown_and_bounded(text: str) -> None:
+    """It quotes the field of the template, whatever that holds."""
+    status = refused_status(pe_of(a_pe().entry()), f"spec.nodeName: Invalid: {text}", NOW)
+    check(status, REFUSAL_CHARS_MAX)
+    assert status.message.startswith("spec.nodeName: Invalid: ")
