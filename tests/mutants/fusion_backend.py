@@ -308,7 +308,7 @@ MUTANTS = (
         f"{_SHELL}/planner.py",
         "        if too_much is not None:\n",
         "        if False:\n",
-        ("tests/simulation/test_large_templates.py",),
+        (f"{_LIFE}/test_sizing.py", "-k", "before_anybody_records"),
     ),
     Mutant(
         "submission-time values are not counted among what PEs carry",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contracts.bundle_format import pack
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
 from contracts.resources.fields import MESSAGE_CHARS_MAX
+from services.fusion_backend.adapters.planner import Applications, PlanTask, run_task
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.accepting import refusal_of_spec, sentence
 from services.fusion_backend.core.spec.cluster import Cluster
@@ -25,6 +28,7 @@ from services.fusion_backend.core.spec.sizing import (
     VALUES_BYTES_MAX,
     refusal_of_copies,
 )
+from tests.places import ROOT
 
 POD_TEMPLATE = "spec.processingElement.podTemplate"
 
@@ -203,3 +207,21 @@ def test_a_refusal_fits_into_a_status_whatever_it_speaks_of() -> None:
     assert len(sentence(refused)) < MESSAGE_CHARS_MAX
     huge = PlanRefused(Reason.SPEC_INVALID, field=key, value=key, message=key * 2)
     assert len(sentence(huge)) < MESSAGE_CHARS_MAX
+
+
+def test_the_planner_refuses_a_plan_before_anybody_records_it(tmp_path: Path) -> None:
+    """But not the texts of a generation that is in force."""
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    bundle = tmp_path / "wordcount.sab"
+    bundle.write_bytes(pack(adl.read_bytes()))
+    spec = {
+        "bundle": {"name": bundle.name},
+        "fusion": {"legacy": True},
+        "submissionTimeValues": {"width": "1200"},
+        "processingElement": {"podTemplate": template_of_bytes(TEMPLATE_BYTES_MAX)},
+    }
+    inputs, applications = inputs_of(spec), Applications()
+    with pytest.raises(PlanRefused, match="1,204 PEs would carry"):
+        run_task(PlanTask(inputs, "d", bundle), applications)
+    again = replace(inputs, rendered=(0,))
+    assert len(run_task(PlanTask(again, "d", bundle), applications).record.pes) == 1_204
