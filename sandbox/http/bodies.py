@@ -80,10 +80,16 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
 def yaml_object(body: bytes) -> Any:
     """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
     try:
-        read = yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
-        return decoded(orjson.dumps(read, default=str))
+        if max(body.count(b"{") + body.count(b"["), body.count(b"\n")) < SHALLOW_BRACKETS_MAX:
+            return decoded(orjson.dumps(_loaded(body), default=str))
+        read = json_text.far_down(lambda: _loaded(body))
+        return folded(read) if is_deep(read) else decoded(orjson.dumps(read, default=str))
     except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError, Unreadable) as problem:
         raise bad_request(f"error converting YAML to JSON: {problem}") from problem
+
+
+def _loaded(body: bytes) -> Any:
+    return yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
 
 
 class TooLarge(ValueError):

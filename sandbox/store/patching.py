@@ -20,7 +20,7 @@ from sandbox.store.errors import (
     too_large,
     unsupported_media_type,
 )
-from sandbox.store.folding import LEVELS_MAX, Folded, folded, is_deep, unfolded, written
+from sandbox.store.folding import LEVELS_MAX, Folded, folded, folded_whole, is_deep, unfolded, written
 from sandbox.store.resources import ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
@@ -86,7 +86,7 @@ def _merged_far_down(target: Any, patch: Any) -> Any:
             else:
                 there.setdefault(name, None)
                 waiting.append((there, name, item))
-    return folded(root[0])
+    return folded_whole(root[0])
 
 
 def _json_patched(current: dict[str, Any], operations: Any) -> Any:

@@ -32,6 +32,7 @@ _GROUPS = {
     "widgets": "/apis/diff.example.com/v1",
     "dials": "/apis/diff.example.com/v1",
     "gauges": "/apis/diff.example.com/v1",
+    "blobs": "/apis/diff.example.com/v1",
     "sites": "/apis/diff.example.com/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
 }
