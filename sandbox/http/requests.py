@@ -54,7 +54,8 @@ class Call:
 
     @property
     def content_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        said = self.headers.get("content-type", "")
+        return said.partition(";")[0].strip().lower() or said
 
     def dry_run(self) -> bool:
         """Whether `dryRun=All` was asked for; 422 for any other value."""

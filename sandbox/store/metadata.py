@@ -95,20 +95,7 @@ def typed(
     unknown = [] if unknown is None else unknown
     if body is None and not rt.custom:
         body = {}
-    if not isinstance(body, dict):
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
-            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
-            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
-            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
-        )
-    if rt.custom and not body.get("kind"):
-        text = written(body).decode()
-        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): "
-            f"Object 'Kind' is missing in '{text}' ({cut})"
-        )
+    require_object(rt, body)
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
     if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
         if sent_version != rt.api_version and not patched:
@@ -127,6 +114,29 @@ def typed(
     obj = {**body, "apiVersion": rt.api_version, "kind": rt.kind}
     obj["metadata"] = _readable(body.get("metadata") or {})
     return obj
+
+
+def require_object(rt: ResourceType, body: Any) -> None:
+    """400 for what is no object, or one of a custom resource that does not say its kind."""
+    if body is None:
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            "Object 'Kind' is missing in 'null' (6e756c6c)"
+        )
+    if not isinstance(body, dict):
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
+            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
+            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
+            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
+        )
+    if rt.custom and not body.get("kind"):
+        text = written(body).decode()
+        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            f"Object 'Kind' is missing in '{text}' ({cut})"
+        )
 
 
 def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:

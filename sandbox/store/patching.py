@@ -41,6 +41,10 @@ def patched(rt: ResourceType, current: dict[str, Any], patch: Any, content_type:
     JSON patch that does not fit.
     """
     kind = content_type.split(";")[0].strip()
+    if patch is None:
+        if kind == MERGE_PATCH:
+            raise bad_request("Invalid JSON Patch")
+        return current
     if kind == JSON_PATCH:
         return _json_patched(current, patch)
     if kind == MERGE_PATCH or (kind == STRATEGIC_MERGE_PATCH and not rt.custom):

@@ -47,10 +47,11 @@ def mixed(levels: int, inner: str = '"x"') -> str:
 
 
 _DEEP = {
-    **{f"{levels} lists": lists(levels) for levels in (79, 81, 255, 1_100, 9_998)},
-    **{f"{levels} objects": maps(levels) for levels in (90, 230, 1_025, OBJECTS_MAX)},
+    **{f"{levels} lists": lists(levels) for levels in (79, 81, 255, 1_100)},
+    **{f"{levels} objects": maps(levels) for levels in (90, 230, 1_025)},
     **{f"{levels} of both": mixed(levels) for levels in (84, 2_000)},
 }
+_DEEPEST = {"lists": lists(9_998), "objects": maps(OBJECTS_MAX)}
 _TOO_DEEP = {
     "lists": lists(9_999),
     "lists further down": lists(12_000),
@@ -96,15 +97,27 @@ def _whole_life(name: str, text: str) -> Exchange:
     )
 
 
+def _short_life(name: str, text: str) -> Exchange:
+    """As much as kube-apiserver does in a few seconds."""
+    return exchange(
+        f"as many {name} as there may be",
+        post("blobs", blob_text(_v(text))),
+        get("blobs"),
+        watch("blobs", "0"),
+        merge("blobs", "one", '{"spec": {"v": 1}}'),
+        delete("blobs", "one"),
+    )
+
+
+def _v(text: str) -> str:
+    return f'{{"v": {text}}}'
+
+
 def _far_down(levels: int, end: str = "") -> str:
     return "v" + "/a" * levels + end
 
 
 _ENDING = '{"x": 1, "y": [1, 2]}'
-
-
-def _v(text: str) -> str:
-    return f'{{"v": {text}}}'
 
 
 def _in_spec(field: str, text: str) -> str:
@@ -248,6 +261,7 @@ _IN_YAML = exchange(
 
 EXCHANGES = (
     *(_whole_life(name, text) for name, text in _DEEP.items()),
+    *(_short_life(name, text) for name, text in _DEEPEST.items()),
     *(_too_deep(name, text) for name, text in _TOO_DEEP.items()),
     *_PATCHED_BLOB,
     *_TYPED,
