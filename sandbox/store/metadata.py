@@ -27,6 +27,7 @@ from sandbox.store.errors import (
     patch_leads_astray,
 )
 from sandbox.store.folding import written
+from sandbox.store.managed_fields import ENTRY_FIELDS
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import BUILTIN, ResourceType
 from sandbox.store.schema_causes import go_type
@@ -61,9 +62,7 @@ _LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerRe
 _WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
 _WHOLE_FIRST = frozenset({"nodes", "namespaces"})
 _CHECKED_WHOLE = _WHOLE_FIRST | {"configmaps", "pods", "secrets", "serviceaccounts"}
-_EMPTY_IS_ABSENT = frozenset(
-    {"labels", "annotations", "finalizers", "ownerReferences", "managedFields"}
-)
+_EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
     {
@@ -193,7 +192,11 @@ def _readable(meta: Body) -> Body:
 def _unknown_in_metadata(body: Body) -> list[str]:
     """Paths in the metadata of what was sent that no object has."""
     names = body.get("metadata") or {}
-    return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    unknown = [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    for index, entry in enumerate(names.get("managedFields") or ()):
+        where = f"metadata.managedFields[{index}]"
+        unknown += [f"{where}.{name}" for name in entry or () if name not in ENTRY_FIELDS]
+    return unknown
 
 
 def require_name(body: Any) -> None:

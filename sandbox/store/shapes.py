@@ -62,7 +62,7 @@ _METADATA = _object(
         )
     ),
     managedFields=_list(
-        _element(
+        _object(
             manager=_TEXT,
             operation=_TEXT,
             apiVersion=_TEXT,

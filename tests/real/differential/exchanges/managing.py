@@ -147,14 +147,22 @@ _BEFORE = _entry('{"f:before": {}}')
 _BLOBS_BEFORE = _entry('{"f:before": {}}', f"{GROUP}/v1")
 
 EXCHANGES: Sequence[Exchange] = (
-    *(_kept_by(plural, levels) for plural in _BODIES for levels in (3, 300, 9_900)),
+    *(_kept_by(plural, levels) for plural in _BODIES for levels in (3, 300)),
+    exchange(
+        "9,900 levels of managed fields",
+        post("configmaps", _config_map(f"[{_entry(_deep(9_900))}]")),
+        get("configmaps"),
+        delete("configmaps", "one"),
+        managers=(MANAGER,),
+    ),
     *(_whether_kept(name, entries) for name, entries in _ENTRIES.items()),
     exchange(
         "managed fields of a node",
         post("nodes", node("$ns-a")),
-        merge("nodes", "$ns-a", _sent(f"[{_entry(_deep(2_000))}]")),
+        merge("nodes", "$ns-a", _sent(f"[{_entry(_deep(1_200))}]")),
         get("nodes", "$ns-a"),
         delete("nodes", "$ns-a"),
+        masked=("status",),
         managers=(MANAGER,),
     ),
     exchange(
