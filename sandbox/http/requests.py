@@ -176,9 +176,7 @@ def _options_of(sent: Any) -> dict[str, Any]:
 def check_size(body: bytes) -> None:
     """413 for a body that is over the limit of kube-apiserver."""
     if len(body) > BODY_BYTES_MAX:
-        raise too_large(
-            f"Request entity too large: limit is {BODY_BYTES_MAX} bytes, got {len(body)}"
-        )
+        raise too_large(f"Request entity too large: limit is {BODY_BYTES_MAX}")
 
 
 @dataclass(frozen=True, slots=True)

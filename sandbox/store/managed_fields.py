@@ -18,7 +18,15 @@ from sandbox.store.resources import ResourceType
 
 FIELD = "managedFields"
 _OPERATIONS = frozenset({"Apply", "Update"})
-ENTRY_FIELDS = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
+ENTRY_FIELDS = (
+    "manager",
+    "operation",
+    "apiVersion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+)
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _ENTRY_LEVELS = 4  # that an object puts around the fields of an entry
 

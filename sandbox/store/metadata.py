@@ -117,6 +117,8 @@ def typed(
 
 def require_object(rt: ResourceType, body: Any) -> None:
     """400 for what is no object, or one of a custom resource that does not say its kind."""
+    if body is None and not rt.custom:
+        return  # null is an empty struct
     if body is None:
         raise bad_request(
             f"the object provided is unrecognized (must be of type {rt.kind}): "

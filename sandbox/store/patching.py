@@ -20,7 +20,15 @@ from sandbox.store.errors import (
     too_large,
     unsupported_media_type,
 )
-from sandbox.store.folding import LEVELS_MAX, Folded, folded, folded_whole, is_deep, unfolded, written
+from sandbox.store.folding import (
+    LEVELS_MAX,
+    Folded,
+    folded,
+    folded_whole,
+    is_deep,
+    unfolded,
+    written,
+)
 from sandbox.store.resources import ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
@@ -101,7 +109,7 @@ def _json_patched(current: dict[str, Any], operations: Any) -> Any:
         )
     if len(operations) > JSON_PATCH_OPERATIONS_MAX:
         raise too_large(
-            "The allowed maximum operations in a JSON patch is "
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{JSON_PATCH_OPERATIONS_MAX}, got {len(operations)}"
         )
     for operation in operations:

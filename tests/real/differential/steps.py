@@ -58,8 +58,8 @@ class Exchange:
     """A short script.
 
     `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
-    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`, the entries of
-    `managers` are compared.
+    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`,
+    the entries of `managers` are compared.
     """
 
     name: str

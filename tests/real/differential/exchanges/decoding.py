@@ -1,4 +1,4 @@
-"""Texts that are nearly JSON, or more than JSON: escapes, bytes, words, numbers, what is repeated."""
+"""Texts that are nearly JSON, or more than it: escapes, bytes, words, numbers, repetitions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,36 @@ _VALUES = (
     *('"\\u202e\\u200b"', '"[/red] ${x} %s {{ }}"', '"---\\n- a: b"', '"\\u001b[31m"'),
 )
 _NO_VALUES = (
-    *("NaN", "Infinity", "-Infinity", "-", "+1", ".5", "1.", "1.e1", "1e", "1e+", "01", "-01", "0x1"),
-    *("1_000", "nul", "nulL", "tru", "truE", "falze", "True", "None", "undefined", "'a'", '"a', '"'),
-    *('"\t"', '"\n"', '"\x00"', '"\x1f"', '"\\x"', "\"\\'\"", '"\\u12g4"', '"\\u12"', '"\\'),
+    *(
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "-",
+        "+1",
+        ".5",
+        "1.",
+        "1.e1",
+        "1e",
+        "1e+",
+        "01",
+        "-01",
+        "0x1",
+    ),
+    *(
+        "1_000",
+        "nul",
+        "nulL",
+        "tru",
+        "truE",
+        "falze",
+        "True",
+        "None",
+        "undefined",
+        "'a'",
+        '"a',
+        '"',
+    ),
+    *('"\t"', '"\n"', '"\x00"', '"\x1f"', '"\\x"', '"\\\'"', '"\\u12g4"', '"\\u12"', '"\\'),
     *("[1,]", "[,1]", "[1 2]", "[1:2]", "[1}", "[", "[1", "[1,", '{"a"}', '{"a":}', '{"a":1,}'),
     *("{,}", "{1:2}", "{a:1}", '{"a" 1}', '{"a":1 "b":2}', '{"a":1]', "{", '{"a"', '{"a":', "}"),
     *("é", "\u2028", "/* a */ 1", "// a\n1", "", "1 2", "#", "\\", "\x7f", "\x00"),
@@ -88,7 +115,10 @@ _TEXTS = (
     exchange(
         "bytes that are no UTF-8",
         *(post("blobs", _written(_in_text(v), f"v{n}")) for n, v in enumerate(_BYTES)),
-        *(post("blobs", _written(b"{" + _in_text(v) + b":1}", f"k{n}")) for n, v in enumerate(_BYTES)),
+        *(
+            post("blobs", _written(b"{" + _in_text(v) + b":1}", f"k{n}"))
+            for n, v in enumerate(_BYTES)
+        ),
         *(post("blobs", _written(v, f"o{n}")) for n, v in enumerate(_BYTES)),
         *(
             post("configmaps", _config_map("@@", f"c{n}").encode().replace(b"@@", _in_text(v)))

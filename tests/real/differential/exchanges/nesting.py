@@ -159,7 +159,7 @@ _PATCHED_BLOB = (
                 _operation("remove", _far_down(500, "/y/0")),
                 _operation("remove", _far_down(501, "/y/0")),
                 _operation("move", "w", f', "from": "/spec/{_far_down(90)}"'),
-                _operation("copy", "v/b", f', "from": "/spec/w/a/a/a/a/a/a/a/a/a/a"'),
+                _operation("copy", "v/b", ', "from": "/spec/w/a/a/a/a/a/a/a/a/a/a"'),
                 _operation("test", "w/a", ', "value": 1'),
             )
         ),
@@ -216,8 +216,11 @@ _TYPED = (
         post("blobs", blob_text(f'{{"list": {lists(2_000)}}}', "five")),
         post("blobs", blob_text(f'{{"table": {maps(2_000)}}}', "six")),
         post("blobs", blob_text(f'{{"given": {lists(300)}}}', "seven")),
-        post("widgets", f'{{"apiVersion": "diff.example.com/v1", "kind": "Widget", "metadata": '
-             f'{{"name": "one"}}, "spec": {{"size": 1, "free": {maps(2_000)}, "x": {lists(900)}}}}}'),
+        post(
+            "widgets",
+            f'{{"apiVersion": "diff.example.com/v1", "kind": "Widget", "metadata": '
+            f'{{"name": "one"}}, "spec": {{"size": 1, "free": {maps(2_000)}, "x": {lists(900)}}}}}',
+        ),
         get("blobs"),
         get("widgets"),
     ),
