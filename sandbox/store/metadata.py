@@ -26,6 +26,8 @@ from sandbox.store.errors import (
     not_registered,
     patch_leads_astray,
 )
+from sandbox.store.folding import written
+from sandbox.store.managed_fields import ENTRY_FIELDS
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import BUILTIN, ResourceType
 from sandbox.store.schema_causes import go_type
@@ -47,6 +49,7 @@ _KNOWN = frozenset(
         "finalizers",
         "generateName",
         "labels",
+        "managedFields",
         "name",
         "namespace",
         "ownerReferences",
@@ -54,7 +57,7 @@ _KNOWN = frozenset(
     }
 )
 _STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
-_NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
+_NOT_OURS = frozenset({"selfLink"})  # known to Kubernetes, not kept here
 _LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerReferences")
 _WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
 _WHOLE_FIRST = frozenset({"nodes", "namespaces"})
@@ -91,20 +94,7 @@ def typed(
     unknown = [] if unknown is None else unknown
     if body is None and not rt.custom:
         body = {}
-    if not isinstance(body, dict):
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
-            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
-            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
-            f'string "json:\\"kind,omitempty\\"" }} ({orjson.dumps(body).hex()})'
-        )
-    if rt.custom and not body.get("kind"):
-        text = orjson.dumps(body).decode()
-        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): "
-            f"Object 'Kind' is missing in '{text}' ({cut})"
-        )
+    require_object(rt, body)
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
     if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
         if sent_version != rt.api_version and not patched:
@@ -125,6 +115,31 @@ def typed(
     return obj
 
 
+def require_object(rt: ResourceType, body: Any) -> None:
+    """400 for what is no object, or one of a custom resource that does not say its kind."""
+    if body is None and not rt.custom:
+        return  # null is an empty struct
+    if body is None:
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            "Object 'Kind' is missing in 'null' (6e756c6c)"
+        )
+    if not isinstance(body, dict):
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
+            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
+            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
+            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
+        )
+    if rt.custom and not body.get("kind"):
+        text = written(body).decode()
+        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            f"Object 'Kind' is missing in '{text}' ({cut})"
+        )
+
+
 def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
     """An object of a core kind with the fields that the kind has; 400 if one cannot be read."""
     try:
@@ -142,7 +157,7 @@ def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None
         if problem.code != HTTPStatus.BAD_REQUEST:
             raise
         why = problem.message.partition(f"cannot be handled as a {rt.kind}: ")[2]
-        raise patch_leads_astray(orjson.dumps(body).decode(), why or problem.message) from problem
+        raise patch_leads_astray(written(body).decode(), why or problem.message) from problem
 
 
 def _unconvertible(rt: ResourceType, sent_version: Any, kind: Any) -> ApiError:
@@ -179,7 +194,11 @@ def _readable(meta: Body) -> Body:
 def _unknown_in_metadata(body: Body) -> list[str]:
     """Paths in the metadata of what was sent that no object has."""
     names = body.get("metadata") or {}
-    return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    unknown = [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    for index, entry in enumerate(names.get("managedFields") or ()):
+        where = f"metadata.managedFields[{index}]"
+        unknown += [f"{where}.{name}" for name in entry or () if name not in ENTRY_FIELDS]
+    return unknown
 
 
 def require_name(body: Any) -> None:
@@ -351,4 +370,4 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     if one != other:
         return False
     flags = orjson.OPT_SORT_KEYS
-    return orjson.dumps(one, option=flags) == orjson.dumps(other, option=flags)
+    return written(one, option=flags) == written(other, option=flags)

@@ -32,6 +32,7 @@ _GROUPS = {
     "widgets": "/apis/diff.example.com/v1",
     "dials": "/apis/diff.example.com/v1",
     "gauges": "/apis/diff.example.com/v1",
+    "blobs": "/apis/diff.example.com/v1",
     "sites": "/apis/diff.example.com/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
 }
@@ -57,7 +58,8 @@ class Exchange:
     """A short script.
 
     `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
-    that kube-apiserver itself names the causes in an order of chance.
+    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`,
+    the entries of `managers` are compared.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Exchange:
     live: bool = False
     masked: tuple[str, ...] = ()
     any_order: bool = False
+    managers: tuple[str, ...] = ()
 
 
 def exchange(
@@ -73,9 +76,10 @@ def exchange(
     live: bool = False,
     masked: Sequence[str] = (),
     any_order: bool = False,
+    managers: Sequence[str] = (),
 ) -> Exchange:
     """An exchange."""
-    return Exchange(name, steps, live, tuple(masked), any_order)
+    return Exchange(name, steps, live, tuple(masked), any_order, tuple(managers))
 
 
 def path(plural: str, name: str = "", sub: str = "", /, **query: Any) -> str:

@@ -1,0 +1,122 @@
+"""Bodies of requests: from bytes to values, with the refusals of kube-apiserver.
+
+What is deep is folded here (folding.py), so that nothing behind has to know how deep a body was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import yaml
+
+from sandbox.store import json_text
+from sandbox.store.errors import ApiError, bad_request
+from sandbox.store.folding import SHALLOW_BRACKETS_MAX, folded, is_deep, measured, written
+from sandbox.store.json_text import DEPTH_MAX, TooLarge, Unreadable
+from sandbox.store.patching import JSON_PATCH, STRATEGIC_MERGE_PATCH
+from sandbox.store.resources import ResourceType
+
+SHOWN_BYTES_MAX = 30
+
+
+def json_object(body: bytes, rt: ResourceType) -> Any:
+    """The body of a POST or PUT."""
+    try:
+        sent = decoded(body, to_doubles=rt.custom)
+        if rt.custom or len(written(sent)) == len(body):
+            return sent
+        return measured(json_text.parsed(body, _into_one))[0]
+    except TooLarge as number:
+        problem = f"json: cannot unmarshal number {number} into Go value of type float64"
+        what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
+        raise bad_request(what) from number
+    except Unreadable as problem:
+        raise unrecognized(f"json parse error: {problem}", body, rt.kind) from problem
+
+
+def _into_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Where a struct of Go meets an object twice, it fills the one it has."""
+    found = dict(members)
+    if len(found) == len(members):
+        return found
+    found = {}
+    for name, value in members:
+        there = found.get(name)
+        found[name] = {**there, **value} if _are_objects(there, value) else value
+    return found
+
+
+def _are_objects(*values: Any) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def unrecognized(problem: str, body: bytes, kind: str) -> ApiError:
+    """400 for what cannot be looked into at all."""
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): couldn't get "
+        f"version/kind; {problem} ({summary(body)})"
+    )
+
+
+def summary(body: bytes) -> str:
+    """The beginning of a body, as kube-apiserver quotes it."""
+    begin = body[:SHOWN_BYTES_MAX]
+    text = begin.decode(errors="replace") if body.startswith(b"{") else begin.hex()
+    more = " ..." if len(body) > SHOWN_BYTES_MAX else ""
+    return f"{text}{more}" if body else "<empty>"
+
+
+def json_patch_body(body: bytes, kind: str) -> Any:
+    """The body of a PATCH."""
+    prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+    try:
+        return decoded(body, to_doubles=True)
+    except TooLarge as number:
+        where = "struct field jsonPatchOp.value" if kind == JSON_PATCH else "value"
+        what = f"json: cannot unmarshal number {number} into Go {where} of type float64"
+        raise bad_request(f"{prefix}{what}") from number
+    except Unreadable as problem:
+        raise bad_request(f"{prefix}{problem}") from problem
+
+
+def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
+    """The value of a text; what ordinary readers refuse is read slowly.
+
+    Raises Unreadable and, where all numbers have to be doubles, TooLarge.
+    """
+    try:
+        sent = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        sent, depth = measured(json_text.parsed(body, to_doubles=to_doubles))
+        if depth > DEPTH_MAX:
+            json_text.refuse_depth(json_text.mended(body).decode())
+        return sent
+    if body.count(b"{") + body.count(b"[") > SHALLOW_BRACKETS_MAX and is_deep(sent):
+        return folded(sent)
+    return sent
+
+
+def yaml_object(body: bytes) -> Any:
+    """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
+    try:
+        if max(body.count(b"{") + body.count(b"["), body.count(b"\n")) < SHALLOW_BRACKETS_MAX:
+            return decoded(orjson.dumps(_loaded(body), default=str))
+        read = json_text.far_down(lambda: _loaded(body))
+        return folded(read) if is_deep(read) else decoded(orjson.dumps(read, default=str))
+    except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError, Unreadable) as problem:
+        raise bad_request(f"error converting YAML to JSON: {problem}") from problem
+
+
+def _loaded(body: bytes) -> Any:
+    return yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
+
+
+class _PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML without time stamps: Kubernetes reads them as strings."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
