@@ -1,8 +1,8 @@
 """The headless Service of a PE: its body, how one that was edited differs, and what mends it.
 
-Somebody who may edit Services can send the traffic of a PE elsewhere. So facts of Services say where
-they lead (`contracts/facts.py`), in the form that the API server gives to what is written here. What
-it fills in beside, and what has no effect on a headless Service, is not compared.
+Somebody who may edit Services can send the traffic of a PE elsewhere. So facts of Services say
+where they lead (`contracts/facts.py`), in the form that the API server gives to what is written
+here. What it fills in, and what has no effect on a headless Service, is not compared.
 """
 
 from __future__ import annotations
