@@ -211,6 +211,27 @@ def _custom_resource(obj: Obj) -> dict[str, Any]:
     }
 
 
+_SERVICE_FIELDS = (
+    "type",
+    "clusterIP",
+    "externalName",
+    "externalIPs",
+    "publishNotReadyAddresses",
+    "selector",
+)
+_PORT_FIELDS = ("name", "port", "protocol", "targetPort")
+
+
+def _service(obj: Obj) -> dict[str, Any]:
+    """Where a Service leads; how it does, which the API server fills in, says nothing."""
+    spec = obj.get("spec") or {}
+    seen = {key: spec[key] for key in _SERVICE_FIELDS if key in spec}
+    seen["ports"] = [
+        {key: port[key] for key in _PORT_FIELDS if key in port} for port in spec.get("ports") or ()
+    ]
+    return {"metadata": metadata(obj), "spec": seen}
+
+
 _POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
 _WAITING_CHARS_MAX = 1024
 
@@ -392,8 +413,7 @@ WATCHED: tuple[WatchedKind, ...] = (
         "",
         "v1",
         "services",
-        (Projection("Service", RESOURCES, _metadata_only),),
-        metadata_only=True,
+        (Projection("Service", RESOURCES, _service),),
         label_selector=_OURS,
     ),
     WatchedKind(

@@ -273,6 +273,39 @@ def a_config_map(job: str = "shop", pe_id: int | None = None, content_id: str = 
     return Builder("ConfigMap", {"metadata": meta}).owned_by("Job", job, job_uid(job))
 
 
+def a_service(job: str = "shop", pe_id: int = 0) -> Builder:
+    """The headless Service of a PE, with what the API server fills in."""
+    name = labels.pe_name(job, pe_id)
+    meta = _meta(
+        name,
+        f"uid-service-{name}",
+        **_marks(job),
+        **{labels.SERVICE_ROLE: labels.ROLE_PE, labels.PE: str(pe_id)},
+    )
+    ports = (
+        ("sys-metrics", 9_696, "TCP"),
+        ("sys-notifications", 10_000, "UDP"),
+        ("sys-consistentregion", 10_001, "UDP"),
+    )
+    spec = {
+        "type": "ClusterIP",
+        "clusterIP": "None",
+        "clusterIPs": ["None"],
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "internalTrafficPolicy": "Cluster",
+        "sessionAffinity": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {labels.APP: labels.APP_VALUE, labels.JOB: job, labels.PE: str(pe_id)},
+        "ports": [
+            {"name": name, "port": port, "protocol": protocol, "targetPort": port}
+            for name, port, protocol in ports
+        ],
+    }
+    body = {"metadata": meta | {"annotations": {labels.INPUT_PORTS: ""}}, "spec": spec}
+    return Builder("Service", body).owned_by("Job", job, job_uid(job))
+
+
 def a_parallel_region(job: str = "shop", index: int = 0, *, width: int = 3) -> Builder:
     """A parallel region."""
     meta = _meta(labels.pe_name(job, index), f"uid-pr-{job}-{index}", **_marks(job))

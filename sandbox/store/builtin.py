@@ -25,6 +25,7 @@ class BuiltinStrategy:
 
     def __init__(self, rt: ResourceType, addresses: services.Addresses) -> None:
         self._rt = rt
+        self._addresses = addresses
         self._admit: Admission = {
             "pods": pods.with_defaults,
             "namespaces": _namespace_with_defaults,
@@ -77,7 +78,7 @@ class BuiltinStrategy:
         if self._rt.key == "configmaps":
             return config_maps.without_empty(obj)
         if self._rt.key == "services":
-            return services.with_kept_address(obj, old)
+            return services.with_kept_address(obj, old, self._addresses)
         return obj
 
     def causes_against_change(

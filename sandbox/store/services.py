@@ -11,7 +11,16 @@ from sandbox.store.strategies import Body
 PORT_MAX = 65_535
 _NO_PORT = f"must be between 1 and {PORT_MAX}, inclusive"
 HEADLESS = "None"
+EXTERNAL = "ExternalName"
 _PREFIX = (10, 96)
+_OF_ADDRESSES = (
+    "clusterIP",
+    "clusterIPs",
+    "ipFamilies",
+    "ipFamilyPolicy",
+    "internalTrafficPolicy",
+)
+"""What a Service that is a name of somewhere else (ExternalName) has not."""
 _FIRST_HOST = 10
 _HOSTS_MAX = 1 << 16
 
@@ -42,47 +51,49 @@ class Addresses:
 
 def with_defaults(obj: Body, addresses: Addresses) -> Body:
     """A new Service with type, address and ports filled in."""
-    spec = {
-        "type": "ClusterIP",
-        "sessionAffinity": "None",
-        "ipFamilies": ["IPv4"],
-        "ipFamilyPolicy": "SingleStack",
-        "internalTrafficPolicy": "Cluster",
-        **(obj.get("spec") or {}),
-    }
-    if spec.get("clusterIP") == HEADLESS and not spec.get("selector"):
-        spec |= {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
-    if spec["type"] != "ExternalName":
-        address = spec.get("clusterIP") or addresses.reserve()
-        if address != HEADLESS:
-            addresses.claim(address)
-        spec["clusterIP"] = address
-        spec["clusterIPs"] = [address]
+    spec = {"type": "ClusterIP", "sessionAffinity": "None", **(obj.get("spec") or {})}
+    if spec["type"] != EXTERNAL:
+        spec = _with_address(spec, addresses)
     if spec.get("ports"):
         spec["ports"] = [_port_with_defaults(port) for port in spec["ports"]]
     return {**obj, "spec": spec, "status": {"loadBalancer": {}}}
 
 
-def with_kept_address(obj: Body, old: Mapping[str, Any]) -> Body:
-    """A changed Service that says nothing about its address keeps it."""
+def _with_address(spec: Body, addresses: Addresses) -> Body:
+    address = spec.get("clusterIP") or addresses.reserve()
+    if address != HEADLESS:
+        addresses.claim(address)
+    defaults = {
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "internalTrafficPolicy": "Cluster",
+    }
+    spec = {**defaults, **spec, "clusterIP": address, "clusterIPs": [address]}
+    if address == HEADLESS and not spec.get("selector"):
+        spec |= {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
+    return spec
+
+
+def with_kept_address(obj: Body, old: Mapping[str, Any], addresses: Addresses) -> Body:
+    """A changed Service that says nothing about its address keeps it, unless its type has none."""
     spec, old_spec = dict(obj.get("spec") or {}), old.get("spec") or {}
-    kept = (
-        "clusterIP",
-        "clusterIPs",
-        "ipFamilies",
-        "ipFamilyPolicy",
-        "internalTrafficPolicy",
-        "sessionAffinity",
-        "type",
-    )
-    for field in kept:
-        if not spec.get(field) and field in old_spec:
-            spec[field] = old_spec[field]
+    if spec.get("type") == EXTERNAL:
+        spec = {key: each for key, each in spec.items() if key not in _OF_ADDRESSES}
+    elif old_spec.get("type") == EXTERNAL:
+        return {**with_defaults(obj, addresses), "status": old.get("status")}
+    else:
+        spec = _with_kept(spec, old_spec)
     if spec.get("ports"):
         spec["ports"] = [_port_with_defaults(port) for port in spec["ports"]]
     if spec.get("sessionAffinity") == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {"clientIP": {"timeoutSeconds": 10800}})
     return {**obj, "spec": spec}
+
+
+def _with_kept(spec: Body, old: Mapping[str, Any]) -> Body:
+    fields = (*_OF_ADDRESSES, "sessionAffinity", "type")
+    kept = {each: old[each] for each in fields if not spec.get(each) and each in old}
+    return {**spec, **kept}
 
 
 def causes(obj: Body) -> list[Cause]:
@@ -92,8 +103,10 @@ def causes(obj: Body) -> list[Cause]:
     if spec.get("clusterIP") == HEADLESS and spec.get("type") in {"NodePort", "LoadBalancer"}:
         detail = f"may not be set to 'None' for {spec['type']} services"
         found.append(invalid_value("spec.clusterIPs[0]", HEADLESS, detail))
-    if not ports and spec.get("clusterIP") != HEADLESS and spec["type"] != "ExternalName":
+    if not ports and spec.get("clusterIP") != HEADLESS and spec["type"] != EXTERNAL:
         found.append(required("spec.ports"))
+    if spec["type"] == EXTERNAL and not spec.get("externalName"):
+        found.append(required("spec.externalName"))
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         number = port.get("port")
@@ -114,7 +127,7 @@ def _is_port(value: Any) -> bool:
 
 def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
     mine, theirs = obj["spec"].get("clusterIP"), old["spec"].get("clusterIP")
-    if theirs and mine != theirs:
+    if mine and theirs and mine != theirs:
         return [invalid_value("spec.clusterIPs[0]", [mine], "may not change once set")]
     return []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from contracts import labels
@@ -119,6 +121,51 @@ async def test_a_child_that_somebody_deletes_comes_back_as_it_was_and_nothing_el
             own |= {key for key in before if key[0] == "pods" and key[1].startswith(f"{of_pe}-")}
         kept = {key for key in before if after.get(key) == before[key]}
         assert {*but(before, "jobs")} - kept <= own
+
+
+async def test_a_service_that_somebody_edits_leads_to_its_pe_again_and_nothing_restarts(
+    cluster: Cluster,
+) -> None:
+    """One that got an address is another one then: no patch takes an address away."""
+    async with cluster.job("redirected") as job:
+        await with_example(cluster, job, 2)
+        before, name = job.versions(), f"{job.job}-0"
+        spec = job.of("services")[name]["spec"]
+        outside: Obj = {"type": "ExternalName", "externalName": "elsewhere.example.com"}
+        edits: tuple[Obj, ...] = (
+            {"selector": {labels.PE: "1", "team": "blue"}},
+            {"ports": [{"name": "sys-0", "port": 10_000, "targetPort": 6_666}]},
+            {"publishNotReadyAddresses": False},
+            outside,
+        )
+        for each in edits:
+            answer = await cluster.api.call(
+                "PATCH", f"{PATHS['services']}/{name}", {"spec": each}, MERGE
+            )
+            assert answer["spec"] != spec
+            version = int(answer["metadata"]["resourceVersion"])
+            await job.until("mended", _is_mended(job, name, version, spec))
+        uid = job.of("services")[name]["metadata"]["uid"]
+        async with cluster.stopped("fusion-backend"):
+            inside: Obj = {"type": "ClusterIP", "externalName": None}
+            for each in (outside, inside):
+                await cluster.api.call(
+                    "PATCH", f"{PATHS['services']}/{name}", {"spec": each}, MERGE
+                )
+        await job.until("made again", _is_mended(job, name, 0, spec))
+        assert job.of("services")[name]["metadata"]["uid"] != uid
+        after = job.versions()
+        assert {key for key in before if before[key] != after.get(key)} == {("services", name)}
+
+
+def _is_mended(job: JobObjects, name: str, version: int, spec: Obj) -> Callable[[], bool]:
+    def is_mended() -> bool:
+        found = job.of("services").get(name)
+        if found is None or int(found["metadata"]["resourceVersion"]) <= version:
+            return False
+        return bool(found["spec"] == spec)
+
+    return is_mended
 
 
 @pytest.mark.scenario(16)

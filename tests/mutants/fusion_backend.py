@@ -40,6 +40,20 @@ MUTANTS = (
         (_RESIZING,),
     ),
     Mutant(
+        "where a Service leads is not compared",
+        f"{_CORE}/pe_services.py",
+        "    is_led = seen is None or seen == _spec(job, pe)\n",
+        "    is_led = True\n",
+        (f"{_LIFE}/test_edited_services.py",),
+    ),
+    Mutant(
+        "a foreign key stays in the selector of a Service",
+        f"{_CORE}/pe_services.py",
+        '        "spec": merge_patch(seen.get("spec") or {}, _spec(job.name, pe)),\n',
+        '        "spec": _spec(job.name, pe),\n',
+        (f"{_LIFE}/test_edited_services.py",),
+    ),
+    Mutant(
         "what a newer plan wrote is cleaned up",
         f"{_CORE}/membership.py",
         '        if (stamp_of(entry) < record.generation or (is_back and kind == "HostPool"))\n',

@@ -1,8 +1,8 @@
 """The bodies of a job's children, made of a plan record and the Job's template.
 
-What a child must say so that it can be compared later stands in its metadata (content id, input
-ports), because facts of ConfigMaps and Services carry nothing else. Which children are missing is
-`membership.py`'s question; plan records are `recording.py`'s.
+What a ConfigMap must say so that it can be compared later stands in its metadata (content id),
+because facts of ConfigMaps carry nothing else. Services are in `pe_services.py`. Which children are
+missing is `membership.py`'s question; plan records are `recording.py`'s.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from contracts import labels
-from contracts.resources import API_VERSION
+from contracts.resources import API_VERSION, HostPoolSpec
 from contracts.resources.accepting import OPERATORS_OWN
 from contracts.resources.processing_element import DEFAULT_RESOURCES
 from services.fusion_backend.core.numbering.records import (
@@ -25,9 +27,6 @@ from services.fusion_backend.core.spec.dividing import share_of_job
 
 Body = dict[str, Any]
 
-PE_PORT_BASE = 10_000
-METRICS_PORT = 9_696
-CONSISTENT_REGION_PORT = 10_001
 DEFAULT_POOL = "$default"
 
 
@@ -72,7 +71,8 @@ def marks_of_regions(pe: PeRecord) -> dict[str, str]:
     return {labels.CONSISTENT_REGION: "false", **regions}
 
 
-def _described(record: PlanRecord, meta: Body) -> Body:
+def described(record: PlanRecord, meta: Body) -> Body:
+    """Metadata of a child that says of which application it is."""
     meta["annotations"] = {
         labels.APPLICATION_NAME: record.application_name,
         labels.APPLICATION_SCOPE: record.application_scope,
@@ -119,62 +119,6 @@ def pe_config_map(job: JobSeen, generation: int, pe: PeRecord, aadl: str) -> Bod
     }
 
 
-# --------------------------------------------------------------------------- Services
-
-
-def input_ports(pe: PeRecord) -> str:
-    """The input ports of a PE as its Service's annotation says them."""
-    return ",".join(str(port) for port in pe.input_ports)
-
-
-def _service_ports(pe: PeRecord) -> list[Body]:
-    ports = [(f"sys-{port}", PE_PORT_BASE + port, "TCP") for port in pe.input_ports]
-    ports += [
-        ("sys-metrics", METRICS_PORT, "TCP"),
-        ("sys-notifications", PE_PORT_BASE, "UDP"),
-        ("sys-consistentregion", CONSISTENT_REGION_PORT, "UDP"),
-    ]
-    return [
-        {"name": name, "port": port, "protocol": protocol, "targetPort": port}
-        for name, port, protocol in ports
-    ]
-
-
-def service(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
-    """The headless Service of a PE; it selects by job and PE, never by generation.
-
-    A selector with the generation would empty the endpoints of PEs that a resize leaves alone.
-    """
-    meta = _described(record, metadata(job, pe.name, record.generation, pe=pe.id))
-    meta["annotations"][labels.INPUT_PORTS] = input_ports(pe)
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": meta,
-        "spec": {
-            "clusterIP": "None",
-            "publishNotReadyAddresses": True,
-            "selector": {
-                labels.APP: labels.APP_VALUE,
-                labels.JOB: job.name,
-                labels.PE: str(pe.id),
-            },
-            "ports": _service_ports(pe),
-        },
-    }
-
-
-def service_patch(generation: int, pe: PeRecord) -> Body:
-    """The ports of a PE that a resize changed."""
-    return {
-        "metadata": {
-            "labels": {labels.GENERATION: str(generation)},
-            "annotations": {labels.INPUT_PORTS: input_ports(pe)},
-        },
-        "spec": {"ports": _service_ports(pe)},
-    }
-
-
 # --------------------------------------------------------------------------- custom resources
 
 
@@ -186,7 +130,7 @@ def parallel_region(
     return {
         "apiVersion": API_VERSION,
         "kind": "ParallelRegion",
-        "metadata": _described(record, metadata(job, name, record.generation)),
+        "metadata": described(record, metadata(job, name, record.generation)),
         "spec": {
             "alias": region.name,
             "width": region.width if width is None else width,
@@ -218,7 +162,7 @@ def placement(job: JobSeen, record: PlanRecord, spec: Body) -> Body:
     return {
         "apiVersion": API_VERSION,
         "kind": "Placement",
-        "metadata": _described(record, metadata(job, job.name, record.generation)),
+        "metadata": described(record, metadata(job, job.name, record.generation)),
         "spec": spec,
     }
 
@@ -231,7 +175,7 @@ def placement_patch(generation: int, spec: Body) -> Body:
 def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
     """A HostPool as the application declares it."""
     name = labels.pe_name(job.name, pool.index)
-    meta = _described(record, metadata(job, name, record.generation))
+    meta = described(record, metadata(job, name, record.generation))
     spec = pool_spec(job.name, pool, pools_with_places(record))
     if pool.mode == "exclusive" or spec["labelsMembers"]:
         # Before the first claim, or a crash between claim and finalizer leaks taints.
@@ -254,6 +198,16 @@ def pool_spec(job: str, pool: PoolRecord, with_places: frozenset[int]) -> Body:
     return {"hostpool": declaration(pool), "job": job, "labelsMembers": labels_members}
 
 
+def is_declared(seen: Mapping[str, Any], wanted: Body) -> bool:
+    """Whether a HostPool says this, whatever the API server filled in."""
+    if seen == wanted:
+        return True
+    try:
+        return HostPoolSpec.model_validate(seen) == HostPoolSpec.model_validate(wanted)
+    except ValidationError:
+        return False
+
+
 def host_pool_patch(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
     """A HostPool as it was declared, whatever somebody made of it."""
     spec = pool_spec(job.name, pool, pools_with_places(record))
@@ -265,7 +219,7 @@ def processing_element(
     job: JobSeen, record: PlanRecord, pe: PeRecord, *, launch_count: int
 ) -> Body:
     """A PE: the Job's template with what the plan says of this PE."""
-    meta = _described(record, metadata(job, pe.name, record.generation, pe=pe.id))
+    meta = described(record, metadata(job, pe.name, record.generation, pe=pe.id))
     meta["labels"] |= marks_of_regions(pe)
     return {
         "apiVersion": API_VERSION,
@@ -290,17 +244,17 @@ def processing_element_patch(
     before = {key: value for key, value in (seen.get("spec") or {}).items() if key != "launchCount"}
     return {
         "metadata": {"labels": marks},
-        "spec": _merge_patch(before, _pe_spec(job, record, pe)),
+        "spec": merge_patch(before, _pe_spec(job, record, pe)),
     }
 
 
-def _merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
+def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
     """The merge patch (RFC 7386) that makes one object of the other."""
     patch: Body = {key: None for key in before if key not in after}
     for key, value in after.items():
         known = before.get(key)
         if isinstance(value, Mapping) and isinstance(known, Mapping) and value != known:
-            patch[key] = _merge_patch(known, value)
+            patch[key] = merge_patch(known, value)
         elif value != known:
             patch[key] = value
     return patch

@@ -267,7 +267,8 @@ def _write_children(situation: Situation) -> Effects:
     found = situation.difference
     children: list[CreateChild | PatchChild] = [*found.creates, *found.patches]
     children.sort(key=_place_in_line)
-    return (*children, *found.orphans, *_tell_and_ask_widths(situation))
+    repairs = (*found.orphans, *found.unmendable)
+    return (*children, *repairs, *_tell_and_ask_widths(situation))
 
 
 def _place_in_line(effect: CreateChild | PatchChild) -> tuple[int, bool]:

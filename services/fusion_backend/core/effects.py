@@ -192,7 +192,7 @@ class AdoptChild:
 
 @dataclass(frozen=True, slots=True)
 class DeleteChild:
-    """Delete one child that no plan names, under its uid and version."""
+    """Delete one child that no plan names, or that no patch mends, under its uid and version."""
 
     kind: str
     name: str

@@ -1,28 +1,24 @@
 """Compares the newest plan with what exists: what is missing, what differs, what nobody names.
 
-Children say themselves what they hold (content id, input ports), so the comparison asks for no
-history: it finds the same differences after a crash, half-way through a resize, or when somebody
-deleted an object by hand. Nothing is compared for PEs that are as planned but four dictionary
-look-ups.
+Children say themselves what they hold (content id, input ports, where a Service leads), so the
+comparison asks for no history: it finds the same differences after a crash, half-way through a
+resize, or when somebody deleted or edited an object by hand. Little is compared for PEs that are as
+planned: four look-ups in dictionaries, and the spec of the Service.
 """
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
-
-from pydantic import ValidationError
 
 from contracts import labels
-from contracts.resources import HostPoolSpec
 from contracts.resources.processing_element import PePhase
 from services.chassis.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import (
     Body,
     host_pool,
-    input_ports,
+    is_declared,
     marks_of_job,
     marks_of_regions,
     pool_spec,
@@ -31,6 +27,7 @@ from services.fusion_backend.core.children import (
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord, PoolRecord
+from services.fusion_backend.core.pe_services import has_address, is_as_planned
 from services.fusion_backend.core.placements import PLACEMENT, asks_for, is_asked, placement_of
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import (
@@ -52,7 +49,8 @@ class Difference:
 
     `leaving` counts planned objects that are being deleted: their names are free only later.
     `orphans` are children that name no owner any more, though nobody orphaned them, and those that
-    lack labels by which they are found.
+    lack labels by which they are found. `unmendable` are children that somebody made into what no
+    patch brings back: they go, and their creation follows when they are gone.
     """
 
     creates: tuple[CreateChild, ...] = ()
@@ -61,6 +59,7 @@ class Difference:
     port_labels_textless: bool = False
     leaving: int = 0
     orphans: tuple[AdoptChild, ...] = ()
+    unmendable: tuple[DeleteChild, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -72,6 +71,7 @@ class Difference:
             or self.port_labels_textless
             or self.leaving
             or self.orphans
+            or self.unmendable
         )
 
 
@@ -147,6 +147,7 @@ class _Search:
         self._port_labels_textless = False
         self._leaving = 0
         self._adopts: list[AdoptChild] = []
+        self._unmendable: list[DeleteChild] = []
         self._with_places = pools_with_places(plan.record)
 
     def found(self) -> Difference:
@@ -158,6 +159,7 @@ class _Search:
             self._port_labels_textless,
             self._leaving,
             tuple(self._adopts),
+            tuple(self._unmendable),
         )
 
     def compare_job_config_map(self) -> None:
@@ -207,7 +209,7 @@ class _Search:
         wanted = pool_spec(self._snapshot.name, pool, self._with_places)
         if entry is None or is_deleting(entry) or is_asking:
             return
-        if not _is_declared(entry.data["spec"], wanted):
+        if not is_declared(entry.data["spec"], wanted):
             self._patch(entry)
 
     def compare_placement(self, *, is_asking: bool) -> None:
@@ -241,7 +243,10 @@ class _Search:
             self._create("Service", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
-        elif annotation(entry, labels.INPUT_PORTS) != input_ports(pe):
+        elif has_address(entry):
+            version = entry.resource_version
+            self._unmendable.append(DeleteChild(entry.kind, entry.name, entry.uid, version))
+        elif not is_as_planned(entry, self._snapshot.name, pe):
             self._patch(entry, pe.id)
 
     def _create(self, kind: str, name: str, pe: int = -1) -> None:
@@ -251,16 +256,6 @@ class _Search:
         self._patches.append(
             PatchChild(entry.kind, entry.name, self._generation, entry.resource_version, pe)
         )
-
-
-def _is_declared(seen: Mapping[str, Any], wanted: Body) -> bool:
-    """Whether a HostPool says this, whatever the API server filled in."""
-    if seen == wanted:
-        return True
-    try:
-        return HostPoolSpec.model_validate(seen) == HostPoolSpec.model_validate(wanted)
-    except ValidationError:
-        return False
 
 
 # --------------------------------------------------------------------------- pods

@@ -150,7 +150,7 @@ def _about_children(situation: Situation) -> Observation | None:
     found = situation.difference
     if found.textless or found.port_labels_textless:
         return Observation.TEXTS_MISSING
-    if found.creates or found.patches or found.orphans:
+    if found.creates or found.patches or found.orphans or found.unmendable:
         return Observation.CHILDREN_DIFFER
     if found.leaving:
         return Observation.CHILDREN_LEAVING

@@ -11,7 +11,7 @@ from typing import Any
 
 from contracts import labels
 from services.chassis.table import Entry
-from services.fusion_backend.core import children
+from services.fusion_backend.core import children, pe_services
 from services.fusion_backend.core.asking import placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
@@ -44,7 +44,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             pe = _pe(snapshot, plan, effect.pe)
             return children.pe_config_map(job, effect.generation, pe, snapshot.texts[pe.content_id])
         case "Service":
-            return children.service(job, record, _pe(snapshot, plan, effect.pe))
+            return pe_services.service(job, record, _pe(snapshot, plan, effect.pe))
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             launched = snapshot.launches.get(pe.name)
@@ -75,7 +75,8 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             text = snapshot.texts[plan.port_labels_id]
             return children.job_config_map_patch(effect.generation, plan.port_labels_id, text)
         case "Service":
-            return children.service_patch(effect.generation, _pe(snapshot, plan, effect.pe))
+            pe = _pe(snapshot, plan, effect.pe)
+            return pe_services.service_patch(job, effect.generation, pe, entry.data)
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             planned = _as_planned(job, plan, snapshot.pod_rules)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contracts import labels
-from services.fusion_backend.core import children
+from services.fusion_backend.core import children, pe_services
 from services.fusion_backend.core.numbering.records import (
     Fusion,
     HighWater,
@@ -88,7 +88,7 @@ def job(**spec: Any) -> JobSeen:
 
 
 def test_a_service_selects_by_job_and_pe_and_never_by_generation() -> None:
-    assert children.service(job(), RECORD, PE) == {
+    assert pe_services.service(job(), RECORD, PE) == {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {
@@ -99,6 +99,7 @@ def test_a_service_selects_by_job_and_pe_and_never_by_generation() -> None:
             "ownerReferences": [OWNER],
         },
         "spec": {
+            "type": "ClusterIP",
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": {
@@ -301,7 +302,7 @@ def placement(pe: PeRecord, *, record: PlanRecord | None = None, **spec: Any) ->
 
 def test_every_child_carries_the_uid_of_its_job() -> None:
     bodies = [
-        children.service(job(), RECORD, PE),
+        pe_services.service(job(), RECORD, PE),
         children.pe_config_map(job(), 4, PE, ""),
         children.job_config_map(job(), 4, "", ""),
         children.parallel_region(job(), RECORD, RECORD.regions[0]),

@@ -215,6 +215,26 @@ def test_the_address_of_a_service_never_changes(store: Store) -> None:
     assert causes(error) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
 
 
+def test_a_service_that_becomes_a_name_of_somewhere_else_loses_its_address(store: Store) -> None:
+    """It may then become headless, or get another address: the same on kube-apiserver 1.36."""
+    spec = {"clusterIP": "None", "selector": {"a": "b"}, "ports": [{"port": 80}]}
+    store.create(SERVICE, "default", {"metadata": {"name": "one"}, "spec": spec})
+
+    def patched(**change: Any) -> Any:
+        return store.patch(SERVICE, "default", "one", {"spec": change}, MERGE)["spec"]
+
+    error = refusal(lambda: patched(type="ExternalName"))
+    assert causes(error) == [("spec.externalName", "FieldValueRequired")]
+    outside = patched(type="ExternalName", externalName="example.com")
+    of_addresses = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}
+    assert not outside.keys() & (of_addresses | {"internalTrafficPolicy"})
+    headless = patched(type="ClusterIP", clusterIP="None", externalName=None)
+    assert headless["clusterIPs"] == ["None"]
+    assert headless["ipFamilies"] == ["IPv4"]
+    patched(type="ExternalName", externalName="example.com")
+    assert patched(type="ClusterIP", externalName=None)["clusterIP"].startswith("10.96.")
+
+
 def test_the_port_that_is_aimed_at_is_as_wrong_as_the_one_it_is_taken_from(store: Store) -> None:
     body = {"metadata": {"name": "one"}, "spec": {"ports": [{"port": 0}]}}
     error = refusal(lambda: store.create(SERVICE, "default", body))
