@@ -114,6 +114,7 @@ class Reason(StrEnum):
         "WriteFailed",
         "An object of the job cannot be written for now; it is tried again.",
     )
+    JOB_IDS_USED_UP = "JobIdsUsedUp", "No job id is left in the namespace."
     CRASHING = "Crashing", "The code that works on the object crashes; it is tried again."
     OBJECT_UNREADABLE = (
         "ObjectUnreadable",

@@ -161,18 +161,34 @@ MUTANTS = (
     Mutant(
         "a job id is not remembered",
         f"{_SHELL}/job_ids.py",
-        "        if job_uid in data:\n",
+        "        if job_uid in known:\n",
         "        if False:\n",
         (f"{_LIFE}/test_job_ids.py",),
     ),
     Mutant(
         "a job id comes from a counter without compare-and-swap",
         f"{_SHELL}/job_ids.py",
-        '            resource_version=int(seen["metadata"]["resourceVersion"]),\n',
-        "            resource_version=int(\n"
-        "                (await self._kube.get(config_map, namespace, labels.JOB_IDS_NAME))"
-        '["metadata"]["resourceVersion"]\n            ),\n',
+        '                    resource_version=int(seen["metadata"]["resourceVersion"]),\n'
+        "                )\n            except NotFound",
+        "                    resource_version=int(\n"
+        "                        (await self._kube.get(_CONFIG_MAP, namespace, labels.JOB_IDS_NAME))"
+        '["metadata"]["resourceVersion"]\n                    ),\n'
+        "                )\n            except NotFound",
         (f"{_LIFE}/test_racing_for_ids.py",),
+    ),
+    Mutant(
+        "a counter of job ids that somebody edited is believed",
+        f"{_SHELL}/job_ids.py",
+        "            if jobs is None and not self._is_as_written(namespace, seen):\n",
+        "            if jobs is None and seen is None:\n",
+        (f"{_LIFE}/test_job_ids.py",),
+    ),
+    Mutant(
+        "the counter of job ids counts beyond the highest",
+        f"{_SHELL}/job_ids.py",
+        "None if following is None or following > JOB_ID_MAX else following",
+        "following",
+        (f"{_LIFE}/test_job_ids.py",),
     ),
     Mutant(
         "the head of a plan record comes before its parts",

@@ -15,6 +15,7 @@ from contracts import labels
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.errors import Transient
+from services.fusion_backend.adapters.job_ids import JOB_ID_MAX
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
 from services.fusion_backend.core.planner.planning import PlanResult
 from tests.sandboxed import MERGE
@@ -218,6 +219,33 @@ def test_a_counter_of_job_ids_that_cannot_be_made_is_told_and_times_out(tmp_path
         world.faults = None
         retry(world, "1")
         await world.until("running", lambda: world.is_running("j"))
+
+    simulate(tmp_path, test)
+
+
+def test_a_job_says_that_no_job_id_is_left_and_goes_on_when_one_is(tmp_path: Path) -> None:
+    """A Job of the namespace has the highest id, and says so in its own status."""
+
+    async def test(world: World) -> None:
+        world.start()
+        submit_example(world, "last", width=1)
+        await world.until("running", lambda: world.is_running("last"))
+        world.store.delete(
+            world.kind("configmaps"), "default", labels.JOB_IDS_NAME, DeleteOptions()
+        )
+        submit_example(world, "holder", width=1)
+        highest = {"status": {"id": JOB_ID_MAX}}
+        jobs = world.kind("streamsjobs")
+        world.store.patch(jobs, "default", "holder", highest, MERGE, subresource="status")
+        submit_example(world, "j", width=1)
+        await world.until(
+            "told", lambda: condition(world, "Submitted").get("reason") == "JobIdsUsedUp"
+        )
+        assert "Job holder has one of the last" in condition(world, "Submitted")["message"]
+        assert world.phase("j") == "Submitting"
+        world.store.delete(jobs, "default", "holder", DeleteOptions())
+        await world.until("running", lambda: world.is_running("j"))
+        assert status(world)["id"] == status(world, "last")["id"] + 1
 
     simulate(tmp_path, test)
 

@@ -18,7 +18,7 @@ from services.chassis.wiring import Wiring
 from services.chassis.writing import Outcome
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import JobKey
-from services.fusion_backend.adapters.job_ids import JobIds
+from services.fusion_backend.adapters.job_ids import JobIds, JobIdsUsedUp
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Provisioner
 from services.fusion_backend.core import children
@@ -80,9 +80,8 @@ class CarryOut:
         try:
             outcome = await self._carried_out(key, snapshot, effect)
         except (Transient, Rejected) as problem:
-            reason = Reason.NAME_TAKEN if isinstance(problem, NameTaken) else Reason.WRITE_FAILED
             now = self._wiring.runtime.clock.now()
-            known.note_trouble(subject, reason, f"{subject}: {problem}", now)
+            known.note_trouble(subject, _reason_of(problem), f"{subject}: {problem}", now)
             self._wiring.wake(key)
             raise
         known.note_done(subject)
@@ -321,6 +320,13 @@ def _subject_of(effect: Effect) -> str | None:
     if isinstance(effect, KeepCertificate | DeleteCertificate):
         return CERTIFICATE
     return JOB_ID if isinstance(effect, TakeJobId) else None
+
+
+def _reason_of(problem: Transient | Rejected) -> Reason:
+    """What the Job says of an effect that failed."""
+    if isinstance(problem, JobIdsUsedUp):
+        return Reason.JOB_IDS_USED_UP
+    return Reason.NAME_TAKEN if isinstance(problem, NameTaken) else Reason.WRITE_FAILED
 
 
 def _uid(snapshot: Snapshot) -> str:

@@ -1,31 +1,65 @@
 """Job ids: one counter a namespace, in the ConfigMap `millrace-job-ids`, by compare-and-swap.
 
-1. Read the ConfigMap; if it remembers an id for this Job's uid, that is the id (we crashed between
+1. Read the ConfigMap. Unless it is as this process wrote it last, list the Jobs of the namespace
+   and read it again: people may edit it, and what Jobs say is the truth.
+2. If it remembers an id for this Job's uid that nobody else has, that is the id (we crashed between
    taking it and writing it into the Job's status).
-2. Else write `next + 1` and the uid's id under the version read; a conflict begins again.
-
-Where there is no counter, the first id is above every id that a Job's status says: somebody may
-have deleted the ConfigMap.
+3. Else the id is `next`, but above every id that a Job has, or is remembered to have taken. A
+   `next` that cannot be (no number, or above JOB_ID_MAX) is taken for lost.
+4. Write `next` and the uid's id under the version read; a conflict begins again. What else somebody
+   put there goes. What cannot be patched is deleted and created again.
 
 An id is never given twice: whoever loses a race reads again. An id can be lost (a gap) when a Job
-dies before its status is written, or when its uid falls out of what is remembered.
+dies before its status is written, or when its uid falls out of what is remembered. The hole that is
+left: an id that one instance took and has not written into the Job's status yet is given again by
+another instance, if somebody takes it out of the ConfigMap in between.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from contracts import labels
-from services.chassis.errors import AlreadyExists, Conflict, NotFound, Transient
-from services.chassis.kube import KubeClient
+from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected, Transient
+from services.chassis.kube import Json, KubeClient
 from services.chassis.resources import resource_of
 
 ATTEMPTS_MAX = 10
 REMEMBERED_MAX = 256
+KEYS_MAX = 1_024
+"""Keys of the ConfigMap that one patch takes out; one of more is replaced."""
+JOB_ID_MAX: Final = 2**31 - 1
+"""The original's Imports and Exports carry the id of a job as an int of 32 bits."""
+
 _NEXT = "next"
+_NUMBER = re.compile("0|[1-9][0-9]{0,9}")
+_CONFIG_MAP = resource_of("ConfigMap")
+
+
+class JobIdsUsedUp(Rejected):
+    """No id is left above those of the Jobs that exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """What may be believed of a ConfigMap: `next` (None: lost) and the ids by uid of a Job."""
+
+    next: int | None = None
+    remembered: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """The Jobs of a namespace: ids by uid, uids without an id, and who has the highest id."""
+
+    ids: Mapping[str, int] = field(default_factory=dict)
+    without_id: frozenset[str] = frozenset()
+    highest: str = ""
 
 
 class JobIds:
@@ -34,76 +68,188 @@ class JobIds:
     def __init__(self, kube: KubeClient) -> None:
         self._kube = kube
         self._turn: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._given: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._written: dict[str, tuple[str, str]] = {}
 
     async def take(self, namespace: str, job_uid: str) -> int:
-        """The id of a Job, the same whenever it is asked. Raises Transient where others race."""
+        """The id of a Job, the same whenever it is asked.
+
+        Raises Transient where others race, JobIdsUsedUp where none is left, and another Rejected
+        where the ConfigMap can be neither written nor replaced.
+        """
         async with self._turn[namespace]:
-            for _ in range(ATTEMPTS_MAX):
-                try:
-                    return await self._take_once(namespace, job_uid)
-                except (AlreadyExists, Conflict):
-                    continue
+            given = self._given[namespace]
+            if job_uid not in given:
+                given[job_uid] = await self._taken(namespace, job_uid)
+            job_id = given[job_uid]
+            if len(given) > REMEMBERED_MAX:
+                del given[next(iter(given))]
+            return job_id
+
+    async def _taken(self, namespace: str, job_uid: str) -> int:
+        jobs: _Jobs | None = None
+        for _ in range(ATTEMPTS_MAX):
+            seen = await self._counter(namespace)
+            if jobs is None and not self._is_as_written(namespace, seen):
+                jobs = await self._jobs(namespace)
+                seen = await self._counter(namespace)
+            try:
+                return await self._take_from(namespace, seen, jobs or _Jobs(), job_uid)
+            except (AlreadyExists, Conflict):
+                continue
         raise Transient(f"job ids of {namespace} are contended", outcome_unknown=False)
 
-    async def _take_once(self, namespace: str, job_uid: str) -> int:
-        config_map = resource_of("ConfigMap")
+    async def _counter(self, namespace: str) -> Json | None:
         try:
-            seen = await self._kube.get(config_map, namespace, labels.JOB_IDS_NAME)
+            return await self._kube.get(_CONFIG_MAP, namespace, labels.JOB_IDS_NAME)
         except NotFound:
-            job_id = await self._first_id(namespace)
-            body = {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": labels.JOB_IDS_NAME, "namespace": namespace},
-                "data": {_NEXT: str(job_id + 1), job_uid: str(job_id)},
-            }
-            await self._kube.create(config_map, namespace, body)
-            return job_id
-        remembered: dict[str, str] = seen.get("data") or {}
-        data = _numbers(remembered)
-        if job_uid in data:
-            return data[job_uid]
-        job_id = _next_id(data)
-        await self._kube.patch(
-            config_map,
-            namespace,
-            labels.JOB_IDS_NAME,
-            {
-                "data": {
-                    **_forgotten(remembered),
-                    _NEXT: str(job_id + 1),
-                    job_uid: str(job_id),
-                }
-            },
-            resource_version=int(seen["metadata"]["resourceVersion"]),
-        )
+            return None
+
+    def _is_as_written(self, namespace: str, seen: Json | None) -> bool:
+        return seen is not None and self._written.get(namespace) == _version_of(seen)
+
+    async def _take_from(self, namespace: str, seen: Json | None, jobs: _Jobs, job_uid: str) -> int:
+        given = self._given[namespace]
+        said = _said(seen)
+        if not self._is_as_written(namespace, seen):
+            said = _believed(said, jobs, given)
+        known = {**said.remembered, **jobs.ids}
+        if job_uid in known:
+            return known[job_uid]
+        ids = [*known.values(), *given.values()]
+        job_id = max([said.next or 0, *(each + 1 for each in ids)])
+        if job_id > JOB_ID_MAX:
+            raise _used_up(namespace, jobs)
+        newest = sorted(said.remembered.items(), key=lambda each: each[1])[1 - REMEMBERED_MAX :]
+        data = {_NEXT: job_id + 1, **dict(newest), job_uid: job_id}
+        await self._write(namespace, seen, {key: str(each) for key, each in data.items()})
         return job_id
 
-    async def _first_id(self, namespace: str) -> int:
-        """Above the id of every Job of the namespace."""
-        first = 0
+    async def _jobs(self, namespace: str) -> _Jobs:
+        """What the Jobs of the namespace say; an id that we never give is in nobody's way."""
+        ids, without_id, names = dict[str, int](), set[str](), dict[str, str]()
         async for page in self._kube.list_pages(resource_of("Job"), namespace):
             for job in page.items:
-                taken = (job.get("status") or {}).get("id")
-                first = max(first, 0 if taken is None else int(taken) + 1)
-        return first
+                uid, taken = job["metadata"]["uid"], (job.get("status") or {}).get("id")
+                if taken is None:
+                    without_id.add(uid)
+                elif 0 <= taken <= JOB_ID_MAX:
+                    ids[uid], names[uid] = int(taken), job["metadata"]["name"]
+        highest = max(ids, key=ids.__getitem__, default="")
+        return _Jobs(ids, frozenset(without_id), names.get(highest, ""))
+
+    async def _write(self, namespace: str, seen: Json | None, data: Mapping[str, str]) -> None:
+        """Put the counter there, under the version read; raises AlreadyExists or Conflict."""
+        if seen is None:
+            written = await self._kube.create(_CONFIG_MAP, namespace, _body(namespace, data))
+        elif _is_patchable(seen):
+            try:
+                written = await self._kube.patch(
+                    _CONFIG_MAP,
+                    namespace,
+                    labels.JOB_IDS_NAME,
+                    _patch(seen, data),
+                    resource_version=int(seen["metadata"]["resourceVersion"]),
+                )
+            except NotFound as problem:
+                raise _gone(problem) from problem
+        else:
+            await self._delete(namespace, seen)
+            written = await self._kube.create(_CONFIG_MAP, namespace, _body(namespace, data))
+        self._written[namespace] = _version_of(written)
+
+    async def _delete(self, namespace: str, seen: Json) -> None:
+        meta = seen["metadata"]
+        try:
+            left = await self._kube.delete(
+                _CONFIG_MAP,
+                namespace,
+                labels.JOB_IDS_NAME,
+                uid=meta["uid"],
+                resource_version=int(meta["resourceVersion"]),
+            )
+        except NotFound as problem:
+            raise _gone(problem) from problem
+        if left is not None:
+            raise Rejected(
+                409,
+                "Immutable",
+                f"ConfigMap {labels.JOB_IDS_NAME} can be neither changed nor deleted: it is "
+                "immutable, or has too many keys, and finalizers keep it. Delete it",
+                {},
+            )
 
 
-def _numbers(data: Mapping[str, str]) -> dict[str, int]:
-    """What the ConfigMap says, without what is no number."""
-    return {key: int(value) for key, value in data.items() if value.isdecimal()}
+# --------------------------------------------------------------------------- what is believed
 
 
-def _next_id(data: Mapping[str, int]) -> int:
-    """Above every id that is remembered, even where somebody edited the counter."""
-    given = (value + 1 for key, value in data.items() if key != _NEXT)
-    return max([data.get(_NEXT, 0), *given])
+def _said(seen: Json | None) -> _Counter:
+    """What the ConfigMap says, without what cannot be a number of ours."""
+    data = (seen or {}).get("data") or {}
+    numbers = {key: int(each) for key, each in data.items() if _NUMBER.fullmatch(each)}
+    following = numbers.pop(_NEXT, None)
+    possible = {uid: each for uid, each in numbers.items() if each <= JOB_ID_MAX}
+    return _Counter(None if following is None or following > JOB_ID_MAX else following, possible)
 
 
-def _forgotten(data: Mapping[str, str]) -> dict[str, Any]:
-    """A patch that drops what is no number, and the oldest uids beyond what is remembered."""
-    numbers = _numbers(data)
-    uids = sorted((key for key in numbers if key != _NEXT), key=numbers.__getitem__)
-    surplus = len(uids) + 1 - REMEMBERED_MAX
-    dropped = [*(key for key in data if key not in numbers), *uids[: max(surplus, 0)]]
-    return dict.fromkeys(dropped)
+def _believed(said: _Counter, jobs: _Jobs, given: Mapping[str, int]) -> _Counter:
+    """What an edited ConfigMap may remember: ids of Jobs that have none yet, each of one Job.
+
+    Below `next` is also what a Job took that is younger than our look at the Jobs.
+    """
+    following = said.next or 0
+    waiting = {
+        uid: each
+        for uid, each in said.remembered.items()
+        if uid not in jobs.ids and (uid in jobs.without_id or each < following)
+    }
+    others = {**given, **jobs.ids}
+    times = Counter({**others, **waiting}.values())
+    return _Counter(said.next, {uid: each for uid, each in waiting.items() if times[each] == 1})
+
+
+# --------------------------------------------------------------------------- what is written
+
+
+def _version_of(config_map: Json) -> tuple[str, str]:
+    return config_map["metadata"]["uid"], config_map["metadata"]["resourceVersion"]
+
+
+def _is_patchable(seen: Json) -> bool:
+    """Whether a patch can make it a counter again: content of an immutable one never changes."""
+    return not seen.get("immutable") and len(seen.get("data") or {}) <= KEYS_MAX
+
+
+def _patch(seen: Json, data: Mapping[str, str]) -> Json:
+    """A patch that leaves just the counter: no other key, and nobody with whom it would go."""
+    patch: Json = {"data": {**dict.fromkeys(seen.get("data") or {}), **data}}
+    if seen.get("binaryData"):
+        patch["binaryData"] = None
+    if seen["metadata"].get("ownerReferences"):
+        patch["metadata"] = {"ownerReferences": None}
+    return patch
+
+
+def _body(namespace: str, data: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": labels.JOB_IDS_NAME, "namespace": namespace},
+        "data": dict(data),
+    }
+
+
+def _gone(problem: NotFound) -> Conflict:
+    """Somebody deleted it between our look and our write: begin again."""
+    return Conflict(problem.code, problem.reason, problem.message, problem.status)
+
+
+def _used_up(namespace: str, jobs: _Jobs) -> JobIdsUsedUp:
+    holder = f"Job {jobs.highest} has one of the last" if jobs.highest else "the last is taken"
+    return JobIdsUsedUp(
+        409,
+        "JobIdsUsedUp",
+        f"namespace {namespace} has no job id left up to {JOB_ID_MAX}: {holder}; ids are free "
+        "again above those of the remaining Jobs once it is deleted",
+        {},
+    )

@@ -65,7 +65,8 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     TakeJobId: _SAY_STATUS
     | to_create(_CONFIG_MAP)  # the counter
     | to_list(_JOB)  # the ids that were given before it
-    | to_patch(_CONFIG_MAP),
+    | to_patch(_CONFIG_MAP)
+    | to_delete(_CONFIG_MAP),  # one that cannot be patched
     WriteJobStatus: _SAY_STATUS,
     Plan: to_get(SECRET)
     | to_get(_CONFIG_MAP)  # what fetching a bundle needs
