@@ -1,38 +1,34 @@
 """The embedded log in one SQLite file in WAL mode, shared by the processes of one machine.
 
-No SQL runs on the event loop: one thread writes, one reads, and one polls `PRAGMA data_version`,
-which costs microseconds and says whether another connection committed. Producers of this process
-wake its readers at once. A commit is not synced to disk (`synchronous=NORMAL`): a power failure may
-lose the newest records, which the next resync says again, but never tears the log.
+Which file that is, and what becomes of a log whose file is deleted or replaced, is in
+`sqlite_file.py`. No SQL runs on the event loop: one thread writes, one reads, and one polls
+`PRAGMA data_version`, which costs microseconds and says whether another connection committed
+(`sqlite_threads.py`). Producers of this process wake its readers at once. A commit is not synced to
+disk (`synchronous=NORMAL`): a power failure may lose the newest records, which the next resync says
+again, but never tears the log.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import orjson
 
 from contracts.topics import RETENTION_S
 from services.chassis.bus import Headers, NewRecord, Partition, Record
 from services.chassis.errors import TopicDiffers
-
-T = TypeVar("T")
+from services.chassis.sqlite_file import LogFile
+from services.chassis.sqlite_threads import Poller, SqlThread
 
 RETIRE_EVERY_S = 60.0
 RETIRED_RECORDS_MAX = 5_000
-LOCK_WAIT_S = 20.0
-WAL_RETRY_S = 0.01
-POLL_ACTIVE_S = 0.005
-POLL_IDLE_S = 0.05
-POLL_GROWTH = 1.1
+
+Life = tuple[int, int]
+"""Which file of the path, and how often it was emptied: another one is read from its start."""
 
 _OFFSET_BITS = 40
 """A record's rowid is its partition's number in the file, then its offset: one cheap range."""
@@ -60,12 +56,13 @@ class SqliteLog:
     def __init__(
         self, path: Path, *, now: Callable[[], float], retention_s: float = RETENTION_S
     ) -> None:
-        self._path = path
         self._now = now
         self._retention_s = retention_s
-        self._writing = _SqlThread(path, "log-writing")
-        self._reading = _SqlThread(path, "log-reading")
-        self._poller: _Poller | None = None
+        self._topics: dict[str, int] = {}
+        self._file = LogFile(path, prepare=self._prepare, forget=_forget_offsets)
+        self._writing = SqlThread(self._file, "log-writing")
+        self._reading = SqlThread(self._file, "log-reading")
+        self._poller: Poller | None = None
         self._news: set[asyncio.Event] = set()
         self._retired_at_s = 0.0
         self._closed = False
@@ -78,6 +75,7 @@ class SqliteLog:
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
         """Create what is missing; TopicDiffers for a topic that exists with other partitions."""
         await self._writing.run(_create_topics, dict(partitions_of))
+        self._topics |= partitions_of
 
     async def produce(self, records: Sequence[NewRecord]) -> None:
         """Append in one transaction; readers of this process are woken at once."""
@@ -95,12 +93,12 @@ class SqliteLog:
         positions = dict(start)
         news = asyncio.Event()
         self._news.add(news)
-        self._begin_polling()
-        life: int | None = None
+        await self._begin_polling()
+        life: Life | None = None
         try:
             while not self._closed:
                 news.clear()
-                fetched = await self._reading.run(_fetch, positions, batch_max, life)
+                fetched = await self._reading.run(self._fetch, positions, batch_max, life)
                 life, positions, batch = fetched
                 if batch:
                     yield batch
@@ -151,106 +149,31 @@ class SqliteLog:
         await self._reading.close()
         await self._writing.close()
 
-    def _begin_polling(self) -> None:
+    async def _begin_polling(self) -> None:
         if self._poller is None:
-            self._poller = _Poller(self._path, asyncio.get_running_loop(), self._wake)
-            self._poller.start()
+            self._poller = Poller(self._file, asyncio.get_running_loop(), self._wake)
+            await asyncio.to_thread(self._poller.begin)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """The tables, and the topics again where the file is a new one."""
+        _create_topics(connection, self._topics)
+
+    def _fetch(
+        self,
+        connection: sqlite3.Connection,
+        positions: Mapping[Partition, int],
+        batch_max: int,
+        life: Life | None,
+    ) -> tuple[Life, dict[Partition, int], list[Record]]:
+        """Runs in the reading thread, which knows the file that it reads."""
+        return _fetch(connection, positions, batch_max, life, file=self._reading.file_number)
 
     def _wake(self) -> None:
         for news in self._news:
             news.set()
 
 
-# --------------------------------------------------------------------------- threads
-
-
-class _SqlThread:
-    """One connection and the only thread that uses it."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._connection: sqlite3.Connection | None = None
-
-    async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        """Call `function(connection, …)` in the thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, self._call, function, arguments)
-
-    async def close(self) -> None:
-        """Close the connection where it lives."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._executor, self._disconnect)
-        self._executor.shutdown()
-
-    def _call(self, function: Callable[..., T], arguments: tuple[object, ...]) -> T:
-        if self._connection is None:
-            self._connection = _connect(self._path)
-        return function(self._connection, *arguments)
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-
-class _Poller(threading.Thread):
-    """Looks for commits of other connections: often while there are some, seldom when idle."""
-
-    def __init__(
-        self, path: Path, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]
-    ) -> None:
-        super().__init__(name="log-polling", daemon=True)
-        self._path = path
-        self._loop = loop
-        self._wake = wake
-        self._stopping = threading.Event()
-
-    def run(self) -> None:
-        """Poll until stopped."""
-        connection = _connect(self._path)
-        seen = -1
-        interval_s = POLL_ACTIVE_S
-        try:
-            while not self._stopping.wait(interval_s):
-                version = connection.execute("PRAGMA data_version").fetchone()[0]
-                interval_s = min(interval_s * POLL_GROWTH, POLL_IDLE_S)
-                if version != seen:
-                    seen, interval_s = version, POLL_ACTIVE_S
-                    self._loop.call_soon_threadsafe(self._wake)
-        finally:
-            connection.close()
-
-    def stop(self) -> None:
-        """Stop and wait for the thread's end."""
-        self._stopping.set()
-        self.join()
-
-
 # --------------------------------------------------------------------------- SQL
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=LOCK_WAIT_S, isolation_level=None, check_same_thread=False
-    )
-    _enter_wal(connection)
-    connection.execute("PRAGMA synchronous=NORMAL")
-    return connection
-
-
-def _enter_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for its lock here, and several processes open a new file at once."""
-    for _ in range(round(LOCK_WAIT_S / WAL_RETRY_S)):
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as problem:
-            if "locked" not in str(problem):
-                raise
-            time.sleep(WAL_RETRY_S)
-        else:
-            return
-    raise TimeoutError(f"the log was locked for {LOCK_WAIT_S} s")
 
 
 @contextmanager
@@ -259,7 +182,8 @@ def _transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself rolls back where the disk fails
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 
@@ -307,13 +231,16 @@ def _fetch(
     connection: sqlite3.Connection,
     positions: Mapping[Partition, int],
     batch_max: int,
-    life: int | None,
-) -> tuple[int, dict[Partition, int], list[Record]]:
+    life: Life | None,
+    *,
+    file: int,
+) -> tuple[Life, dict[Partition, int], list[Record]]:
     """The log's life, the next positions, and the records in between."""
     batch: list[Record] = []
     following: dict[Partition, int] = {}
     with _transaction(connection, "DEFERRED"):
-        life_now: int = connection.execute("SELECT MAX(number) FROM lives").fetchone()[0]
+        number = connection.execute("SELECT MAX(number) FROM lives").fetchone()[0]
+        life_now = (file, number)
         emptied = life is not None and life != life_now
         ends = _end_offsets(connection)
         for partition, wished in positions.items():
@@ -390,6 +317,11 @@ def _retire(connection: sqlite3.Connection, before_s: float) -> None:
                 "DELETE FROM records WHERE position >= ? AND position < ? AND timestamp_s < ?",
                 (base, base + oldest[0].offset + RETIRED_RECORDS_MAX, before_s),
             )
+
+
+def _forget_offsets(connection: sqlite3.Connection) -> None:
+    with _transaction(connection, "IMMEDIATE"):
+        connection.execute("DELETE FROM offsets")
 
 
 def _empty(connection: sqlite3.Connection) -> None:
