@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from services.chassis.errors import LogRefused
 from services.chassis.log_lines import log_of
@@ -39,6 +40,8 @@ LOCK_RETRY_S = 0.01
 OPENING_ATTEMPTS_MAX = 20
 """How often the file may be replaced while it is being opened."""
 MODE = 0o600
+FIRST_FILE = 1
+"""The number of the file that a process finds at the path first."""
 _OTHERS = 0o077
 _PARTS = ("", "-wal", "-shm")
 _DAMAGED = frozenset(
@@ -56,6 +59,7 @@ Prepare = Callable[[sqlite3.Connection], None]
 """Makes the tables where they are missing."""
 Forget = Callable[[sqlite3.Connection], None]
 """Forgets the committed offsets of a file that came in the place of another."""
+_NO_FILE = (-1, -1)
 _Seen = tuple[tuple[int, int, int], ...]
 """(device, inode, bytes) of the file, its -wal and its -shm."""
 
@@ -87,9 +91,9 @@ class LogFile:
             for attempt in range(1, OPENING_ATTEMPTS_MAX + 1):
                 try:
                     opened = self._opened_once()
-                except sqlite3.DatabaseError as problem:
+                except (sqlite3.DatabaseError, FileNotFoundError) as problem:
                     # Whoever uses the file may have noticed already, and be about to remove it.
-                    if attempt == OPENING_ATTEMPTS_MAX or _code_of(problem) not in _DAMAGED:
+                    if attempt == OPENING_ATTEMPTS_MAX or not _is_passing(problem):
                         raise
                     opened = None
                 if opened is not None:
@@ -131,11 +135,18 @@ class LogFile:
 
     def _reopened(self, opened: Opened, problem: str) -> Opened:
         self._log.warning("log_file_replaced", file=str(self.path), problem=problem)
-        with self._refusing():
-            self._remove_unusable(opened.seen)
-        # Only now: whoever closes last a file that is at its path writes and removes its -wal.
-        opened.connection.close()
-        return self.open()
+        try:
+            with self._refusing():
+                self._remove_unusable(opened.seen)
+            return self.open()
+        except BaseException:
+            with self._lock:
+                self._current = _NO_FILE
+            raise
+        finally:
+            # Only now: its inode would be given to the new file, and whoever closes last a file
+            # that is still at its path writes and removes its -wal.
+            opened.connection.close()
 
     def _remove_unusable(self, seen: _Seen) -> None:
         """Remove what is left of the file that we had; what others made since stays.
@@ -213,6 +224,13 @@ class LogFile:
 # --------------------------------------------------------------------------- files
 
 
+def _is_passing(problem: sqlite3.DatabaseError | FileNotFoundError) -> bool:
+    """Whether another attempt to open the file may find another one."""
+    if isinstance(problem, FileNotFoundError):
+        return True
+    return _code_of(problem) in {*_DAMAGED, sqlite3.SQLITE_CANTOPEN}
+
+
 def _code_of(problem: sqlite3.DatabaseError) -> int:
     """SQLite's primary code; 0 for an error of the Python module itself."""
     return getattr(problem, "sqlite_errorcode", 0) & 0xFF
@@ -264,7 +282,11 @@ def _locked(folder: Path) -> Iterator[None]:
 def connected(path: Path) -> sqlite3.Connection:
     """A connection in WAL mode, for one thread at a time."""
     connection = sqlite3.connect(
-        path, timeout=LOCK_WAIT_S, isolation_level=None, check_same_thread=False
+        f"file:{quote(str(path))}?mode=rw",  # only `_make` makes one
+        uri=True,
+        timeout=LOCK_WAIT_S,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         _enter_wal(connection)

@@ -21,7 +21,7 @@ import orjson
 from contracts.topics import RETENTION_S
 from services.chassis.bus import Headers, NewRecord, Partition, Record
 from services.chassis.errors import TopicDiffers
-from services.chassis.sqlite_file import LogFile
+from services.chassis.sqlite_file import FIRST_FILE, LogFile
 from services.chassis.sqlite_threads import Poller, SqlThread
 
 RETIRE_EVERY_S = 60.0
@@ -59,6 +59,7 @@ class SqliteLog:
         self._now = now
         self._retention_s = retention_s
         self._topics: dict[str, int] = {}
+        self._committed_in = FIRST_FILE
         self._file = LogFile(path, prepare=self._prepare, forget=_forget_offsets)
         self._writing = SqlThread(self._file, "log-writing")
         self._reading = SqlThread(self._file, "log-reading")
@@ -131,7 +132,7 @@ class SqliteLog:
 
     async def commit(self, group: str, offsets: Mapping[Partition, int]) -> None:
         """Commit offsets for a group."""
-        await self._writing.run(_commit, group, offsets)
+        await self._writing.run(self._commit, group, offsets)
 
     async def empty(self) -> None:
         """Lose every record and every committed offset, as an emptied log does."""
@@ -167,6 +168,18 @@ class SqliteLog:
     ) -> tuple[Life, dict[Partition, int], list[Record]]:
         """Runs in the reading thread, which knows the file that it reads."""
         return _fetch(connection, positions, batch_max, life, file=self._reading.file_number)
+
+    def _commit(
+        self, connection: sqlite3.Connection, group: str, offsets: Mapping[Partition, int]
+    ) -> None:
+        """The first commit into another file is dropped: it may be about the file before.
+
+        A resync during which the file was replaced is not complete in the new one. As nothing is
+        committed there, watch-ingest sees that and begins again.
+        """
+        if self._writing.file_number == self._committed_in:
+            _commit(connection, group, offsets)
+        self._committed_in = self._writing.file_number
 
     def _wake(self) -> None:
         for news in self._news:

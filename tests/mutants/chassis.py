@@ -11,6 +11,7 @@ _TABLE = f"{_UNIT}/test_table.py"
 _RECONCILING = f"{_UNIT}/test_reconciling.py"
 _WRITING = f"{_UNIT}/test_writing.py"
 
+_LOG_FILE = f"{_UNIT}/test_log_file.py"
 _UNREADABLE = f"{_UNIT}/test_unreadable.py"
 _SALVAGING = f"{_UNIT}/test_salvaging.py"
 
@@ -77,6 +78,27 @@ MUTANTS = (
         "        return Text(printable(text), **known)\n",
         "        return Text.from_markup(printable(text))\n",
         ("tests/unit/cli/test_border.py", "-k", "view"),
+    ),
+    Mutant(
+        "a process goes on with a log file that is not that of its path any more",
+        "services/chassis/sqlite_file.py",
+        "        problem = self._problem(opened)\n",
+        "        problem = None\n",
+        (_LOG_FILE, "-k", "mended_again"),
+    ),
+    Mutant(
+        "a log file that came in the place of another keeps its committed offsets",
+        "services/chassis/sqlite_file.py",
+        "                    self._forget(connection)\n",
+        "                    pass\n",
+        (_LOG_FILE, "-k", "older"),
+    ),
+    Mutant(
+        "what is left of the -wal of a log file that was replaced is read",
+        "services/chassis/sqlite_file.py",
+        "                if is_left or _identity(self.path) is None:\n",
+        "                if part == '' and is_left:\n",
+        (_LOG_FILE, "-k", "older"),
     ),
     Mutant(
         "restore reads the log from its beginning",

@@ -80,6 +80,18 @@ def delete_all(path: Path) -> None:
         path.with_name(path.name + part).unlink()
 
 
+def put_folder(path: Path) -> None:
+    """A directory in its place."""
+    delete_all(path)
+    path.mkdir()
+
+
+def put_garbage(path: Path) -> None:
+    """Another program's file in its place."""
+    delete_all(path)
+    path.write_bytes(b"garbage " * 500)
+
+
 def suffixed(path: Path, part: str) -> Path:
     """The file of the log with this end of its name."""
     return path.with_name(path.name + part)
@@ -98,11 +110,11 @@ MENDED: dict[str, Damage] = {
 }
 REFUSED: dict[str, tuple[Damage, str]] = {
     "a directory": (
-        lambda path: (delete_all(path), path.mkdir()),
+        put_folder,
         "log.sqlite cannot be used: unable to open database file",
     ),
     "another program's file": (
-        lambda path: (delete_all(path), path.write_bytes(b"garbage " * 500)),
+        put_garbage,
         "log.sqlite cannot be used: file is not a database",
     ),
     "no folder": (
@@ -167,6 +179,21 @@ async def test_readers_and_writers_end_with_a_sentence_where_no_log_can_be(
         await writer.produce([record("after")])
     with pytest.raises(LogRefused, match=sentence):
         await opened().ensure_topics({P0.topic: 1})
+
+
+async def test_a_resync_that_began_in_another_file_is_not_committed(
+    path: Path, opened: Callable[[], SqliteLog]
+) -> None:
+    """Else nobody would see that the new file does not hold all of it."""
+    log = opened()
+    await log.ensure_topics({P0.topic: 1})
+    await log.commit("sync", {P0: 0})
+    delete(path)
+    await log.produce([record("the second half")])
+    await log.commit("sync", {P0: 0})
+    assert await log.committed("sync", [P0]) == {P0: None}
+    await log.commit("sync", {P0: 1})
+    assert await log.committed("sync", [P0]) == {P0: 1}
 
 
 async def test_a_log_that_was_mended_is_mended_again(
