@@ -44,6 +44,7 @@ READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
 SANDBOX = "sandbox"
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class RunningSystem:
 def free_port() -> int:
     """A port on loopback that nobody listens on right now."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
@@ -131,7 +132,7 @@ def taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, port))
         except OSError:
             return True
     return False
@@ -251,9 +252,9 @@ class Layout:
             with _usable(folder):
                 folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
-            raise Misused(f"--api-port {options.api_port}: 127.0.0.1 has no such port free")
+            raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
         self.api_port = options.api_port or free_port()
-        self.server = f"http://127.0.0.1:{self.api_port}"
+        self.server = f"http://{LOOPBACK}:{self.api_port}"
         numbers = range(1, options.instances + 1)
         self.ports = {child_name(name, n): free_port() for name in SERVICES for n in numbers}
         self.inner_kubeconfig = state / "kubeconfig"
@@ -280,6 +281,7 @@ class Layout:
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
             "MILLRACE_METRICS_PORT": str(self.ports[child]),
+            "MILLRACE_METRICS_HOST": LOOPBACK,
             "MILLRACE_INSTANCE": f"{child}-{self.name}",
             **ground.settings,
         }
@@ -293,7 +295,7 @@ class Layout:
 
     async def until_service_ready(self, child: Child) -> None:
         """Wait until a service has finished its restore; raises NotReady."""
-        await _until_ready(f"http://127.0.0.1:{self.ports[child.spec.name]}/readyz", child)
+        await _until_ready(f"http://{LOOPBACK}:{self.ports[child.spec.name]}/readyz", child)
 
     def write_kubeconfig(self, ground: Ground) -> None:
         """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""
