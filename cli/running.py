@@ -28,10 +28,10 @@ import yaml
 
 from cli.children import Child, ChildEnded, ChildSpec, Crew
 from cli.connecting import EXTENSION
-from cli.controlling import controlled
+from cli.controlling import SOCKET, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
-from cli.real.state import write_private
+from cli.private import private_folder, private_state, write_private
 
 SERVICES = (
     "watch_ingest",
@@ -45,6 +45,17 @@ READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
 SANDBOX = "sandbox"
 LOOPBACK = "127.0.0.1"
+OURS = (
+    "logs",
+    "bundles",
+    "store",
+    "accounts",
+    SOCKET,
+    "kubeconfig",
+    ".kubeconfig.*",
+    "log.sqlite*",
+)
+"""What is in a state folder, as patterns: SQLite has files beside its own, a kubeconfig drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +173,7 @@ async def running_system(
         state = options.state or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
         )
-        layout = Layout(options, state.resolve())
+        layout = Layout(options, state)
         crew = Crew(layout.logs, asyncio.current_task())
         try:
             async with _ground(layout, crew, say) as ground:
@@ -244,13 +255,18 @@ class Layout:
 
     def __init__(self, options: UpOptions, state: Path) -> None:
         self.options = options
-        self.state = state
+        with _usable(state):
+            private_state(state, OURS)
+        self.state = state = state.resolve()
         self.name = uuid.uuid4().hex[:12]  # no other `up` may take what is ours for its own
         self.logs = state / "logs"
         self.bundles = (options.bundles or state / "bundles").resolve()
         for folder in (self.logs, self.bundles, state / "store"):
             with _usable(folder):
-                folder.mkdir(parents=True, exist_ok=True)
+                if folder.is_relative_to(state):
+                    private_folder(folder)
+                else:  # the bundle root that somebody names may be for several people
+                    folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
             raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
         self.api_port = options.api_port or free_port()
