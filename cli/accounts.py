@@ -20,9 +20,9 @@ import yaml
 
 from cli.connecting import aclosing_transport
 from cli.failing import Failure
+from cli.private import private_folder, write_private
 from cli.real.furnishing import apply_object, checked
 from cli.real.probing import HEALTHY, until
-from cli.real.state import write_private
 from services.chassis.errors import Transient
 from services.chassis.kube import Response
 from services.chassis.kube_http import HttpTransport
@@ -75,7 +75,7 @@ class Account:
 
 def accounts_in(folder: Path) -> list[Account]:
     """The accounts of all services, with their files in a folder, which is made if need be."""
-    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    private_folder(folder)
     return [
         Account(file.stem, tuple(yaml.safe_load_all(file.read_text(encoding="utf-8"))), folder)
         for file in sorted(RBAC.glob("*.yaml"))

@@ -1,7 +1,8 @@
 """Child processes of `millrace up`: start, log to a file, restart with back-off, stop in order.
 
 What the children are is `running.py`'s business; here a child is a command that should run until it
-is told to stop. A child does not outlive us, however we end.
+is told to stop. A child does not outlive us, however we end, and what it writes is for its owner
+only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.failing import Failure
+from cli.private import OTHERS, private_log
 from cli.showing import tell
 from services.chassis.settings import EXIT_USAGE
 
@@ -97,7 +99,7 @@ class Child:
         return self._stopping
 
     async def _run_once(self) -> int:
-        with self.log.open("ab") as log:
+        with private_log(self.log) as log:
             self._process = await asyncio.create_subprocess_exec(
                 *self.spec.command,
                 env=dict(self.spec.environment),
@@ -105,6 +107,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                umask=OTHERS,
                 preexec_fn=_die_with_parent,
             )
         return await self._process.wait()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -120,6 +121,8 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     root.mkdir(parents=True, exist_ok=True)
     draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
     draft.write_bytes(content)
+    # As private as its folder, which may be that of a state: whoever may enter it may read it.
+    draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
     draft.replace(target)
 
 

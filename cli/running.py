@@ -28,10 +28,10 @@ import yaml
 
 from cli.children import Child, ChildEnded, ChildSpec, Crew
 from cli.connecting import EXTENSION
-from cli.controlling import controlled
+from cli.controlling import SOCKET, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
-from cli.real.state import write_private
+from cli.private import private_folder, private_state, write_private
 from cli.showing import answer, tell
 
 SERVICES = (
@@ -45,6 +45,18 @@ READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
 SANDBOX = "sandbox"
+LOOPBACK = "127.0.0.1"
+OURS = (
+    "logs",
+    "bundles",
+    "store",
+    "accounts",
+    SOCKET,
+    "kubeconfig",
+    ".kubeconfig.*",
+    "log.sqlite*",
+)
+"""What is in a state folder, as patterns: SQLite has files beside its own, a kubeconfig drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ class RunningSystem:
 def free_port() -> int:
     """A port on loopback that nobody listens on right now."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
@@ -132,7 +144,7 @@ def taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, port))
         except OSError:
             return True
     return False
@@ -162,7 +174,7 @@ async def running_system(
         state = options.state or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
         )
-        layout = Layout(options, state.resolve())
+        layout = Layout(options, state)
         crew = Crew(layout.logs, asyncio.current_task())
         try:
             async with _ground(layout, crew, say) as ground:
@@ -245,17 +257,22 @@ class Layout:
 
     def __init__(self, options: UpOptions, state: Path) -> None:
         self.options = options
-        self.state = state
+        with _usable(state):
+            private_state(state, OURS)
+        self.state = state = state.resolve()
         self.name = uuid.uuid4().hex[:12]  # no other `up` may take what is ours for its own
         self.logs = state / "logs"
         self.bundles = (options.bundles or state / "bundles").resolve()
         for folder in (self.logs, self.bundles, state / "store"):
             with _usable(folder):
-                folder.mkdir(parents=True, exist_ok=True)
+                if folder.is_relative_to(state):
+                    private_folder(folder)
+                else:  # the bundle root that somebody names may be for several people
+                    folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
-            raise Misused(f"--api-port {options.api_port}: 127.0.0.1 has no such port free")
+            raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
         self.api_port = options.api_port or free_port()
-        self.server = f"http://127.0.0.1:{self.api_port}"
+        self.server = f"http://{LOOPBACK}:{self.api_port}"
         numbers = range(1, options.instances + 1)
         self.ports = {child_name(name, n): free_port() for name in SERVICES for n in numbers}
         self.inner_kubeconfig = state / "kubeconfig"
@@ -282,6 +299,7 @@ class Layout:
             "MILLRACE_KUBECONFIG": str(account),
             "MILLRACE_BUS": ground.bus,
             "MILLRACE_METRICS_PORT": str(self.ports[child]),
+            "MILLRACE_METRICS_HOST": LOOPBACK,
             "MILLRACE_INSTANCE": f"{child}-{self.name}",
             **ground.settings,
         }
@@ -295,7 +313,7 @@ class Layout:
 
     async def until_service_ready(self, child: Child) -> None:
         """Wait until a service has finished its restore; raises NotReady."""
-        await _until_ready(f"http://127.0.0.1:{self.ports[child.spec.name]}/readyz", child)
+        await _until_ready(f"http://{LOOPBACK}:{self.ports[child.spec.name]}/readyz", child)
 
     def write_kubeconfig(self, ground: Ground) -> None:
         """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""

@@ -15,8 +15,9 @@ from typing import Any
 
 import yaml
 
+from cli.private import private_folder, write_private
 from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, KWOK, SCHEDULER, broker_names
-from cli.real.state import PairFolder, PairPlan, write_private
+from cli.real.state import PairFolder, PairPlan
 
 MASTERS = "system:masters"
 # Who may come in: name of the kubeconfig → user, groups.
@@ -60,11 +61,11 @@ def write_kubeconfigs(folder: PairFolder, plan: PairPlan) -> None:
 
 def write_broker_files(folder: PairFolder, plan: PairPlan) -> None:
     """What the brokers read."""
-    (folder.path / "log4j2.properties").write_text(LOG4J)
+    write_private(folder.path / "log4j2.properties", LOG4J)
     for name in broker_names(plan):
         own = folder.path / name
-        own.mkdir(mode=0o700, exist_ok=True)
-        (own / "server.properties").write_text(broker_properties(plan, folder.path, name))
+        private_folder(own)
+        write_private(own / "server.properties", broker_properties(plan, folder.path, name))
 
 
 def certificate_of(folder: PairFolder, part: str) -> Path:

@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from cli.failing import Failure
+from cli.private import OTHERS, private_log
 from cli.real.files import write_broker_files, write_credentials, write_kubeconfigs
 from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names, format_command, parts_of
 from cli.real.probing import problem_of, until
@@ -92,11 +93,12 @@ async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId
 
 async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
     """Prepare the empty folder of a broker."""
-    with folder.log(name).open("ab") as log:
+    with private_log(folder.log(name)) as log:
         process = await asyncio.create_subprocess_exec(
             *format_command(plan, folder.path, name),
             stdout=log,
             stderr=log,
+            umask=OTHERS,
             env=environment(str(folder.path)),  # `stop_all` finds it if we are killed
         )
         try:

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.private import FILE_MODE, OTHERS
+
 MARKER = "MILLRACE_REAL_PAIR"
 STOP_GRACE_S = 8.0
 KILL_GRACE_S = 5.0
@@ -88,20 +90,28 @@ def environment(marker: str) -> dict[str, str]:
 def spawn(command: Sequence[str], log: Path, *, marker: str) -> ProcessId | None:
     """Start a process in a session of its own, its output in `log`; None if it ended at once.
 
-    It survives us and gets no Ctrl-C of our terminal.
+    It survives us and gets no Ctrl-C of our terminal. What it writes is for its owner only.
     """
-    pid = os.posix_spawn(
+    umask = os.umask(OTHERS)
+    try:
+        pid = _spawn(command, log, marker)
+    finally:
+        os.umask(umask)
+    return identify(pid)
+
+
+def _spawn(command: Sequence[str], log: Path, marker: str) -> int:
+    return os.posix_spawn(
         command[0],
         list(command),
         environment(marker),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],
         setsid=True,
     )
-    return identify(pid)
 
 
 def marked(marker: str) -> list[ProcessId]:

@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import fcntl
 import json
-import os
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cli.failing import Misused, TimedOut
+from cli.private import private_folder, refuse_foreign, write_private
 from cli.real.processes import ProcessId, is_running
 
 LOCK_WAIT_S = 1200.0  # a cold build on a slow machine
@@ -55,17 +55,18 @@ class PairFolder:
     """The folder of a pair; `path` is absolute and without links."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.expanduser().resolve()
+        self._asked = path.expanduser()
+        self.path = self._asked.resolve()
         self.kubeconfig = self.path / "kubeconfig"
         self.logs = self.path / "logs"
         self.kube = self.path / "kube"
 
     def prepare(self, plan: PairPlan) -> None:
         """Make the folder, and remember the plan in it before anything runs."""
-        self.path.mkdir(parents=True, mode=0o700, exist_ok=True)
+        private_folder(self.path)
         write_private(self.path / PLAN, json.dumps(asdict(plan), indent=1))
         for name in ("logs", "kube", "processes", "tmp"):
-            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            private_folder(self.path / name)
 
     def plan(self) -> PairPlan | None:
         """The plan of the pair that is or was here; None where there is none that we understand."""
@@ -98,9 +99,8 @@ class PairFolder:
         return known if is_running(known) else None
 
     def check_is_ours(self) -> None:
-        """Refuse a folder that holds something else: it is removed in the end."""
-        if self.path.exists() and not self.path.is_dir():
-            raise Misused(f"{self.path} is not a folder. Say another --state.")
+        """Refuse a folder of somebody else, or with something else: it is removed in the end."""
+        refuse_foreign(self._asked)
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / PLAN).exists():
             raise Misused(f"{self.path} is not empty and holds no pair. Say another --state.")
 
@@ -109,16 +109,6 @@ class PairFolder:
         self.check_is_ours()
         if self.path.exists():
             shutil.rmtree(self.path)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    draft.replace(path)
 
 
 @asynccontextmanager

@@ -79,7 +79,8 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
         async with open_runtime(service, settings) as runtime:
             _drain_on_signals(runtime.stopping)
             probes = Probes(lambda: runtime.bus.is_answering and runtime.probes.is_ready())
-            async with serve_probes(settings.metrics_port, runtime.metrics, probes):
+            port, host = settings.metrics_port, settings.metrics_host
+            async with serve_probes(port, runtime.metrics, probes, host=host):
                 log.info("started", pid=os.getpid(), bus=settings.bus)
                 await run_until_drained(main, runtime, settings.grace_s)
     except Exception as problem:

@@ -14,15 +14,17 @@ OFF = 0
 
 
 @asynccontextmanager
-async def serve_probes(port: int, metrics: Metrics, probes: Probes) -> AsyncIterator[None]:
-    """Serve while the context lasts; port 0 serves nothing."""
+async def serve_probes(
+    port: int, metrics: Metrics, probes: Probes, *, host: str = ""
+) -> AsyncIterator[None]:
+    """Serve while the context lasts, on one address or on all of them; port 0 serves nothing."""
     if port == OFF:
         yield
         return
     runner = web.AppRunner(_application(metrics, probes), access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, port=port).start()
+        await web.TCPSite(runner, host or None, port).start()
         yield
     finally:
         await runner.cleanup()

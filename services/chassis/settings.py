@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
@@ -37,7 +38,14 @@ class ServiceSettings(BaseSettings):
         "the work over at once; empty: it has none",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    metrics_port: int = Field(default=0, ge=0, le=65535, description="0: no port")
+    metrics_port: int = Field(
+        default=0, ge=0, le=65535, description="of /metrics, /healthz and /readyz; 0: no port"
+    )
+    metrics_host: str = Field(
+        default="",
+        description="the address on which that port is served; empty: all addresses, as a kubelet "
+        "needs it of a pod",
+    )
     grace_s: float = Field(default=10.0, ge=0, description="time for effects in flight at a stop")
     effects_in_flight_max: int = Field(default=32, ge=1, le=1024)
     namespaces: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -51,6 +59,15 @@ class ServiceSettings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("metrics_host")
+    @classmethod
+    def name_an_address(cls, value: str) -> str:
+        """Refuse early what no socket can be bound to: a name may have several addresses."""
+        try:
+            return str(ip_address(value)) if value else value
+        except ValueError as problem:
+            raise ValueError("is no IP address, such as 127.0.0.1 or ::1") from problem
 
     @field_validator("bus")
     @classmethod

@@ -27,7 +27,10 @@ LOG_LINES_SHOWN = 15
 def up(
     folder: Path, *, real: bool = False, settings: Mapping[str, str] | None = None
 ) -> Iterator[System]:
-    """A system that is ready; on the real pair with topics of its own, so that none is old."""
+    """A system that is ready; on the real pair with topics of its own, so that none is old.
+
+    It is given the most careless umask: what others may not read must not depend on it.
+    """
     kubeconfig, bundles, state = folder / "kubeconfig", folder / "bundles", folder / "state"
     command = [sys.executable, "-m", "cli", "up", "--kubeconfig", str(kubeconfig)]
     command += ["--bundles", str(bundles), "--state", str(state)]
@@ -36,7 +39,7 @@ def up(
     environment = {**os.environ, "MILLRACE_TOPIC_PREFIX": prefix, **(settings or {})}
     with (folder / "up.log").open("wb") as log:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env=environment
+            command, stdout=subprocess.PIPE, stderr=log, cwd=ROOT, env=environment, umask=0
         )
         try:
             first = first_line(process, READY_S_MAX)

@@ -15,6 +15,13 @@ _FOLLOWING = f"{_UNIT}/test_following.py"
 
 MUTANTS = (
     Mutant(
+        "a refusal names jobs and pools of other namespaces",
+        f"{_CORE}/placing/nearing.py",
+        '    return job.partition("/")[0] == to.partition("/")[0]\n',
+        "    return True\n",
+        (f"{_UNIT}/test_refusals.py",),
+    ),
+    Mutant(
         "what is promised to processing elements without a pod takes no room",
         f"{_CORE}/picture.py",
         "            if pe in pes and pe not in bound:\n",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tests.mutants import (
     chassis,
+    cli,
     fusion_backend,
     hostpool_manager,
     node_tainter,
@@ -26,4 +27,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *node_tainter.MUTANTS,
     *pod_state_machine.MUTANTS,
     *sandbox.MUTANTS,
+    *cli.MUTANTS,
 )

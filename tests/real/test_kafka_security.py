@@ -21,10 +21,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from cli.failing import CannotReach
+from cli.private import write_private
 from cli.real.files import broker_properties, write_broker_files
 from cli.real.launching import format_broker, free_ports, start_part, stop_all
 from cli.real.parts import broker_name, port_names
-from cli.real.state import PairFolder, PairPlan, write_private
+from cli.real.state import PairFolder, PairPlan
 from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.topics import RESOURCES

@@ -1,7 +1,8 @@
 """The bundle root: the directory from which people's bundles come by name or path.
 
 A Job's spec names no file of ours but below the root: no absolute path, no `..`, no link that leads
-out. What a bundle contains is not looked at here.
+out. What a bundle contains is not looked at here. The root is never listed: it is shared by all
+namespaces, and a refusal that named its files would show each what the others run.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from services.fusion_backend.adapters.fetching import BundleUnreadable
 from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.inputs import BundleSource
 
-HINTS_MAX = 8
-HINT_ENTRIES_MAX = 1_000
 SUFFIX = ".sab"
 _NEVER_A_BUNDLE = frozenset({errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
 """What a name is answered with that no waiting makes a bundle of."""
@@ -75,10 +74,10 @@ def _resolved(root: Path, source: BundleSource) -> Path:
     try:
         real = (root / asked).resolve(strict=True)
     except (FileNotFoundError, NotADirectoryError, RuntimeError) as error:
-        raise _missing(root, source) from error
+        raise _missing(source) from error
     except OSError as error:
         if error.errno in _NEVER_A_BUNDLE:
-            raise _missing(root, source) from error
+            raise _missing(source) from error
         raise unreadable(_cannot_be_read(source), error) from error
     if not real.is_relative_to(root):
         raise refused(Reason.SPEC_INVALID, source, "leads out of the bundle root")
@@ -89,25 +88,7 @@ def _cannot_be_read(source: BundleSource) -> str:
     return f"{source.field}: {shown(source.value)} cannot be read"
 
 
-def _missing(root: Path, source: BundleSource) -> PlanRefused:
-    names = _names(root)
-    there = ", ".join(names[:HINTS_MAX]) or "no bundle"
-    more = ", …" if len(names) > HINTS_MAX else ""
-    return refused(
-        Reason.BUNDLE_MISSING, source, f"is not in the bundle root, which has {there}{more}"
-    )
-
-
-def _names(root: Path) -> list[str]:
-    """Some bundles of the root, for a hint."""
-    names: list[str] = []
-    try:
-        with os.scandir(root) as entries:
-            for number, entry in enumerate(entries):
-                if number >= HINT_ENTRIES_MAX:
-                    break
-                if entry.name.endswith(SUFFIX):
-                    names.append(entry.name)
-    except OSError:
-        return []
-    return sorted(names)
+def _missing(source: BundleSource) -> PlanRefused:
+    """No other name of the root is in it: all namespaces share the root."""
+    what = "is not in the bundle root; put the bundle there, or correct the name"
+    return refused(Reason.BUNDLE_MISSING, source, what)

@@ -54,6 +54,7 @@ def test_every_wrong_value_is_named_with_its_variable(
 ) -> None:
     monkeypatch.setenv("MILLRACE_BUS", "kafka")
     monkeypatch.setenv("MILLRACE_METRICS_PORT", "99999")
+    monkeypatch.setenv("MILLRACE_METRICS_HOST", "localhost")
     with pytest.raises(SystemExit) as exit_:
         read_settings(MoreSettings)
     assert exit_.value.code == 2
@@ -61,3 +62,4 @@ def test_every_wrong_value_is_named_with_its_variable(
     assert "MILLRACE_BUS='kafka'" in said
     assert "neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]" in said
     assert "MILLRACE_METRICS_PORT='99999'" in said
+    assert "MILLRACE_METRICS_HOST='localhost': is no IP address, such as 127.0.0.1 or ::1" in said

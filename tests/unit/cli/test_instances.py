@@ -22,6 +22,17 @@ def test_instances_differ_in_name_and_port_and_share_account_and_bundles(tmp_pat
     assert second.environment["MILLRACE_KUBECONFIG"] == str(tmp_path / "fusion")
 
 
+def test_metrics_and_probes_are_served_on_loopback_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may log in to the machine may see them; the network may not. So it is on the pair."""
+    monkeypatch.setenv("MILLRACE_METRICS_HOST", "0.0.0.0")
+    for real in (False, True):
+        layout = Layout(UpOptions(tmp_path / "k", real=real), tmp_path)
+        service = layout.service("node_tainter", Ground("", tmp_path / "admin", ""))
+        assert service.environment["MILLRACE_METRICS_HOST"] == "127.0.0.1"
+
+
 def test_a_log_in_a_file_has_one_instance_of_each_service(tmp_path: Path) -> None:
     with pytest.raises(Misused, match="--real"):
         UpOptions(tmp_path / "k", instances=2)

@@ -15,7 +15,7 @@ from cli.running import Layout, UpOptions
 def test_a_state_that_is_a_file_is_named(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.write_text("")
-    with pytest.raises(Misused, match=r"state/logs cannot be written: Not a directory"):
+    with pytest.raises(Misused, match=r"state is not a folder. Say another --state"):
         Layout(UpOptions(tmp_path / "k"), state)
 
 

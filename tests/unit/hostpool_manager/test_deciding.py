@@ -161,14 +161,14 @@ def test_hosts_of_a_pool_are_its_members_in_their_order() -> None:
 def test_an_exclusive_pool_takes_no_node_that_somebody_has_or_uses() -> None:
     asked = job(Pe(0, pool=0), pools=(pool(tags=("blue",), is_exclusive=True),))
     claims = (
-        Claim("n0", "a/x", "Q", is_exclusive=True),
-        Claim("n1", "a/y", "R", is_exclusive=False),
+        Claim("n0", "default/x", "Q", is_exclusive=True),
+        Claim("n1", "default/y", "R", is_exclusive=False),
     )
     decided = answer(asked, claims=claims)
     assert placed(decided) == {0: "n2"}
-    foreign = Pod("n2", {}, job="a/z", pe=3)
+    foreign = Pod("n2", {}, job="default/z", pe=3)
     decided = answer(asked, foreign, claims=claims)
-    assert not refused(decided, Reason.NODES_CLAIMED, "n0 is held by the pool Q of a/x").waits
+    assert not refused(decided, Reason.NODES_CLAIMED, "n0 is held by the pool Q of default/x").waits
     assert placed(answer(asked, Pod("n2", {}), claims=claims)) == {0: "n2"}, "not a pod of Streams"
 
 
@@ -179,7 +179,7 @@ def test_nothing_else_of_the_job_runs_on_an_exclusive_pool_s_nodes() -> None:
 
 
 def test_a_node_held_exclusively_by_others_takes_no_pe_at_all() -> None:
-    claims = tuple(Claim(f"n{at}", "a/x", "Q", is_exclusive=True) for at in range(5))
+    claims = tuple(Claim(f"n{at}", "default/x", "Q", is_exclusive=True) for at in range(5))
     assert placed(answer(job(Pe(0)), claims=claims)) == {0: "n5"}
 
 
@@ -252,7 +252,7 @@ def test_more_of_an_exlocation_than_nodes_fail_at_once() -> None:
 
 def test_an_isolated_pe_is_alone_among_those_of_its_job() -> None:
     pes = (Pe(0, is_isolated=True), *(Pe(at) for at in range(1, 9)))
-    where = placed(answer(job(*pes), Pod("n0", {}, job="a/x", pe=0)))
+    where = placed(answer(job(*pes), Pod("n0", {}, job="default/x", pe=0)))
     assert list(where.values()).count(where[0]) == 1
     refused(answer(job(*pes), nodes=NODES[:1]), Reason.EXLOCATION_IMPOSSIBLE)
 
@@ -359,7 +359,7 @@ def test_a_running_pe_that_asks_for_more_than_its_node_has_waits() -> None:
 
 
 def test_a_promise_to_another_job_takes_room_before_its_pods_exist() -> None:
-    promised = Pod("n0", {"cpu": 3000}, "a/x", 1, is_bound=False)
+    promised = Pod("n0", {"cpu": 3000}, "default/x", 1, is_bound=False)
     decided = answer(job(Pe(0, {"cpu": 2000}, host="n0")), promised)
     assert refused(decided, Reason.INSUFFICIENT_CAPACITY, "n0 lacks 1 cpu").waits
 

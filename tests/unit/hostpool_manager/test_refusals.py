@@ -105,20 +105,44 @@ DEMANDS = (
         (Pe(0, pool=0),),
         Reason.NODES_CLAIMED,
         "PE 0 to be in the pool P, finds no place: nodes that qualify are held by others, or used "
-        "by them (without tags there would be one); closest: n1 is held by the pool Q of a/other; "
-        "n2 runs PEs of a/third; n3 lacks the tag blue",
+        "by them (without tags there would be one); closest: n1 is held by the pool Q of "
+        "default/other; n2 runs PEs of default/third; n3 lacks the tag blue",
         pools=(Pool(0, "P", tags=("blue",), is_exclusive=True),),
-        claims=(Claim("n1", "a/other", "Q", is_exclusive=True),),
-        pods=(Pod("n2", {}, "a/third", 1),),
+        claims=(Claim("n1", "default/other", "Q", is_exclusive=True),),
+        pods=(Pod("n2", {}, "default/third", 1),),
+    ),
+    Demand(
+        "exclusive nodes that other namespaces hold, whose jobs and pools are not named",
+        (Pe(0, pool=0),),
+        Reason.NODES_CLAIMED,
+        "PE 0 to be in the pool P, finds no place: nodes that qualify are held by others, or used "
+        "by them (without tags there would be one); closest: n1 is held by a pool of another "
+        "namespace; n2 runs PEs of another namespace; n3 lacks the tag blue",
+        pools=(Pool(0, "P", tags=("blue",), is_exclusive=True),),
+        claims=(
+            Claim("n1", "b/secret", "merger", is_exclusive=True),
+            Claim("n1", "c/secret", "merger", is_exclusive=False),
+        ),
+        pods=(Pod("n2", {}, "b/other", 1), Pod("n2", {}, "ab/other", 1)),
+    ),
+    Demand(
+        "an exclusive node that jobs of several namespaces use",
+        (Pe(0, pool=0),),
+        Reason.NODES_CLAIMED,
+        "the exclusive pool P, which asks for 1 node, of which 0 qualify, finds no place: nodes "
+        "that qualify are held by others, or used by them (without named hosts there would be "
+        "one); closest: n2 runs PEs of default/z and 1 more",
+        pools=(Pool(0, "P", hosts=("n2",), is_exclusive=True),),
+        pods=(Pod("n2", {}, "default/z", 1), Pod("n2", {}, "b/secret", 1)),
     ),
     Demand(
         "a host that others hold",
         (Pe(0, host="n3"),),
         Reason.NODES_CLAIMED,
         "PE 0 to be on n3, finds no place: nodes that qualify are held by others, or used by them "
-        "(without named hosts there would be one); closest: n3 is held by the pool Q of a/other; "
-        "n1 is not n3; n2 is not n3",
-        claims=(Claim("n3", "a/other", "Q", is_exclusive=True),),
+        "(without named hosts there would be one); closest: n3 is held by the pool Q of "
+        "default/other; n1 is not n3; n2 is not n3",
+        claims=(Claim("n3", "default/other", "Q", is_exclusive=True),),
     ),
     Demand(
         "more of an exlocation than hosts",
@@ -199,10 +223,10 @@ DEMANDS = (
         Reason.NODES_CLAIMED,
         "PE 0, which asks for 1 cpu, to be on n1, finds no place: nodes that qualify have too "
         "little free, or are not ready yet, and nodes that qualify are held by others, or used by "
-        "them (without named hosts there would be one); closest: n1 is held by the pool Q of a/x "
-        "and lacks 500m cpu; n2 is not n1; n3 is not n1",
-        pods=(Pod("n1", {"cpu": 3500}, "a/x", 0),),
-        claims=(Claim("n1", "a/x", "Q", is_exclusive=True),),
+        "them (without named hosts there would be one); closest: n1 is held by the pool Q of "
+        "default/x and lacks 500m cpu; n2 is not n1; n3 is not n1",
+        pods=(Pod("n1", {"cpu": 3500}, "default/x", 0),),
+        claims=(Claim("n1", "default/x", "Q", is_exclusive=True),),
     ),
     Demand(
         "the only node with the tag cordoned, and not ready",
@@ -242,9 +266,9 @@ DEMANDS = (
         Reason.NODES_CLAIMED,
         "the shared pool P, which asks for 2 nodes, of which 1 qualifies, finds no place: nodes "
         "that qualify are held by others, or used by them (without named hosts there would be "
-        "one); closest: n1 is held by the pool Q of a/other",
+        "one); closest: n1 is held by the pool Q of default/other",
         pools=(Pool(0, "P", hosts=("n1", "n2")),),
-        claims=(Claim("n1", "a/other", "Q", is_exclusive=True),),
+        claims=(Claim("n1", "default/other", "Q", is_exclusive=True),),
     ),
     Demand(
         "an exclusive pool that leaves nothing to the other one of its job",

@@ -174,21 +174,40 @@ def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
 
 
 def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:
-    """Who holds a node, and whose PEs keep an exclusive pool off it; each job is named once."""
+    """Who holds a node, and whose PEs keep an exclusive pool off it; each job is named once.
+
+    Jobs and pools of other namespaces have no names: who may not list them there is not told here.
+    """
     name, own = problem.cluster.nodes[at].name, problem.job.name
-    named = {own}
-    for claim in problem.cluster.claims:
-        if claim.node == name and claim.job != own and (claim.is_exclusive or is_exclusive):
-            named.add(claim.job)
-            yield f"is held by the pool {claim.pool} of {claim.job}"
-    if is_exclusive and problem.cluster.used_by_others(problem.job.name)[at]:
-        pods = problem.cluster.pods.items()
-        jobs = sorted(
-            job for job, of in pods if job not in named and any(p.node == name for p in of)
-        )
-        more = f" and {len(jobs) - _JOBS_TOLD_MAX} more" if len(jobs) > _JOBS_TOLD_MAX else ""
-        if jobs:
-            yield f"runs PEs of {', '.join(jobs[:_JOBS_TOLD_MAX])}{more}"
+    holding = [
+        claim
+        for claim in problem.cluster.claims
+        if claim.node == name and claim.job != own and (claim.is_exclusive or is_exclusive)
+    ]
+    near = [claim for claim in holding if _may_be_named(claim.job, own)]
+    yield from (f"is held by the pool {claim.pool} of {claim.job}" for claim in near)
+    if len(near) < len(holding):
+        yield "is held by a pool of another namespace"
+    if is_exclusive and problem.cluster.used_by_others(own)[at]:
+        known = {own, *(claim.job for claim in holding)}
+        yield from _running(problem, name, known)
+
+
+def _running(problem: Problem, node: str, known: set[str]) -> Iterator[str]:
+    """The jobs with PEs on a node, but for those that are known already."""
+    pods = problem.cluster.pods.items()
+    jobs = sorted(job for job, of in pods if job not in known and any(p.node == node for p in of))
+    named = [job for job in jobs if _may_be_named(job, problem.job.name)][:_JOBS_TOLD_MAX]
+    more = f" and {len(jobs) - len(named)} more" if len(jobs) > len(named) else ""
+    if named:
+        yield f"runs PEs of {', '.join(named)}{more}"
+    elif jobs:
+        yield "runs PEs of another namespace"
+
+
+def _may_be_named(job: str, to: str) -> bool:
+    """Whether two jobs (namespace/name) are of one namespace."""
+    return job.partition("/")[0] == to.partition("/")[0]
 
 
 def _near_pool(

@@ -21,6 +21,7 @@ from cli.real.processes import (
     spawn,
     stop,
 )
+from tests.private import open_to_others
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real pair needs Linux")
 
@@ -113,6 +114,20 @@ def test_a_process_has_a_session_of_its_own(tmp_path: Path, started: list[Proces
     """Ctrl-C in our terminal reaches a whole session; the pair outlives it."""
     started.append(run(FOREVER, tmp_path))
     assert os.getsid(started[0].pid) == started[0].pid
+
+
+def test_what_a_process_writes_is_for_its_owner(tmp_path: Path, started: list[ProcessId]) -> None:
+    """Also of a person with a careless umask, which stays as it is."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    before = os.umask(0)
+    try:
+        started.append(run(f"open({str(tmp_path / 'data' / 'f')!r}, 'w'); {FOREVER}", tmp_path))
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+    until_logged(tmp_path)
+    assert (tmp_path / "data" / "f").exists()
+    assert open_to_others(tmp_path) == []
 
 
 def until_logged(folder: Path) -> None:

@@ -63,11 +63,17 @@ async def test_a_bundle_may_lie_deeper_in_the_root(store: BundleStore) -> None:
     assert await store.take_in(BundleSource("other.sab", "deep/other.sab")) == DIGEST
 
 
-async def test_a_missing_bundle_is_refused_with_what_there_is(store: BundleStore) -> None:
-    refusal = await refused(store, BundleSource("shap.sab"))
+@pytest.mark.parametrize("path", ["", "shap.sab", "deep/othre.sab", "shop.sab/shap.sab"])
+async def test_a_missing_bundle_is_refused_without_the_names_of_others(
+    store: BundleStore, path: str
+) -> None:
+    """All namespaces share the root: what others put there is theirs, however near the name is."""
+    refusal = await refused(store, BundleSource("shap.sab", path))
     assert refusal.reason is Reason.BUNDLE_MISSING
-    assert refusal.field == "spec.bundle.name"
-    assert "shop.sab" in refusal.message
+    assert refusal.message == (
+        f"{refusal.field}: {path or 'shap.sab'} is not in the bundle root;"
+        " put the bundle there, or correct the name"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,100 @@
+"""Files and folders that only their owner may use: 0600 and 0700, whatever the umask is.
+
+What `--state` names is such a folder: it holds credentials, and logs and a store that show what
+people run. Which files are in it is the business of those who write them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from cli.failing import Misused
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+OTHERS = 0o077
+"""The rights of everybody else; as a umask, what makes all files of a process its owner's."""
+_ELSE = "Say another --state."
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    draft.replace(path)
+
+
+def private_log(path: Path) -> IO[bytes]:
+    """A file to append to that only its owner may read."""
+    return open(path, "ab", opener=lambda name, flags: os.open(name, flags, FILE_MODE))
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that only its owner may enter, or close one that is there. Raises OSError."""
+    path.mkdir(parents=True, mode=FOLDER_MODE, exist_ok=True)
+    path.chmod(FOLDER_MODE)
+
+
+def private_state(path: Path, ours: Sequence[str]) -> None:
+    """Make the folder of a `--state`, or close one that is there, with what is ours in it.
+
+    `ours` are patterns of names. A folder that others may enter and that holds anything else is
+    refused, for who shares it may need it so. Raises Misused, and OSError.
+    """
+    refuse_foreign(path)
+    if path.exists() and path.stat().st_mode & OTHERS:
+        others = sorted(set(path.iterdir()).difference(*map(path.glob, ours)))
+        if others:
+            raise Misused(
+                f"others may enter {path}, and it holds {others[0].name}, which is not millrace's: "
+                f"say another --state, or `chmod 700 {path}`."
+            )
+    private_folder(path)  # before anything in it: from here on nobody else puts anything there
+    for pattern in ours:
+        for found in path.glob(pattern):
+            _close(found)
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a folder that leads elsewhere or is somebody else's. Raises Misused, and OSError.
+
+    Whoever owns a folder or a link can change what is written there.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise Misused(f"{path} is a link to {path.readlink()}: name the folder itself. {_ELSE}")
+    if not stat.S_ISDIR(found.st_mode):
+        raise Misused(f"{path} is not a folder. {_ELSE}")
+    _refuse_owner(path, found)
+
+
+def _close(path: Path) -> None:
+    """Take from others what they may do with a file, or with a folder and all in it."""
+    _close_one(path)
+    if path.is_dir() and not path.is_symlink():
+        for found in path.iterdir():
+            _close(found)
+
+
+def _close_one(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):  # a file of SQLite goes with its last user
+        found = path.lstat()
+        _refuse_owner(path, found)
+        if found.st_mode & OTHERS and not stat.S_ISLNK(found.st_mode):
+            path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
+
+
+def _refuse_owner(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise Misused(f"{path} belongs to another user (uid {found.st_uid}). {_ELSE}")

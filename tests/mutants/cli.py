@@ -1,0 +1,31 @@
+"""Mutants of the command: what a running `millrace up` keeps to its owner and its machine."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_PRIVATE = "tests/unit/cli/test_private.py"
+
+MUTANTS = (
+    Mutant(
+        "what children of up write has the modes of a careless umask",
+        "cli/children.py",
+        "                umask=OTHERS,\n",
+        "",
+        (_PRIVATE,),
+    ),
+    Mutant(
+        "a state folder that somebody shares is closed to them",
+        "cli/private.py",
+        "        if others:\n",
+        "        if False:\n",
+        (_PRIVATE,),
+    ),
+    Mutant(
+        "metrics of up are served to the network",
+        "cli/running.py",
+        '            "MILLRACE_METRICS_HOST": LOOPBACK,\n',
+        "",
+        ("tests/unit/cli/test_instances.py",),
+    ),
+)
