@@ -267,7 +267,7 @@ def _write_children(situation: Situation) -> Effects:
     found = situation.difference
     children: list[CreateChild | PatchChild] = [*found.creates, *found.patches]
     children.sort(key=_place_in_line)
-    repairs = (*found.orphans, *found.unmendable)
+    repairs: Effects = (*found.orphans, *found.unmendable)
     return (*children, *repairs, *_tell_and_ask_widths(situation))
 
 

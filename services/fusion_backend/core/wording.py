@@ -184,7 +184,8 @@ def waited_for(situation: Situation) -> str:
         )
     found = situation.difference
     missing = [f"{each.kind} {each.name}" for each in found.creates]
-    missing += [f"{each.kind} {each.name}" for each in (*found.patches, *found.unmendable)]
+    missing += [f"{each.kind} {each.name}" for each in found.patches]
+    missing += [f"{each.kind} {each.name}" for each in found.unmendable]
     missing += [f"AADL of PE {pe}" for pe in found.textless]
     missing += [f"pod of PE {pe}" for pe in situation.podless]
     named = ", ".join(missing[:PES_NAMED_MAX])
