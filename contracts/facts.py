@@ -8,18 +8,16 @@ chassis's business.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from contracts import labels
-from contracts.pod_requests import pod_requests
+from contracts import labels, projections
+from contracts.projections import Obj, metadata
 from contracts.topics import CLUSTER, RESOURCES, Topic
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, too_deep
 
-Obj = Mapping[str, Any]
 Project = Callable[[Obj], dict[str, Any] | None]
 
 
@@ -169,154 +167,7 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return data
 
 
-# --------------------------------------------------------------------------- projections
-
-
-def metadata(obj: Obj) -> dict[str, Any]:
-    """The part of an object's metadata that decisions use; never `managedFields`."""
-    meta = obj["metadata"]
-    seen: dict[str, Any] = {
-        "labels": meta.get("labels") or {},
-        "annotations": {
-            key: value
-            for key, value in (meta.get("annotations") or {}).items()
-            if key.startswith(labels.PREFIX)
-        },
-        "owners": [
-            {
-                "kind": owner["kind"],
-                "name": owner["name"],
-                "uid": owner["uid"],
-                "controller": bool(owner.get("controller")),
-            }
-            for owner in meta.get("ownerReferences") or ()
-        ],
-        "finalizers": meta.get("finalizers") or [],
-        "deletionTimestamp": meta.get("deletionTimestamp"),
-        "creationTimestamp": meta.get("creationTimestamp"),
-        "generation": meta.get("generation", 0),
-    }
-    return seen
-
-
-def _metadata_only(obj: Obj) -> dict[str, Any]:
-    return {"metadata": metadata(obj)}
-
-
-def _custom_resource(obj: Obj) -> dict[str, Any]:
-    return {
-        "metadata": metadata(obj),
-        "spec": obj.get("spec") or {},
-        "status": obj.get("status") or {},
-    }
-
-
-_SERVICE_FIELDS = (
-    "type",
-    "clusterIP",
-    "externalName",
-    "externalIPs",
-    "publishNotReadyAddresses",
-    "selector",
-)
-_PORT_FIELDS = ("name", "port", "protocol", "targetPort")
-
-
-def _service(obj: Obj) -> dict[str, Any]:
-    """Where a Service leads; how it does, which the API server fills in, says nothing."""
-    spec = obj.get("spec") or {}
-    seen = {key: spec[key] for key in _SERVICE_FIELDS if key in spec}
-    seen["ports"] = [
-        {key: port[key] for key in _PORT_FIELDS if key in port} for port in spec.get("ports") or ()
-    ]
-    return {"metadata": metadata(obj), "spec": seen}
-
-
-_POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
-_WAITING_CHARS_MAX = 1024
-
-
-def _pod(obj: Obj) -> dict[str, Any] | None:
-    if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
-        return None
-    status = obj.get("status") or {}
-    return {
-        "metadata": metadata(obj),
-        "node": (obj.get("spec") or {}).get("nodeName", ""),
-        "phase": status.get("phase", "Pending"),
-        "reason": status.get("reason", ""),
-        "message": status.get("message", ""),
-        "conditions": [
-            {key: condition.get(key, "") for key in ("type", "status", "reason", "message")}
-            for condition in status.get("conditions") or ()
-            if condition.get("type") in _POD_CONDITIONS
-        ],
-        "containers": [
-            _container(each)
-            for list_ in ("initContainerStatuses", "containerStatuses")
-            for each in status.get(list_) or ()
-        ],
-        "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
-    }
-
-
-def _container(status: Obj) -> dict[str, Any]:
-    state = status.get("state") or {}
-    terminated = state.get("terminated") or {}
-    waiting = state.get("waiting") or {}
-    return {
-        "name": status.get("name", ""),
-        "waiting": waiting.get("reason", ""),
-        "waitingMessage": waiting.get("message", "")[:_WAITING_CHARS_MAX],
-        "exitCode": terminated.get("exitCode"),
-        "reason": terminated.get("reason", ""),
-        "finishedAt": terminated.get("finishedAt"),
-    }
-
-
-_PE_ID = re.compile("[0-9]{1,9}")
-
-
-def _bound_pod(obj: Obj) -> dict[str, Any] | None:
-    spec = obj.get("spec") or {}
-    if not spec.get("nodeName"):
-        return None
-    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-        return None
-    return {
-        "node": spec["nodeName"],
-        "requests": pod_requests(spec),
-        "isLeaving": obj["metadata"].get("deletionTimestamp") is not None,
-        **_of_streams(obj["metadata"].get("labels") or {}),
-    }
-
-
-def _of_streams(marks: Mapping[str, str]) -> dict[str, Any]:
-    """The job and PE of a pod; empty and -1 for pods that are not of Streams."""
-    pe = marks.get(labels.PE, "")
-    is_ours = marks.get(labels.APP) == labels.APP_VALUE and labels.JOB in marks
-    return {
-        "job": marks[labels.JOB] if is_ours else "",
-        "jobUid": marks.get(labels.JOB_UID, "") if is_ours else "",
-        "pe": int(pe) if is_ours and _PE_ID.fullmatch(pe) else -1,
-    }
-
-
-def _node(obj: Obj) -> dict[str, Any]:
-    spec = obj.get("spec") or {}
-    status = obj.get("status") or {}
-    ready = next(
-        (c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"),
-        "Unknown",
-    )
-    return {
-        "metadata": {"labels": obj["metadata"].get("labels") or {}},
-        "taints": spec.get("taints") or [],
-        "unschedulable": bool(spec.get("unschedulable")),
-        "addresses": status.get("addresses") or [],
-        "allocatable": status.get("allocatable") or {},
-        "ready": ready == "True",
-    }
+# --------------------------------------------------------------------------- kinds
 
 
 def _unfit(name: str, part: Any) -> str:
@@ -382,30 +233,38 @@ _OURS = f"{labels.APP}={labels.APP_VALUE}"
 _STREAMS = "streams.ibm.com"
 
 WATCHED: tuple[WatchedKind, ...] = (
-    WatchedKind(_STREAMS, "v1", "streamsjobs", (Projection("Job", RESOURCES, _custom_resource),)),
+    WatchedKind(
+        _STREAMS, "v1", "streamsjobs", (Projection("Job", RESOURCES, projections.custom_resource),)
+    ),
     WatchedKind(
         _STREAMS,
         "v1",
         "streamspes",
-        (Projection("ProcessingElement", RESOURCES, _custom_resource),),
+        (Projection("ProcessingElement", RESOURCES, projections.custom_resource),),
     ),
     WatchedKind(
         _STREAMS,
         "v1",
         "streamsprs",
-        (Projection("ParallelRegion", RESOURCES, _custom_resource),),
+        (Projection("ParallelRegion", RESOURCES, projections.custom_resource),),
     ),
     WatchedKind(
-        _STREAMS, "v1", "streamshostpools", (Projection("HostPool", CLUSTER, _custom_resource),)
+        _STREAMS,
+        "v1",
+        "streamshostpools",
+        (Projection("HostPool", CLUSTER, projections.custom_resource),),
     ),
     WatchedKind(
-        _STREAMS, "v1", "streamsplacements", (Projection("Placement", CLUSTER, _custom_resource),)
+        _STREAMS,
+        "v1",
+        "streamsplacements",
+        (Projection("Placement", CLUSTER, projections.custom_resource),),
     ),
     WatchedKind(
         "",
         "v1",
         "configmaps",
-        (Projection("ConfigMap", RESOURCES, _metadata_only),),
+        (Projection("ConfigMap", RESOURCES, projections.metadata_only),),
         metadata_only=True,
         label_selector=_OURS,
     ),
@@ -413,16 +272,21 @@ WATCHED: tuple[WatchedKind, ...] = (
         "",
         "v1",
         "services",
-        (Projection("Service", RESOURCES, _service),),
+        (Projection("Service", RESOURCES, projections.service),),
         label_selector=_OURS,
     ),
     WatchedKind(
         "",
         "v1",
         "pods",
-        (Projection("Pod", RESOURCES, _pod), Projection("BoundPod", CLUSTER, _bound_pod)),
+        (
+            Projection("Pod", RESOURCES, projections.pod),
+            Projection("BoundPod", CLUSTER, projections.bound_pod),
+        ),
     ),
-    WatchedKind("", "v1", "nodes", (Projection("Node", CLUSTER, _node),), namespaced=False),
+    WatchedKind(
+        "", "v1", "nodes", (Projection("Node", CLUSTER, projections.node),), namespaced=False
+    ),
 )
 
 KINDS: Mapping[str, Projection] = {

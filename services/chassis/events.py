@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping
 
 from contracts.moments import moment_of
+from contracts.showing import shown
 from services.chassis.errors import AlreadyExists
 from services.chassis.kube import Json, Kube, Resource
 
@@ -42,7 +43,7 @@ async def emit_event(
         "metadata": {"name": _name(reference, reason, generation), "namespace": namespace},
         "involvedObject": {key: value for key, value in reference.items() if value},
         "reason": reason,
-        "message": message[:MESSAGE_CHARS_MAX],
+        "message": shown(message, MESSAGE_CHARS_MAX),
         "type": "Warning" if warning else "Normal",
         "source": {"component": component},
         "firstTimestamp": at,

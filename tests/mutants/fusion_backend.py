@@ -159,20 +159,6 @@ MUTANTS = (
         (_PLANNED_RESIZES,),
     ),
     Mutant(
-        "a Service that somebody edited is left as it is",
-        f"{_CORE}/membership.py",
-        "        elif leads_elsewhere(self._snapshot, pe, entry):\n",
-        "        elif False:\n",
-        (f"{_LIFE}/test_life_of_a_job.py", "-k", "service"),
-    ),
-    Mutant(
-        "where a Service leads is told without what it selects",
-        "contracts/facts.py",
-        '_SERVING = ("selector", ',
-        "_SERVING = (",
-        (f"{_LIFE}/test_life_of_a_job.py", "-k", "service"),
-    ),
-    Mutant(
         "a job id is not remembered",
         f"{_SHELL}/job_ids.py",
         "        if job_uid in known:\n",
@@ -185,8 +171,8 @@ MUTANTS = (
         '                    resource_version=int(seen["metadata"]["resourceVersion"]),\n'
         "                )\n            except NotFound",
         "                    resource_version=int(\n"
-        "                        (await self._kube.get(_CONFIG_MAP, namespace, labels.JOB_IDS_NAME))"
-        '["metadata"]["resourceVersion"]\n                    ),\n'
+        "                        (await self._kube.get(_CONFIG_MAP, namespace,"
+        ' labels.JOB_IDS_NAME))["metadata"]["resourceVersion"]\n                    ),\n'
         "                )\n            except NotFound",
         (f"{_LIFE}/test_racing_for_ids.py",),
     ),

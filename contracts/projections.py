@@ -1,0 +1,163 @@
+"""What decisions use of an object: one function for each kind, from the object to its projection.
+
+An object whose projection did not change says nothing, so the heartbeats of nodes wake nobody.
+Which kinds there are, and what becomes of an object that cannot be projected: `facts.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from contracts import labels
+from contracts.pod_requests import pod_requests
+
+Obj = Mapping[str, Any]
+
+
+def metadata(obj: Obj) -> dict[str, Any]:
+    """The part of an object's metadata that decisions use; never `managedFields`."""
+    meta = obj["metadata"]
+    seen: dict[str, Any] = {
+        "labels": meta.get("labels") or {},
+        "annotations": {
+            key: value
+            for key, value in (meta.get("annotations") or {}).items()
+            if key.startswith(labels.PREFIX)
+        },
+        "owners": [
+            {
+                "kind": owner["kind"],
+                "name": owner["name"],
+                "uid": owner["uid"],
+                "controller": bool(owner.get("controller")),
+            }
+            for owner in meta.get("ownerReferences") or ()
+        ],
+        "finalizers": meta.get("finalizers") or [],
+        "deletionTimestamp": meta.get("deletionTimestamp"),
+        "creationTimestamp": meta.get("creationTimestamp"),
+        "generation": meta.get("generation", 0),
+    }
+    return seen
+
+
+def metadata_only(obj: Obj) -> dict[str, Any]:
+    return {"metadata": metadata(obj)}
+
+
+def custom_resource(obj: Obj) -> dict[str, Any]:
+    return {
+        "metadata": metadata(obj),
+        "spec": obj.get("spec") or {},
+        "status": obj.get("status") or {},
+    }
+
+
+_SERVICE_FIELDS = (
+    "type",
+    "clusterIP",
+    "externalName",
+    "externalIPs",
+    "publishNotReadyAddresses",
+    "selector",
+)
+_PORT_FIELDS = ("name", "port", "protocol", "targetPort")
+
+
+def service(obj: Obj) -> dict[str, Any]:
+    """Where a Service leads; how it does, which the API server fills in, says nothing."""
+    spec = obj.get("spec") or {}
+    seen = {key: spec[key] for key in _SERVICE_FIELDS if key in spec}
+    seen["ports"] = [
+        {key: port[key] for key in _PORT_FIELDS if key in port} for port in spec.get("ports") or ()
+    ]
+    return {"metadata": metadata(obj), "spec": seen}
+
+
+_POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
+_WAITING_CHARS_MAX = 1024
+
+
+def pod(obj: Obj) -> dict[str, Any] | None:
+    if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
+        return None
+    status = obj.get("status") or {}
+    return {
+        "metadata": metadata(obj),
+        "node": (obj.get("spec") or {}).get("nodeName", ""),
+        "phase": status.get("phase", "Pending"),
+        "reason": status.get("reason", ""),
+        "message": status.get("message", ""),
+        "conditions": [
+            {key: condition.get(key, "") for key in ("type", "status", "reason", "message")}
+            for condition in status.get("conditions") or ()
+            if condition.get("type") in _POD_CONDITIONS
+        ],
+        "containers": [
+            _container(each)
+            for list_ in ("initContainerStatuses", "containerStatuses")
+            for each in status.get(list_) or ()
+        ],
+        "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
+    }
+
+
+def _container(status: Obj) -> dict[str, Any]:
+    state = status.get("state") or {}
+    terminated = state.get("terminated") or {}
+    waiting = state.get("waiting") or {}
+    return {
+        "name": status.get("name", ""),
+        "waiting": waiting.get("reason", ""),
+        "waitingMessage": waiting.get("message", "")[:_WAITING_CHARS_MAX],
+        "exitCode": terminated.get("exitCode"),
+        "reason": terminated.get("reason", ""),
+        "finishedAt": terminated.get("finishedAt"),
+    }
+
+
+_PE_ID = re.compile("[0-9]{1,9}")
+
+
+def bound_pod(obj: Obj) -> dict[str, Any] | None:
+    spec = obj.get("spec") or {}
+    if not spec.get("nodeName"):
+        return None
+    if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return None
+    return {
+        "node": spec["nodeName"],
+        "requests": pod_requests(spec),
+        "isLeaving": obj["metadata"].get("deletionTimestamp") is not None,
+        **_of_streams(obj["metadata"].get("labels") or {}),
+    }
+
+
+def _of_streams(marks: Mapping[str, str]) -> dict[str, Any]:
+    """The job and PE of a pod; empty and -1 for pods that are not of Streams."""
+    pe = marks.get(labels.PE, "")
+    is_ours = marks.get(labels.APP) == labels.APP_VALUE and labels.JOB in marks
+    return {
+        "job": marks[labels.JOB] if is_ours else "",
+        "jobUid": marks.get(labels.JOB_UID, "") if is_ours else "",
+        "pe": int(pe) if is_ours and _PE_ID.fullmatch(pe) else -1,
+    }
+
+
+def node(obj: Obj) -> dict[str, Any]:
+    spec = obj.get("spec") or {}
+    status = obj.get("status") or {}
+    ready = next(
+        (c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"),
+        "Unknown",
+    )
+    return {
+        "metadata": {"labels": obj["metadata"].get("labels") or {}},
+        "taints": spec.get("taints") or [],
+        "unschedulable": bool(spec.get("unschedulable")),
+        "addresses": status.get("addresses") or [],
+        "allocatable": status.get("allocatable") or {},
+        "ready": ready == "True",
+    }
