@@ -42,13 +42,10 @@ def _into_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     found = {}
     for name, value in members:
-        there = found.get(name)
-        found[name] = {**there, **value} if _are_objects(there, value) else value
+        there: Any = found.get(name)
+        both = isinstance(there, dict) and isinstance(value, dict)
+        found[name] = {**there, **value} if both else value
     return found
-
-
-def _are_objects(*values: Any) -> bool:
-    return all(isinstance(value, dict) for value in values)
 
 
 def unrecognized(problem: str, body: bytes, kind: str) -> ApiError:

@@ -153,11 +153,11 @@ def _folded(value: Any, above: int) -> tuple[Any, int]:
             text = _written_in_pieces(made, orjson.OPT_SORT_KEYS)
             depth = part.reach - part.depth + 1
             part.holder[part.key] = Folded(text, depth, part.map_depth)
-        above = part.parent
-        if above is not None:
-            above.reach = max(above.reach, part.reach)
-            if isinstance(above.holder[above.key], dict):
-                above.map_depth = max(above.map_depth, part.map_depth + 1)
+        outer = part.parent
+        if outer is not None:
+            outer.reach = max(outer.reach, part.reach)
+            if isinstance(outer.holder[outer.key], dict):
+                outer.map_depth = max(outer.map_depth, part.map_depth + 1)
     return root[0], parts[0].reach if parts else 0
 
 
