@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import orjson
-
 from sandbox.store.errors import ApiError
+from sandbox.store.folding import written
 from sandbox.store.watching import Watch, WatchEvent
 
 JSON_TYPE = "application/json"
@@ -53,7 +52,7 @@ class WatchAnswer:
 
 
 def json_answer(status: int, body: Any) -> Answer:
-    return Answer(status, orjson.dumps(body))
+    return Answer(status, written(body))
 
 
 def with_warnings(answer: Answer, texts: Sequence[str]) -> Answer:

@@ -11,8 +11,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-import orjson
-
 from sandbox.http import tables
 from sandbox.http.answers import Answer
 from sandbox.http.negotiation import (
@@ -26,6 +24,7 @@ from sandbox.http.negotiation import (
 from sandbox.http.paging import Page
 from sandbox.http.requests import Call
 from sandbox.store.errors import ApiError
+from sandbox.store.folding import written
 from sandbox.store.resources import ResourceType
 from sandbox.store.watching import StoredObject, WatchEvent
 
@@ -38,11 +37,11 @@ def one(call: Call, status: int, obj: Mapping[str, Any], shape: str, now: Now) -
     if not shape:
         return Answer(status, json_of(obj))
     if shape == PARTIAL:
-        return Answer(status, orjson.dumps(as_partial(obj, _version(call))))
+        return Answer(status, written(as_partial(obj, _version(call))))
     if shape == TABLE:
         include = call.query.text("includeObject")
         one = tables.table_of_one(call.rt, obj, now(), include)
-        return Answer(status, orjson.dumps(tables.in_version(one, _version(call))))
+        return Answer(status, written(tables.in_version(one, _version(call))))
     if call.rt.custom:
         raise ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "", "content is not a list")
     what = f"{_package(call.rt)}.{call.rt.kind}"
@@ -58,11 +57,11 @@ def listing(call: Call, page: Page, version: int, shape: str, now: Now) -> Answe
     if shape == PARTIAL_LIST:
         items = [as_partial(obj, _version(call)) for obj in objects]
         head = {"kind": PARTIAL_LIST, "apiVersion": _version(call), "metadata": metadata}
-        return Answer(200, orjson.dumps({**head, "items": items}))
+        return Answer(200, written({**head, "items": items}))
     if shape == TABLE:
         include = call.query.text("includeObject")
         body = tables.table(call.rt, objects, metadata, now(), include=include)
-        return Answer(200, orjson.dumps(tables.in_version(body, _version(call))))
+        return Answer(200, written(tables.in_version(body, _version(call))))
     kind = "UnstructuredList" if call.rt.custom else f"{call.rt.kind}List"
     what = f"{_package(call.rt)}.{kind}"
     raise not_acceptable(f"you requested {shape}, but the requested object is a list (*{what})")
@@ -102,7 +101,7 @@ def line_of(call: Call, shape: str, now: Now) -> Line:
 
 
 def json_of(obj: Mapping[str, Any]) -> bytes:
-    return obj.json if isinstance(obj, StoredObject) else orjson.dumps(obj)
+    return obj.json if isinstance(obj, StoredObject) else written(obj)
 
 
 def _whole_line(event: WatchEvent) -> bytes:
@@ -113,7 +112,7 @@ def _partial_line(api_version: str, event: WatchEvent) -> bytes:
     if event.type == "ERROR":
         return event.frame
     shown = as_partial(event.object, api_version)
-    return orjson.dumps({"type": event.type, "object": shown}) + b"\n"
+    return written({"type": event.type, "object": shown}) + b"\n"
 
 
 def _list_of(
@@ -122,7 +121,7 @@ def _list_of(
     """A list as one document; the items of built-in kinds do not say their kind."""
     head = {"kind": rt.kind_of_list, "apiVersion": rt.api_version, "metadata": metadata}
     items = [obj.json for obj in objects] if rt.custom else _without_kind(rt, objects)
-    return orjson.dumps(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
+    return written(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 
 def _without_kind(rt: ResourceType, objects: Sequence[StoredObject]) -> list[bytes]:
@@ -140,4 +139,4 @@ def _without_kind(rt: ResourceType, objects: Sequence[StoredObject]) -> list[byt
 
 
 def _rest_of(obj: StoredObject) -> bytes:
-    return orjson.dumps({k: v for k, v in obj.items() if k not in {"apiVersion", "kind"}})
+    return written({k: v for k, v in obj.items() if k not in {"apiVersion", "kind"}})

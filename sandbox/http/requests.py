@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-import yaml
-
-from sandbox.http import protobuf
+from sandbox.http import bodies, protobuf
 from sandbox.http.routing import Query, Target
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import (
@@ -27,6 +24,7 @@ from sandbox.store.errors import (
     too_large,
     unsupported_media_type,
 )
+from sandbox.store.json_text import Unreadable
 from sandbox.store.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patch_types
 from sandbox.store.repeating import repeated, written_fields
 from sandbox.store.resources import ResourceType
@@ -34,10 +32,7 @@ from sandbox.store.schema_causes import go_type
 from sandbox.store.validation import IGNORE, FieldValidation
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
-NESTING_MAX = 200  # what has fewer brackets than this cannot be too deep
-_NESTING_OF_ANSWERS = 32  # levels that lists, tables and events put around an object
 FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_SHOWN_BYTES_MAX = 24
 _DELETE_OPTIONS = "DeleteOptions"
 BODY_TYPES = ("application/json", "application/yaml", protobuf.PROTOBUF)
 _YAML_TYPES = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
@@ -91,9 +86,9 @@ class Call:
         """The decoded body of a POST or PUT."""
         kind = self.content_type
         if kind in _YAML_TYPES:
-            return _yaml(self.body)
+            return bodies.yaml_object(self.body)
         if kind in {"application/json", ""}:
-            return _json(self.body, f"must be of type {self.rt.kind}")
+            return bodies.json_object(self.body, self.rt)
         if kind == protobuf.PROTOBUF and not self.rt.custom:
             return protobuf.sent_object(self.body, f"must be of type {self.rt.kind}")
         raise unsupported_media_type(BODY_TYPES)
@@ -111,7 +106,7 @@ class Call:
         kind = self.content_type
         if kind not in _PATCH_TYPES or (self.rt.custom and kind == STRATEGIC_MERGE_PATCH):
             raise unsupported_media_type(patch_types(self.rt))
-        return _patch(self.body, kind), kind
+        return bodies.json_patch_body(self.body, kind), kind
 
     def check_patch_options(self) -> None:
         """422 for parameters of a patch that only server-side apply has, or nobody."""
@@ -127,10 +122,9 @@ class Call:
         if self.content_type not in {"application/json", ""}:
             return _options_of(self.sent_object())
         try:
-            return _options_of(orjson.loads(self.body))
-        except orjson.JSONDecodeError as problem:
-            why = _json_problem(self.body, str(problem))
-            text = f"couldn't get version/kind; json parse error: {why}"
+            return _options_of(bodies.decoded(self.body))
+        except Unreadable as problem:
+            text = f"couldn't get version/kind; json parse error: {problem}"
             raise bad_request(text) from problem
 
     def delete_options(self) -> DeleteOptions:
@@ -196,69 +190,3 @@ class _Options:
 def invalid_options(kind: str, *causes: Cause) -> ApiError:
     """422 for parameters, as if they were an object of their own."""
     return invalid(_Options(kind, plural=kind), "", causes)
-
-
-def _patch(body: bytes, kind: str) -> Any:
-    try:
-        sent = orjson.loads(body)
-    except orjson.JSONDecodeError as problem:
-        prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
-        raise bad_request(prefix + _json_problem(body, str(problem))) from problem
-    if body.count(b"{") + body.count(b"[") > NESTING_MAX:
-        _refuse_deep_nesting(sent)
-    return sent
-
-
-def _json_problem(body: bytes, problem: str) -> str:
-    """The sentences of Go's decoder for the two most frequent mistakes."""
-    if not body or problem.startswith("unexpected end of data"):
-        return "unexpected end of JSON input"
-    if problem.startswith("unexpected character, expected a JSON value: line 1 column 1"):
-        return f"invalid character '{body[:1].decode('latin-1')}' looking for beginning of value"
-    return problem
-
-
-def _json(body: bytes, wanted: str) -> Any:
-    try:
-        sent = orjson.loads(body)
-        if body.count(b"{") + body.count(b"[") > NESTING_MAX:
-            _refuse_deep_nesting(sent)
-        return sent
-    except orjson.JSONDecodeError as problem:
-        raise bad_request(
-            f"the object provided is unrecognized ({wanted}): couldn't get version/kind; "
-            f"json parse error: {_json_problem(body, str(problem))} "
-            f"({body[:_SHOWN_BYTES_MAX].decode(errors='replace') or '<empty>'})"
-        ) from problem
-
-
-def _refuse_deep_nesting(sent: Any) -> None:
-    """400 for what could be stored and never be written out again: the encoder has a limit."""
-    wrapped = sent
-    for _ in range(_NESTING_OF_ANSWERS):
-        wrapped = [wrapped]
-    try:
-        orjson.dumps(wrapped)
-    except orjson.JSONEncodeError as problem:
-        raise bad_request(f"the body is nested too deeply: {problem}") from problem
-
-
-def _yaml(body: bytes) -> Any:
-    """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
-    try:
-        read = yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
-        sent = orjson.loads(orjson.dumps(read, default=str))
-        _refuse_deep_nesting(sent)
-        return sent
-    except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError) as problem:
-        raise bad_request(f"error converting YAML to JSON: {problem}") from problem
-
-
-class _PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML without time stamps: Kubernetes reads them as strings."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}

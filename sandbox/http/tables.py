@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
 from sandbox.http.columns import AGE, BUILTIN, NAME, Cell, Column
 from sandbox.http.durations import age
 from sandbox.http.json_paths import find_all
 from sandbox.http.negotiation import META_API_VERSION, PARTIAL, as_partial
 from sandbox.store import resources
 from sandbox.store.errors import bad_request
+from sandbox.store.folding import written
 from sandbox.store.resources import ResourceType
 from sandbox.store.watching import WatchEvent
 
@@ -92,7 +91,7 @@ def table_lines(
         if not said:
             said.append(event)
         body = in_version(body, api_version)
-        return orjson.dumps({"type": event.type, "object": body}) + b"\n"
+        return written({"type": event.type, "object": body}) + b"\n"
 
     return line
 
@@ -155,4 +154,4 @@ def _typed(value: Any, kind: str, now: float) -> Any:
 def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return orjson.dumps(value).decode()
+    return written(value).decode()

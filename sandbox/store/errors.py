@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sandbox.store.folding import written
 from sandbox.store.numbers import is_number, printed, read_back
 
 OPTIMISTIC_LOCK = (
@@ -94,7 +95,11 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return f'"{"".join(map(_quoted, value))}"'
     if isinstance(value, bool | dict | list):
-        return json.dumps(_in_json(value), ensure_ascii=False, separators=(",", ":"))
+        whole = _in_json(value)
+        try:
+            return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        except TypeError:  # there is something folded in it
+            return written(whole).decode()
     return printed(value) if is_number(value) else str(value)
 
 

@@ -26,6 +26,7 @@ from sandbox.store.errors import (
     not_registered,
     patch_leads_astray,
 )
+from sandbox.store.folding import written
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import BUILTIN, ResourceType
 from sandbox.store.schema_causes import go_type
@@ -47,6 +48,7 @@ _KNOWN = frozenset(
         "finalizers",
         "generateName",
         "labels",
+        "managedFields",
         "name",
         "namespace",
         "ownerReferences",
@@ -54,12 +56,14 @@ _KNOWN = frozenset(
     }
 )
 _STORED_UNDER = {"nodes": "minions", "services": "services/specs"}
-_NOT_OURS = frozenset({"selfLink", "managedFields"})  # known to Kubernetes, not kept here
+_NOT_OURS = frozenset({"selfLink"})  # known to Kubernetes, not kept here
 _LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerReferences")
 _WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
 _WHOLE_FIRST = frozenset({"nodes", "namespaces"})
 _CHECKED_WHOLE = _WHOLE_FIRST | {"configmaps", "pods", "secrets", "serviceaccounts"}
-_EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
+_EMPTY_IS_ABSENT = frozenset(
+    {"labels", "annotations", "finalizers", "ownerReferences", "managedFields"}
+)
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
     {
@@ -96,10 +100,10 @@ def typed(
             f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
             f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
             'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
-            f'string "json:\\"kind,omitempty\\"" }} ({orjson.dumps(body).hex()})'
+            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
         )
     if rt.custom and not body.get("kind"):
-        text = orjson.dumps(body).decode()
+        text = written(body).decode()
         cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
         raise bad_request(
             f"the object provided is unrecognized (must be of type {rt.kind}): "
@@ -142,7 +146,7 @@ def typed_by_patch(rt: ResourceType, body: Any, unknown: list[str] | None = None
         if problem.code != HTTPStatus.BAD_REQUEST:
             raise
         why = problem.message.partition(f"cannot be handled as a {rt.kind}: ")[2]
-        raise patch_leads_astray(orjson.dumps(body).decode(), why or problem.message) from problem
+        raise patch_leads_astray(written(body).decode(), why or problem.message) from problem
 
 
 def _unconvertible(rt: ResourceType, sent_version: Any, kind: Any) -> ApiError:
@@ -351,4 +355,4 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     if one != other:
         return False
     flags = orjson.OPT_SORT_KEYS
-    return orjson.dumps(one, option=flags) == orjson.dumps(other, option=flags)
+    return written(one, option=flags) == written(other, option=flags)

@@ -6,6 +6,8 @@ in strategic.py. Whether the result may be stored is decided by updating.py.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import jsonpatch
@@ -18,6 +20,7 @@ from sandbox.store.errors import (
     too_large,
     unsupported_media_type,
 )
+from sandbox.store.folding import LEVELS_MAX, Folded, folded, is_deep, unfolded, written
 from sandbox.store.resources import ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
@@ -27,6 +30,7 @@ JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 JSON_PATCH_OPERATIONS_MAX = 10_000
+_LEVELS_OF_PATCHES = 2  # around the value of an operation
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -53,13 +57,36 @@ def merged(target: Any, patch: Any) -> Any:
         return patch
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
+        there = result.get(key)
         if value is None:
             result.pop(key, None)
+        elif isinstance(value, Folded) or (isinstance(value, dict) and isinstance(there, Folded)):
+            result[key] = _merged_far_down(there, value)
         elif isinstance(value, dict):
-            result[key] = merged(result.get(key), value)
+            result[key] = merged(there, value)
         else:
             result[key] = value
     return result
+
+
+def _merged_far_down(target: Any, patch: Any) -> Any:
+    """As `merged`, without recursion."""
+    root = [unfolded(target)]
+    waiting: list[tuple[Any, Any, Any]] = [(root, 0, unfolded(patch))]
+    for holder, key, value in waiting:
+        if not isinstance(value, dict):
+            holder[key] = value
+            continue
+        there = holder[key]
+        if not isinstance(there, dict):
+            there = holder[key] = {}
+        for name, item in value.items():
+            if item is None:
+                there.pop(name, None)
+            else:
+                there.setdefault(name, None)
+                waiting.append((there, name, item))
+    return folded(root[0])
 
 
 def _json_patched(current: dict[str, Any], operations: Any) -> Any:
@@ -79,17 +106,26 @@ def _json_patched(current: dict[str, Any], operations: Any) -> Any:
                 f"error decoding patch: json: cannot unmarshal {go_type(operation)} into Go "
                 "value of type handlers.jsonPatchOp"
             )
-    changed: Any = dict(current)
+    if any(_goes_far_down(operation) for operation in operations):
+        changed, operations = unfolded(dict(current)), unfolded(operations)
+    else:
+        changed = copy.deepcopy(dict(current))
     try:
         for operation in operations:
             changed = _after(changed, operation)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError) as problem:
         raise patch_rejected() from problem
-    return changed
+    return folded(changed) if is_deep(changed) else changed
+
+
+def _goes_far_down(operation: Mapping[str, Any]) -> bool:
+    """Whether a path may lead into what is folded."""
+    paths = (operation.get("path"), operation.get("from"))
+    return any(str(path).count("/") >= LEVELS_MAX - _LEVELS_OF_PATCHES for path in paths)
 
 
 def _after(target: Any, operation: dict[str, Any]) -> Any:
-    """The object after one operation.
+    """The object, changed in place by one operation.
 
     As in Kubernetes, a member that is absent may be replaced, and is null to a test; a test tells
     1 from 1.0 and from true.
@@ -104,11 +140,13 @@ def _after(target: Any, operation: dict[str, Any]) -> Any:
                 return target
         elif kind == "test" and "value" in operation:
             there = jsonpointer.JsonPointer(path).resolve(target)
-            if orjson.dumps(there, option=_SORTED) != orjson.dumps(
-                operation["value"], option=_SORTED
-            ):
+            if written(there, option=_SORTED) != written(operation["value"], option=_SORTED):
                 raise patch_rejected()
-    return jsonpatch.JsonPatch([operation]).apply(target)
+            return target
+    if kind == "copy" and isinstance(source := operation.get("from"), str):
+        value = folded(jsonpointer.JsonPointer(source).resolve(target))
+        operation = {"op": "add", "path": path, "value": value}
+    return jsonpatch.JsonPatch([operation]).apply(target, in_place=True)
 
 
 def patch_types(rt: ResourceType) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import Any
 import cel
 
 from sandbox.store.errors import Cause, duplicate, forbidden_field, invalid_value, required
+from sandbox.store.folding import emptied
 from sandbox.store.rule_functions import FUNCTIONS
 from sandbox.store.rule_values import typed_for_cel
 from sandbox.store.schema_causes import ROOT
@@ -205,12 +206,20 @@ def _evaluated(tree: RuleTree, value: Any, old: Any, path: str) -> Iterator[Caus
     variables = {"self": value}
     if old is not ABSENT:
         variables["oldSelf"] = old
-    context = cel.Context(variables)  # converts the value once for all of its rules
+    context = _context(variables)
     for rule in wanted:
         for name, function in rule.functions.items():
             context.add_function(name, function)
         if (problem := _problem(rule, context)) is not None:
             yield _cause(rule, value, path, problem)
+
+
+def _context(variables: dict[str, Any]) -> Any:
+    """Converts the values once for all of their rules, which do not reach what is folded."""
+    try:
+        return cel.Context(variables)
+    except ValueError:
+        return cel.Context(emptied(variables))
 
 
 def _problem(rule: Rule, context: Any) -> str | None:

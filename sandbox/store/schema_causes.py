@@ -17,6 +17,8 @@ from sandbox.store.errors import (
     too_many,
     type_invalid,
 )
+from sandbox.store.folding import Folded
+from sandbox.store.json_text import BeyondDouble
 from sandbox.store.number_checks import Level, Place, enum_takes, misfits
 from sandbox.store.numbers import is_int64, is_number, is_whole, printed
 
@@ -177,6 +179,10 @@ def json_type(value: Any) -> str:
         return "integer" if is_int64(value) else "number"
     if isinstance(value, str):
         return "string"
+    if isinstance(value, BeyondDouble):
+        return "number"
+    if isinstance(value, Folded):
+        return "object" if value.is_object else "array"
     return "array" if isinstance(value, list) else "object"
 
 

@@ -16,6 +16,7 @@ import jsonschema_rs
 import orjson
 
 from sandbox.store.errors import Cause, duplicate
+from sandbox.store.folding import emptied, written
 from sandbox.store.number_checks import as_checked, as_read_back, number_bounds
 from sandbox.store.schema_causes import causes_of
 
@@ -138,11 +139,12 @@ class Schema:
 
     def _violations(self, obj: Mapping[str, Any]) -> list[Cause]:
         """What kube-apiserver refuses of what the library, within narrower bounds, does."""
+        seen = emptied(obj)
         if self._exact is None:
             self._exact = jsonschema_rs.Draft4Validator(
                 as_json_schema(self.openapi, root=True), validate_formats=True
             )
-        return causes_of(self._exact.iter_errors(as_checked(self.root, obj)), self.root, obj)
+        return causes_of(self._exact.iter_errors(as_checked(self.root, seen)), self.root, obj)
 
 
 def as_json_schema(
@@ -279,7 +281,7 @@ def _find_repeated_items(node: Node, items: list[Any], path: str, found: list[Ca
         identity = item
         if node.list_type == "map" and isinstance(item, dict):
             identity = {key: item.get(key) for key in node.list_keys}
-        text = orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)  # 1, 1.0 and true differ
+        text = written(identity, option=orjson.OPT_SORT_KEYS)  # 1, 1.0 and true differ
         if text in seen:
             found.append(duplicate(f"{path}[{index}]", identity))
         seen.add(text)

@@ -60,6 +60,16 @@ _METADATA = _object(
             blockOwnerDeletion=_FLAG,
         )
     ),
+    managedFields=_list(
+        _element(
+            manager=_TEXT,
+            operation=_TEXT,
+            apiVersion=_TEXT,
+            time=_TEXT,
+            fieldsType=_TEXT,
+            subresource=_TEXT,
+        )
+    ),
 )
 _CONDITIONS = _list({**_element(type={"type": "string"}, status=_TEXT), "required": ["type"]})
 _RESOURCES = _object(requests=_QUANTITIES, limits=_QUANTITIES)

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
-from sandbox.store import definitions, deleting, errors, metadata, pods, scaling
+from sandbox.store import definitions, deleting, errors, managed_fields, metadata, pods, scaling
 from sandbox.store.deleting import DeleteOptions
+from sandbox.store.folding import written
 from sandbox.store.naming import metadata_causes
 from sandbox.store.patching import patched
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, NAMESPACE, NODE, POD, ResourceType
@@ -183,6 +182,7 @@ class Store:
         self._require_namespace(rt, namespace, obj["metadata"].get("name", ""))
         strategy = self._state.strategy(rt)
         self._name(rt, obj)
+        managed_fields.settle(rt, obj["metadata"], None)
         obj = self._in_topology(rt, strategy.admit_new(obj))
         meta = obj["metadata"]
         causes = metadata_causes(rt, meta) + strategy.causes_against_new(obj)
@@ -253,7 +253,7 @@ class Store:
             unknown += self._state.strategy(rt).unknown_fields(obj)
             complaints = validation.of_map(unknown)
             if complaints and validation.how == STRICT:
-                raise errors.patch_with_unknown_fields(orjson.dumps(body).decode(), complaints)
+                raise errors.patch_with_unknown_fields(written(body).decode(), complaints)
             validation.warn(*complaints)
         self._name_owners_once(obj, validation, patched=True)
         return self._change(rt, old, obj, validation, subresource=subresource, dry_run=dry_run)
@@ -353,6 +353,7 @@ class Store:
         metadata.check_same_object(obj, old)
         metadata.check_version(rt, obj, old)
         strategy = self._state.strategy(rt)
+        managed_fields.settle(rt, obj["metadata"], old["metadata"], subresource=subresource)
         obj = strategy.admit_change(obj, old, subresource=subresource)
         metadata.keep_identity(obj, old)
         metadata.count_generation(rt, obj, old)

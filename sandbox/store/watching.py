@@ -12,9 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-import orjson
-
 from sandbox.store.errors import ApiError, expired
+from sandbox.store.folding import written
 from sandbox.store.resources import ResourceType
 from sandbox.store.selecting import Selector
 
@@ -36,7 +35,7 @@ class StoredObject(dict[str, Any]):
     @property
     def json(self) -> bytes:
         if self._json is None:
-            self._json = orjson.dumps(self)
+            self._json = written(self)
         return self._json
 
 
@@ -55,7 +54,7 @@ class WatchEvent:
     def frame(self) -> bytes:
         if self._frame is None:
             obj = self.object
-            body = obj.json if isinstance(obj, StoredObject) else orjson.dumps(obj)
+            body = obj.json if isinstance(obj, StoredObject) else written(obj)
             self._frame = b'{"type":"%s","object":%s}\n' % (self.type.encode(), body)
         return self._frame
 

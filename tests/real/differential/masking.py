@@ -6,7 +6,8 @@ of appearance, so that a write that changes nothing shows the same one again. So
 the descriptions of columns (the sandbox has no documentation of fields), and the whole object that
 kube-apiserver quotes in a cause, or shows as a diff below it, and the names of Go's structs. The
 order of causes where kube-apiserver itself walks a map (`Exchange.any_order`).
-Dropped: `managedFields` (the sandbox has no server-side apply), what the cluster itself puts into
+Dropped: `managedFields` (the sandbox has no server-side apply), but for entries of managers that an
+exchange names,, what the cluster itself puts into
 every namespace and on every node, hashes of discovery (whose
 order is nobody's business), and plain bookmarks (their time is up to the server).
 """
@@ -39,7 +40,10 @@ _TEXTS = (
 class Mask:
     """The mask of one exchange on one side."""
 
-    def __init__(self, fields: Sequence[str], *, any_order: bool = False) -> None:
+    def __init__(
+        self, fields: Sequence[str], *, any_order: bool = False, managers: Sequence[str] = ()
+    ) -> None:
+        self._managers = frozenset(managers)
         self._fields = frozenset(fields)
         self._any_order = any_order
         self._sorted = {"resources", "verbs", *(("causes",) if any_order else ())}
@@ -60,6 +64,11 @@ class Mask:
         passes_on = _passes_on(value, of_list=of_list)
         result: dict[str, Any] = {}
         for key, item in value.items():
+            if key == "managedFields" and isinstance(item, list):
+                shown = [each for each in item if each.get("manager") in self._managers]
+                if shown:
+                    result[key] = self.masked(shown)
+                continue
             if key in _DROPPED:
                 continue
             if key in self._fields or (key == "description" and "jsonPath" not in value):

@@ -20,6 +20,7 @@ from sandbox.http.answers import Answer
 from sandbox.http.watching import chunks
 from services.chassis.kube_http import HttpTransport
 from tests.real.differential.masking import Mask
+from tests.real.differential.reading import read
 from tests.real.differential.steps import Exchange, Step
 
 Outcomes = list[dict[str, Any]]
@@ -86,7 +87,7 @@ async def living(cluster: Cluster) -> AsyncIterator[Cluster]:
 async def play(side: Side, exchange: Exchange, namespace: str) -> Outcomes:
     """The masked outcomes of the compared steps, in their order."""
     kept: dict[str, Any] = {}
-    mask = Mask(exchange.masked, any_order=exchange.any_order)
+    mask = Mask(exchange.masked, any_order=exchange.any_order, managers=exchange.managers)
     outcomes = []
     for step in exchange.steps:
         raw = await _played(side, step, namespace, kept)
@@ -108,13 +109,20 @@ async def _played(side: Side, step: Step, namespace: str, kept: Mapping[str, Any
     if step.body is not None:
         headers["content-type"] = step.content_type
         filled = _filled(step.body, namespace, kept)
-        body = filled.encode() if isinstance(filled, str) else orjson.dumps(filled)
+        body = _encoded(filled)
     for _ in range(UNTIL_TRIES_MAX):
         raw = await side.ask(step.method, path, headers, body)
         if step.until is None or _reached(raw, step.until):
             return raw
         await asyncio.sleep(UNTIL_PERIOD_S)
     return Raw(0, orjson.dumps({"never": str(step.until), "last": _parsed(raw.body)}), {})
+
+
+def _encoded(body: Any) -> bytes:
+    """Bytes and texts are sent as they are."""
+    if isinstance(body, bytes):
+        return body
+    return body.encode() if isinstance(body, str) else orjson.dumps(body)
 
 
 def _reached(raw: Raw, until: tuple[str, Any]) -> bool:
@@ -160,13 +168,12 @@ def _is_stream(step: Step, raw: Raw) -> bool:
 
 
 def _events(body: bytes) -> Any:
-    return {"events": [orjson.loads(line) for line in body.splitlines() if line]}
+    return {"events": [read(line) for line in body.splitlines() if line]}
 
 
 def _parsed(body: bytes) -> Any:
     """JSON or text."""
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    return body.decode(errors="replace")
+        return read(body)
+    except ValueError:
+        return body.decode(errors="replace")

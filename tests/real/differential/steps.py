@@ -57,7 +57,8 @@ class Exchange:
     """A short script.
 
     `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
-    that kube-apiserver itself names the causes in an order of chance.
+    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`, the entries of
+    `managers` are compared.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Exchange:
     live: bool = False
     masked: tuple[str, ...] = ()
     any_order: bool = False
+    managers: tuple[str, ...] = ()
 
 
 def exchange(
@@ -73,9 +75,10 @@ def exchange(
     live: bool = False,
     masked: Sequence[str] = (),
     any_order: bool = False,
+    managers: Sequence[str] = (),
 ) -> Exchange:
     """An exchange."""
-    return Exchange(name, steps, live, tuple(masked), any_order)
+    return Exchange(name, steps, live, tuple(masked), any_order, tuple(managers))
 
 
 def path(plural: str, name: str = "", sub: str = "", /, **query: Any) -> str:

@@ -1,0 +1,100 @@
+"""Bodies of requests: from bytes to values, with the refusals of kube-apiserver.
+
+What is deep is folded here (folding.py), so that nothing behind has to know how deep a body was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import yaml
+
+from sandbox.store import json_text
+from sandbox.store.errors import ApiError, bad_request
+from sandbox.store.folding import SHALLOW_BRACKETS_MAX, folded, is_deep, measured
+from sandbox.store.json_text import DEPTH_MAX, Unreadable
+from sandbox.store.patching import STRATEGIC_MERGE_PATCH
+from sandbox.store.resources import ResourceType
+
+SHOWN_BYTES_MAX = 30
+
+
+def json_object(body: bytes, rt: ResourceType) -> Any:
+    """The body of a POST or PUT."""
+    try:
+        return decoded(body, to_doubles=rt.custom)
+    except TooLarge as number:
+        problem = f"json: cannot unmarshal number {number} into Go value of type float64"
+        what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
+        raise bad_request(what) from number
+    except Unreadable as problem:
+        raise unrecognized(f"json parse error: {problem}", body, rt.kind) from problem
+
+
+def unrecognized(problem: str, body: bytes, kind: str) -> ApiError:
+    """400 for what cannot be looked into at all."""
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): couldn't get "
+        f"version/kind; {problem} ({summary(body)})"
+    )
+
+
+def summary(body: bytes) -> str:
+    """The beginning of a body, as kube-apiserver quotes it."""
+    begin = body[:SHOWN_BYTES_MAX]
+    text = begin.decode(errors="replace") if body.startswith(b"{") else begin.hex()
+    more = " ..." if len(body) > SHOWN_BYTES_MAX else ""
+    return f"{text}{more}" if body else "<empty>"
+
+
+def json_patch_body(body: bytes, kind: str) -> Any:
+    """The body of a PATCH."""
+    try:
+        return decoded(body)
+    except Unreadable as problem:
+        prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        raise bad_request(f"{prefix}{problem}") from problem
+
+
+def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
+    """The value of a text; what ordinary readers refuse is read slowly.
+
+    Raises Unreadable and, where all numbers have to be doubles, TooLarge.
+    """
+    try:
+        sent = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        whole = json_text.parsed(body)
+        if to_doubles and (number := json_text.beyond_double(whole)):
+            raise TooLarge(number) from None
+        sent, depth = measured(whole)
+        if depth > DEPTH_MAX:
+            json_text.refuse_depth(json_text.mended(body).decode())
+        return sent
+    if body.count(b"{") + body.count(b"[") > SHALLOW_BRACKETS_MAX and is_deep(sent):
+        return folded(sent)
+    return sent
+
+
+def yaml_object(body: bytes) -> Any:
+    """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
+    try:
+        read = yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
+        return decoded(orjson.dumps(read, default=str))
+    except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError, Unreadable) as problem:
+        raise bad_request(f"error converting YAML to JSON: {problem}") from problem
+
+
+class TooLarge(ValueError):
+    """A number that no double holds, as it was written."""
+
+
+class _PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML without time stamps: Kubernetes reads them as strings."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

@@ -1,0 +1,176 @@
+"""What is nested deeper than Python and its libraries go, kept as text below a certain level.
+
+kube-apiserver takes 10,000 levels. orjson writes 254 of them, and whatever walks an object here
+recurses. So from `LEVELS_MAX` on, a part of an object is `Folded`: a value without an inside, which
+knows its JSON, is written as it is, and equals what says the same. No schema, struct or rule
+reaches down there (structural.SCHEMA_DEPTH_MAX is less); what does, patches and paths, unfolds.
+An object without such a part is read and written as ever. JSON text is read in json_text.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from sandbox.store import json_text, numbers
+
+LEVELS_MAX = 80
+FOLDED_LEVELS_MAX = 200  # of each piece of a folded part, which is written on its own
+SHALLOW_BRACKETS_MAX = 200  # what has fewer brackets than this cannot be too deep
+_LEVELS_OF_ANSWERS = 32  # that lists, tables and events put around an object
+
+
+class Folded:
+    """A part of an object that is kept as its JSON.
+
+    `depth` counts its levels, `map_depth` those of objects from its top, with no list between.
+    """
+
+    __slots__ = ("depth", "is_object", "map_depth", "text")
+
+    def __init__(self, text: bytes, depth: int, map_depth: int) -> None:
+        self.text = text
+        self.depth = depth
+        self.map_depth = map_depth
+        self.is_object = text.startswith(b"{")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Folded) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __deepcopy__(self, memo: object) -> Folded:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Folded({self.depth} levels)"
+
+    def opened(self) -> Any:
+        """The value, folded again further down."""
+        return folded(self.unfolded())
+
+    def unfolded(self) -> Any:
+        """All of it: to be walked without recursion only."""
+        return json_text.parsed(self.text)
+
+
+def written(value: Any, *, option: int | None = None) -> bytes:
+    """As JSON."""
+    try:
+        return orjson.dumps(value, default=_as_fragment, option=option)
+    except orjson.JSONEncodeError as problem:
+        if "Recursion limit" not in str(problem):
+            raise
+    return orjson.dumps(folded(value), default=_as_fragment, option=option)
+
+
+def _as_fragment(value: Any) -> Any:
+    if isinstance(value, Folded):
+        return orjson.Fragment(value.text)
+    if isinstance(value, json_text.BeyondDouble):
+        return orjson.Fragment(value.text.encode())
+    raise TypeError(f"no JSON: {type(value).__name__}")
+
+
+class _Part:
+    """A container on the way down, and what is known of it on the way up."""
+
+    __slots__ = ("depth", "holder", "key", "map_depth", "parent", "reach")
+
+    def __init__(self, parent: _Part | None, holder: Any, key: Any, depth: int) -> None:
+        self.parent = parent
+        self.holder = holder
+        self.key = key
+        self.depth = depth
+        self.reach = depth  # the deepest level in it
+        self.map_depth = 0
+
+
+def is_deep(value: Any) -> bool:
+    """Whether it has to be folded: it, or an answer with it, would be too deep to be written."""
+    wrapped = value
+    for _ in range(_LEVELS_OF_ANSWERS):
+        wrapped = [wrapped]
+    try:
+        orjson.dumps(wrapped, default=_as_fragment)
+    except orjson.JSONEncodeError as problem:
+        if "Recursion limit" not in str(problem):
+            raise
+        return True
+    return False
+
+
+def folded(value: Any) -> Any:
+    """A copy in which nothing is deeper than `LEVELS_MAX`, and nothing above is folded."""
+    return measured(value)[0]
+
+
+def measured(value: Any) -> tuple[Any, int]:
+    """As `folded`, and how many levels there are."""
+    root = [value]
+    parts = _parts(root)
+    for part in reversed(parts):
+        made = part.holder[part.key]
+        if isinstance(made, dict) and part.map_depth == 0:
+            part.map_depth = 1 if made else 0
+        if part.depth > LEVELS_MAX and (part.depth - LEVELS_MAX - 1) % FOLDED_LEVELS_MAX == 0:
+            text = orjson.dumps(made, default=_as_fragment, option=orjson.OPT_SORT_KEYS)
+            depth = part.reach - part.depth + 1
+            part.holder[part.key] = Folded(text, depth, part.map_depth)
+        above = part.parent
+        if above is not None:
+            above.reach = max(above.reach, part.reach)
+            if isinstance(above.holder[above.key], dict):
+                above.map_depth = max(above.map_depth, part.map_depth + 1)
+    return root[0], parts[0].reach if parts else 0
+
+
+def _parts(root: list[Any]) -> list[_Part]:
+    """Every container, parents first, each as a copy of its own."""
+    parts = [_Part(None, root, 0, 1)] if _is_container(root[0]) else []
+    for part in parts:
+        value = part.holder[part.key]
+        if isinstance(value, Folded):
+            value = value.unfolded()
+        if isinstance(value, dict):
+            made: Any = dict(value)
+            pairs: Any = made.items()
+        else:
+            made = list(value)
+            pairs = enumerate(made)
+        part.holder[part.key] = made
+        for key, item in list(pairs):
+            if _is_container(item):
+                parts.append(_Part(part, made, key, part.depth + 1))
+            elif part.depth > LEVELS_MAX and numbers.is_number(item):
+                made[key] = numbers.read_back(item)
+    return parts
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, dict | list | Folded)
+
+
+def unfolded(value: Any) -> Any:
+    """A copy with everything in it: to be walked without recursion only."""
+    root = [value]
+    _parts(root)
+    return root[0]
+
+
+def emptied(value: Any) -> Any:
+    """As libraries may see it, which know no folded parts: these are empty there."""
+    return _mapped(value, lambda part: {} if part.is_object else [])
+
+
+def _mapped(value: Any, shown: Callable[[Folded], Any]) -> Any:
+    if isinstance(value, Folded):
+        return shown(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, shown) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_mapped(item, shown) for item in value]
+    return value

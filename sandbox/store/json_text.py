@@ -1,0 +1,273 @@
+"""JSON as Go reads it, where the usual library refuses.
+
+orjson comes first. What it cannot read is mended as Go does (bytes that are no UTF-8 and lone
+surrogates become U+FFFD) and tried again; the rest goes to the reader of Python, in a thread with a
+stack for 10,000 levels. What that one refuses is said in the words of Go's encoding/json.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+import re
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar
+
+import orjson
+
+T = TypeVar("T")
+Hook = Callable[[list[tuple[str, Any]]], Any]
+DEPTH_MAX = 10_000  # levels, as in Go's encoding/json
+RECURSION_MAX = DEPTH_MAX + 2_000
+STACK_BYTES = 256 * 1024 * 1024  # of address space; touched only as deep as a text is nested
+LITERALS = {"t": "true", "f": "false", "n": "null"}
+_HEX = "0123456789abcdefABCDEF"
+_SPACE = " \t\n\r"
+_REPLACEMENT = "\ufffd"
+_INT64_CHARS_MAX = 19
+_ILLEGAL = re.compile(rb"[\x80-\xc1\xf5-\xff]+")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:(u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?"
+    rb"|(u[dD][c-fC-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_NO_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+class Unreadable(ValueError):
+    """No JSON; the text is what Go's decoder says."""
+
+
+class BeyondDouble:
+    """A number that no double holds; `text` is how it was written."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BeyondDouble) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def parsed(body: bytes, hook: Hook | None = None) -> Any:
+    """The value of a text, however deep: whoever walks it must not recurse. Raises Unreadable.
+
+    `hook` makes objects of their members, in the order of the text.
+    """
+    text = mended(body)
+    if hook is None:
+        with suppress(orjson.JSONDecodeError):
+            return orjson.loads(text)
+    return _read(text.decode(), hook)
+
+
+def beyond_double(value: Any) -> str:
+    """The first number in a value that no double holds; empty if there is none."""
+    waiting = [value]
+    for part in waiting:
+        if isinstance(part, BeyondDouble):
+            return part.text
+        if isinstance(part, dict | list):
+            items = part.values() if isinstance(part, dict) else part
+            waiting.extend(item for item in items if isinstance(item, dict | list | BeyondDouble))
+    return ""
+
+
+def mended(body: bytes) -> bytes:
+    """With U+FFFD for every byte that is no UTF-8, and for every surrogate without its other."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        body = body.decode(errors=_MENDED).encode()
+    if _SURROGATE.search(body):
+        body = _ESCAPE.sub(_without_lone, body)
+    return body
+
+
+def _without_lone(found: re.Match[bytes]) -> bytes:
+    high, low, alone = found.groups()
+    return rb"\ufffd" if alone or (high and not low) else found[0]
+
+
+def _replaced(problem: UnicodeError) -> tuple[str, int]:
+    """Go takes one byte at a time."""
+    assert isinstance(problem, UnicodeDecodeError)
+    run = _ILLEGAL.match(problem.object, problem.start)
+    end = max(run.end(), problem.end) if run else problem.end
+    return _REPLACEMENT * (end - problem.start), end
+
+
+_MENDED = "sandbox.mended"
+codecs.register_error(_MENDED, _replaced)
+
+
+def _read(text: str, hook: Hook | None) -> Any:
+    def read() -> Any:
+        return json.loads(
+            text,
+            object_pairs_hook=hook,
+            parse_int=_integer,
+            parse_float=_float,
+            parse_constant=_refuse_word,
+        )
+
+    try:
+        return far_down(read)
+    except RecursionError:
+        refuse_depth(text)
+    except json.JSONDecodeError as problem:
+        raise Unreadable(_sentence(text, problem)) from problem
+
+
+def far_down(work: Callable[[], T]) -> T:
+    """Run what recurses in a thread with a large stack, while this one waits for it."""
+    found: list[T] = []
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as problem:  # noqa: BLE001 - raised again in the thread that waits
+            problems.append(problem)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    sys.setrecursionlimit(max(limit, RECURSION_MAX))
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    if problems:
+        raise problems[0]
+    return found[0]
+
+
+def _integer(text: str) -> Any:
+    if len(text) <= _INT64_CHARS_MAX:
+        value = int(text)
+        if -(2**63) <= value < 2**63:
+            return value
+    return _float(text)
+
+
+def _float(text: str) -> Any:
+    value = float(text)
+    return value if math.isfinite(value) else BeyondDouble(text)
+
+
+def _refuse_word(word: str) -> NoReturn:
+    if word.startswith("-"):
+        raise Unreadable(f"invalid character '{word[1]}' in numeric literal")
+    raise Unreadable(f"invalid character '{word[0]}' looking for beginning of value")
+
+
+def refuse_depth(text: str) -> NoReturn:
+    """Raise Unreadable at the first bracket that is too deep."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+        elif found[0] in "]}":
+            depth -= 1
+        if depth > DEPTH_MAX:
+            raise Unreadable(f"invalid character '{found[0]}' exceeded max depth")
+    raise Unreadable("unexpected end of JSON input")
+
+
+def _sentence(text: str, problem: json.JSONDecodeError) -> str:
+    """What Go says where Python's reader stopped."""
+    said, at = problem.msg, problem.pos
+    if said.startswith("Unterminated string"):
+        return _END
+    if said.startswith("Invalid \\u"):
+        return _at(text, _first_not(text, at, _HEX), "in \\u hexadecimal character escape")
+    if said.startswith("Invalid \\escape"):
+        return _at(text, at + 1, "in string escape code")
+    if said.startswith("Invalid control"):
+        return _at(text, at, "in string literal")
+    at = _first_not(text, at, _SPACE)
+    if said.startswith("Expecting value"):
+        return _no_value(text, at)
+    if said.startswith("Expecting property name"):
+        return _at(text, at, "looking for beginning of object key string")
+    if said.startswith("Expecting ':'"):
+        return _at(text, at, "after object key")
+    return _behind_value(text, at, top=said.startswith("Extra data"))
+
+
+_END = "unexpected end of JSON input"
+
+
+def _at(text: str, at: int, where: str) -> str:
+    if at >= len(text):
+        return _END
+    return f"invalid character {_shown(text[at])} {where}"
+
+
+def _shown(char: str) -> str:
+    """A byte between quotes, as Go shows it."""
+    if char == "'":
+        return "'\\''"
+    if char == '"':
+        return "'\"'"
+    byte = char.encode()[0]
+    if byte >= 0x80:
+        shown = chr(byte)
+        return f"'{shown}'" if shown.isprintable() else f"'\\u{byte:04x}'"
+    named = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+    named |= {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
+    return f"'{named.get(char) or (char if char.isprintable() else f'{chr(92)}x{byte:02x}')}'"
+
+
+def _first_not(text: str, at: int, among: str) -> int:
+    while at < len(text) and text[at] in among:
+        at += 1
+    return at
+
+
+def _no_value(text: str, at: int) -> str:
+    word = LITERALS.get(text[at : at + 1])
+    if word:
+        good = next(n for n in range(len(word) + 1) if text[at : at + n + 1] != word[: n + 1])
+        return _at(text, at + good, f"in literal {word} (expecting '{word[good]}')")
+    if text[at : at + 1] == "-":
+        return _at(text, at + 1, "in numeric literal")
+    return _at(text, at, "looking for beginning of value")
+
+
+def _behind_value(text: str, at: int, *, top: bool) -> str:
+    before = text[at - 1 : at]
+    if before.isdigit() and text[at : at + 1] == ".":
+        return _at(text, at + 1, "after decimal point in numeric literal")
+    if before.isdigit() and text[at : at + 1] in {"e", "E"}:
+        behind = at + 1 + (text[at + 1 : at + 2] in {"+", "-"})
+        return _at(text, behind, "in exponent of numeric literal")
+    if top:
+        return _at(text, at, "after top-level value")
+    in_list = _enclosing(text[:at]) == "["
+    return _at(text, at, "after array element" if in_list else "after object key:value pair")
+
+
+def _enclosing(text: str) -> str:
+    """The bracket that is open at the end of a text."""
+    closed = 0
+    for char in reversed(_NO_STRINGS.sub("", text)):
+        if char in "]}":
+            closed += 1
+        elif char in "[{":
+            if not closed:
+                return char
+            closed -= 1
+    return ""
