@@ -30,6 +30,7 @@ from services.chassis.bus import NewRecord
 from services.chassis.errors import ChassisError
 from tests.fuzz.objects import GOOD_JOB, Asked, Person
 from tests.fuzz.records import Scribe
+from tests.fuzz.storable import Claim, Stranger
 from tests.sandboxed import SandboxTransport
 from tests.simulation.applications import OUTSIDE, submit_example
 from tests.simulation.world import Obj, Request, World
@@ -79,7 +80,9 @@ async def _flooded(
 
 def ways_to_do_harm() -> dict[str, str]:
     """The names that `only` knows, and what each sends."""
-    sides = (Person(random.Random(), []), Scribe(random.Random(), ()))
+    dice = random.Random()
+    stranger = Stranger(dice, ("default",), Claim("default", GOOD_JOB))
+    sides = (Person(dice, []), stranger, Scribe(dice, ()))
     return {
         way.__name__: (way.__doc__ or "").partition("\n")[0] for side in sides for way in side.ways
     }
