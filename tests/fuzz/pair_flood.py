@@ -1,7 +1,9 @@
 """The flood on the real pair: hostile objects and records beside a good job that lives on.
 
 1. Every service runs as a process; the definitions keep unknown fields (`older_definitions.py`).
-   The good job is submitted, resized and deleted some times, and timed.
+   The good job is submitted, resized and deleted some times, alone and beside the same hostile
+   objects of a kind that no service watches (`unwatched.py`): what they cost the API server and the
+   machine is nothing that a service can mend.
 2. Hostile objects are sent until as many as asked for were *taken*; the rounds go on meanwhile.
 3. Every object that is there says what it must (`telling.py`).
 4. Hostile records are appended to the log; the rounds go on meanwhile.
@@ -40,6 +42,7 @@ from cli.real.furnishing import CRDS, apply_object, checked
 from cli.running import SERVICES, child_name
 from contracts.bundle_format import pack
 from services.chassis.bus import NewRecord
+from services.chassis.errors import ChassisError, Transient
 from services.chassis.kube_http import HttpTransport
 from tests.e2e.killing import kill, pids_of, running_pids, start_again
 from tests.e2e.running import up
@@ -49,12 +52,13 @@ from tests.fuzz.pair_log import Log
 from tests.fuzz.rounds import BUNDLE, GoodJob, NotRight, Round
 from tests.fuzz.storable import Claim, Stranger
 from tests.fuzz.telling import problem_of
+from tests.fuzz.unwatched import unwatched, unwatched_kind
 from tests.older_definitions import permissive
 from tests.places import ROOT
 from tests.real.faults.processes import metrics_of, tracebacks, until_ready
 
 SENDERS = 4
-OBJECTS_PER_S = 25.0
+OBJECTS_PER_S = 10.0
 """Some times what a busy cluster sees; more would measure the API server."""
 RECORDS_PER_S = 50.0
 ATTEMPTS_PER_OBJECT = 4
@@ -65,9 +69,11 @@ FORGOTTEN_S_MAX = 240.0
 POLL_S = 1.0
 ACCOUNT_POLLS_MAX = 600
 SLOWER_MAX = 2.0
-"""A round beside hostile objects takes at most so many times the slowest one without them."""
+"""A round beside hostile objects takes at most so many times the slowest one beside the same
+objects unwatched; one beside records, and one afterwards, the slowest of those alone."""
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FAULTS = ("kill", "hold", "restart")
+COMPARED = ("objects", "records", "after")
 Say = Callable[[str], None]
 
 
@@ -119,8 +125,8 @@ async def flood_pair(folder: Path, wish: Wish, say: Say) -> PairReport:
             ):
                 await PairFlood(system, transport, log, names, wish, report, say).run()
             report.problems += tracebacks_of(system)
-    except (AssertionError, NotRight) as broken:
-        report.problems.append(str(broken)[:2_000])
+    except (AssertionError, NotRight, ChassisError) as broken:
+        report.problems.append(f"{type(broken).__name__}: {broken}"[:2_000])
     return report
 
 
@@ -195,11 +201,13 @@ class PairFlood:
         self._report = report
         self._began_s = time.monotonic()
         self._say = say
+        self._names = names
         self._claim = Claim(names[0], "good")
         self._dice = random.Random(wish.seed)
         self._stranger = Stranger(self._dice, names, self._claim)
         self._good = GoodJob(transport, names[0], self._know)
         self._taken: list[Asked] = []
+        self._unknown: list[Asked] = []
 
     def _know(self, uid: str) -> None:
         self._claim.uid = uid
@@ -210,8 +218,9 @@ class PairFlood:
     async def run(self) -> None:
         """All of it, in order."""
         await self._good.round()  # a first one fills caches, and is not counted
-        await self._rounds("before", self._wish.rounds)
         before = await self._remembered()
+        await self._rounds("alone", self._wish.rounds)
+        await self._beside_unwatched()
         try:
             if self._wish.objects:
                 await self._beside("objects", self._send_objects)
@@ -252,17 +261,42 @@ class PairFlood:
 
     def _compare(self) -> None:
         limit = self._wish.slower_max
-        slowest_s = max(each.took_s for each in self._report.rounds["before"])
         for when, rounds in self._report.rounds.items():
+            measure = "unwatched" if when == "objects" else "alone"
+            if not limit or when not in COMPARED:
+                continue
+            slowest_s = max(each.took_s for each in self._report.rounds[measure])
             for each in rounds:
-                if limit and when not in FAULTS and each.took_s > limit * slowest_s:
-                    said = f"{when}: a round took {each}, the slowest before {slowest_s:.1f} s"
+                if each.took_s > limit * slowest_s:
+                    said = f"{when}: a round took {each}, the slowest {measure} {slowest_s:.1f} s"
                     self._report.problems.append(said)
 
     def _counts(self) -> str:
         return ", ".join(f"{count:,} {what}" for what, count in sorted(self._report.counts.items()))
 
     # ------------------------------------------------------------------ objects
+
+    async def _beside_unwatched(self) -> None:
+        """The same objects, as many a second, of a kind that no service watches."""
+        if not (self._wish.slower_max and self._wish.objects):
+            return
+        stranger = Stranger(random.Random(self._wish.seed), self._names, self._claim)
+
+        async def send() -> None:
+            while True:
+                made = self._dice.choice(stranger.ways)()
+                if b'"finalizers"' not in made.body:  # nobody would take them off
+                    await self._ask(unwatched(made, self._names[1]))
+                await asyncio.sleep(SENDERS / OBJECTS_PER_S)
+
+        async with unwatched_kind(self._transport):
+            sending = [asyncio.create_task(send()) for _ in range(SENDERS)]
+            try:
+                await self._rounds("unwatched", self._wish.rounds)
+            finally:
+                for each in sending:
+                    each.cancel()
+                await asyncio.wait(sending)
 
     async def _send_objects(self) -> None:
         wanted = self._wish.objects
@@ -289,6 +323,9 @@ class PairFlood:
 
     async def _send(self, made: Asked) -> None:
         status, said = await self._ask(made)
+        if not status:
+            self._unknown.append(made)
+            return
         if status >= 300:
             self._report.counts["objects refused"] += 1
             if status >= 500 and b"request is too large" not in said:
@@ -300,10 +337,15 @@ class PairFlood:
             await self._ask(later)
 
     async def _ask(self, asked: Asked) -> tuple[int, bytes]:
+        """The answer; status 0 where none came in time."""
         headers = {"content-type": asked.content_type}
-        answer = await self._transport.request(
-            asked.method, asked.path, body=asked.body, headers=headers
-        )
+        try:
+            answer = await self._transport.request(
+                asked.method, asked.path, body=asked.body, headers=headers
+            )
+        except Transient:
+            self._report.counts["requests without an answer"] += 1
+            return 0, b""
         return answer.status, answer.body
 
     # ------------------------------------------------------------------ what they say
@@ -319,6 +361,10 @@ class PairFlood:
             self._tell(f"{len(waiting)} objects do not say yet what they must")
             if not waiting:
                 return
+            if len(waiting) < 4:
+                for each, why in problems:
+                    if why:
+                        self._tell(f"  {each.path}/{each.name}: {why}"[:400])
             if time.monotonic() > end_s:
                 told = [f"{each.path}/{each.name}: {why}" for each, why in problems if why]
                 self._report.problems += [f"{len(told)} objects do not say why", *told[:10]]
@@ -389,7 +435,7 @@ class PairFlood:
 
     async def _delete_everything(self) -> None:
         await self._good.delete()
-        waiting = iter(self._taken)
+        waiting = iter([*self._taken, *self._unknown])
 
         async def one_after_another() -> None:
             for made in waiting:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -24,11 +25,11 @@ def run_real(options: argparse.Namespace) -> int:
     """Run one flood on the pair; the exit code."""
     wish = wish_of(options)
     try:
-        report = asyncio.run(_flooded(wish))
+        report = asyncio.run(_interruptible(wish))
     except Failure as failure:
         sys.stderr.write(f"fuzz --real: {failure}\n")
         return failure.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
     _tell(report, wish, options)
     return 1 if report.problems else 0
@@ -46,6 +47,14 @@ def wish_of(options: argparse.Namespace) -> Wish:
         slower_max=options.slower_max,
         only=frozenset(options.only),
     )
+
+
+async def _interruptible(wish: Wish) -> PairReport:
+    """SIGTERM ends it as Ctrl-C does: definitions and objects are put back."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await _flooded(wish)
 
 
 async def _flooded(wish: Wish) -> PairReport:

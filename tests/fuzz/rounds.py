@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from services.chassis.errors import Transient
 from services.chassis.kube import METADATA_LIST
 from services.chassis.kube_http import HttpTransport
 from services.chassis.salvaging import read_list
@@ -163,7 +164,14 @@ class GoodJob:
 
     async def _until(self, what: str, problem: Callable[[], Awaitable[str]]) -> None:
         end_s = time.monotonic() + STEP_S_MAX
-        while said := await problem():
+        while said := await _patiently(problem):
             if time.monotonic() > end_s:
                 raise NotRight(f"not so that the good job {what} in {STEP_S_MAX:g} s: {said}")
             await asyncio.sleep(POLL_S)
+
+
+async def _patiently(problem: Callable[[], Awaitable[str]]) -> str:
+    try:
+        return await problem()
+    except Transient as away:
+        return str(away)

@@ -28,6 +28,8 @@ DEPTHS = (10, 32, 63, 64, 65, 66, 100, 253, 255, 300, 700, 1_000, 1_020, 1_025, 
 (1,024); the server reads 10,000, of which the object around it needs some."""
 BODY_BYTES_MAX = 1_400_000
 KEYS_MAX = 50_000
+KEYS_WEIGHTS = (8, 5, 2, 1)
+"""kube-apiserver needs some seconds of CPU to take 50,000 keys: a handful are enough."""
 ANNOTATION_BYTES = 250_000
 """All annotations of an object together have at most 256 KiB."""
 
@@ -133,7 +135,7 @@ class Stranger:
     def large(self) -> Asked:
         """A body of up to 1.4 MB, seldom; mostly some 10 KB."""
         dice, kind = self._dice, self._any(KINDS)
-        size = dice.choice((10_000, 20_000, 60_000, 60_000, BODY_BYTES_MAX))
+        size = dice.choices((10_000, 60_000, 300_000, BODY_BYTES_MAX), (5, 5, 2, 2))[0]
         unit = dice.choice(("x", "[/x]", "é", '"', "\n"))
         text = unit * (size // len(written(unit).strip(b'"')))
         body = self._body(kind)
@@ -151,7 +153,10 @@ class Stranger:
     def many_keys(self) -> Asked:
         """Up to 50,000 labels, annotations, entries of data or values."""
         dice, kind = self._dice, self._any(KINDS)
-        body, count = self._body(kind), dice.choice((100, 1_000, 1_000, 10_000, KEYS_MAX))
+        body, count = (
+            self._body(kind),
+            dice.choices((500, 2_000, 10_000, KEYS_MAX), KEYS_WEIGHTS)[0],
+        )
         match dice.randrange(3):
             case 0:
                 body["metadata"]["labels"] |= {f"k{number}": "v" for number in range(count)}
