@@ -86,7 +86,8 @@ def _problem_of_job(status: Mapping[str, Any], *, is_deep: bool) -> str:
     if not phase or (phase == "Failed" and not (status.get("reason") and status.get("message"))):
         return f"it does not say why: {str(status)[:300]}"
     accepted = _condition(status, "Accepted")
-    if is_deep and phase != "Failed" and accepted.get("status") != "False":
+    is_over = phase in ("Deleting", "Completed")  # as somebody wrote into its status
+    if is_deep and not is_over and phase != "Failed" and accepted.get("status") != "False":
         return f"nobody can read its spec, and it is {phase}, {accepted}"
     return ""
 
