@@ -12,9 +12,9 @@ import yaml
 
 from sandbox.store import json_text
 from sandbox.store.errors import ApiError, bad_request
-from sandbox.store.folding import SHALLOW_BRACKETS_MAX, folded, is_deep, measured
-from sandbox.store.json_text import DEPTH_MAX, Unreadable
-from sandbox.store.patching import STRATEGIC_MERGE_PATCH
+from sandbox.store.folding import SHALLOW_BRACKETS_MAX, folded, is_deep, measured, written
+from sandbox.store.json_text import DEPTH_MAX, TooLarge, Unreadable
+from sandbox.store.patching import JSON_PATCH, STRATEGIC_MERGE_PATCH
 from sandbox.store.resources import ResourceType
 
 SHOWN_BYTES_MAX = 30
@@ -23,13 +23,29 @@ SHOWN_BYTES_MAX = 30
 def json_object(body: bytes, rt: ResourceType) -> Any:
     """The body of a POST or PUT."""
     try:
-        return decoded(body, to_doubles=rt.custom)
+        sent = decoded(body, to_doubles=rt.custom)
+        if rt.custom or len(written(sent)) == len(body):
+            return sent
+        return measured(json_text.parsed(body, _into_one))[0]
     except TooLarge as number:
         problem = f"json: cannot unmarshal number {number} into Go value of type float64"
         what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
         raise bad_request(what) from number
     except Unreadable as problem:
         raise unrecognized(f"json parse error: {problem}", body, rt.kind) from problem
+
+
+def _into_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Where a struct of Go meets an object twice, it fills the one it has."""
+    found = dict(members)
+    if len(found) == len(members):
+        return found
+    found = {}
+    for name, value in members:
+        there: Any = found.get(name)
+        both = isinstance(there, dict) and isinstance(value, dict)
+        found[name] = {**there, **value} if both else value
+    return found
 
 
 def unrecognized(problem: str, body: bytes, kind: str) -> ApiError:
@@ -50,10 +66,14 @@ def summary(body: bytes) -> str:
 
 def json_patch_body(body: bytes, kind: str) -> Any:
     """The body of a PATCH."""
+    prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
     try:
-        return decoded(body)
+        return decoded(body, to_doubles=True)
+    except TooLarge as number:
+        where = "struct field jsonPatchOp.value" if kind == JSON_PATCH else "value"
+        what = f"json: cannot unmarshal number {number} into Go {where} of type float64"
+        raise bad_request(f"{prefix}{what}") from number
     except Unreadable as problem:
-        prefix = "" if kind == STRATEGIC_MERGE_PATCH else "error decoding patch: "
         raise bad_request(f"{prefix}{problem}") from problem
 
 
@@ -65,10 +85,7 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
     try:
         sent = orjson.loads(body)
     except orjson.JSONDecodeError:
-        whole = json_text.parsed(body)
-        if to_doubles and (number := json_text.beyond_double(whole)):
-            raise TooLarge(number) from None
-        sent, depth = measured(whole)
+        sent, depth = measured(json_text.parsed(body, to_doubles=to_doubles))
         if depth > DEPTH_MAX:
             json_text.refuse_depth(json_text.mended(body).decode())
         return sent
@@ -80,14 +97,16 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
 def yaml_object(body: bytes) -> Any:
     """YAML as JSON can say it: what has no JSON form is refused here and not deep in the store."""
     try:
-        read = yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
-        return decoded(orjson.dumps(read, default=str))
+        if max(body.count(b"{") + body.count(b"["), body.count(b"\n")) < SHALLOW_BRACKETS_MAX:
+            return decoded(orjson.dumps(_loaded(body), default=str))
+        read = json_text.far_down(lambda: _loaded(body))
+        return folded(read) if is_deep(read) else decoded(orjson.dumps(read, default=str))
     except (yaml.YAMLError, orjson.JSONEncodeError, RecursionError, Unreadable) as problem:
         raise bad_request(f"error converting YAML to JSON: {problem}") from problem
 
 
-class TooLarge(ValueError):
-    """A number that no double holds, as it was written."""
+def _loaded(body: bytes) -> Any:
+    return yaml.load(body, _PlainLoader)  # noqa: S506 - a safe loader without time stamps
 
 
 class _PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

@@ -54,7 +54,8 @@ class Call:
 
     @property
     def content_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        said = self.headers.get("content-type", "")
+        return said.partition(";")[0].strip().lower() or said
 
     def dry_run(self) -> bool:
         """Whether `dryRun=All` was asked for; 422 for any other value."""
@@ -175,9 +176,7 @@ def _options_of(sent: Any) -> dict[str, Any]:
 def check_size(body: bytes) -> None:
     """413 for a body that is over the limit of kube-apiserver."""
     if len(body) > BODY_BYTES_MAX:
-        raise too_large(
-            f"Request entity too large: limit is {BODY_BYTES_MAX} bytes, got {len(body)}"
-        )
+        raise too_large(f"Request entity too large: limit is {BODY_BYTES_MAX}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _KEY_TEXT = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
     "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+_KEY_TOO_LONG = f"must be no more than {KEY_CHARS_MAX} characters"
 _FIELDS = frozenset({"data", "binaryData"})
 _IMMUTABLE = "field is immutable when `immutable` is set"
 
@@ -41,7 +42,9 @@ def causes(obj: Body) -> list[Cause]:
         for key, value in values.items():
             if key in {".", ".."}:
                 found.append(invalid_value(f"{field}[{key}]", key, f"must not be '{key}'"))
-            elif not _KEY.fullmatch(key) or len(key) > KEY_CHARS_MAX:
+            elif len(key) > KEY_CHARS_MAX:
+                found.append(invalid_value(f"{field}[{key}]", key, _KEY_TOO_LONG))
+            elif not _KEY.fullmatch(key):
                 found.append(invalid_value(f"{field}[{key}]", key, _KEY_TEXT))
             size += _decoded_bytes(value) if field == "binaryData" else len(value.encode())
     if size > DATA_BYTES_MAX:

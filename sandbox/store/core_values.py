@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, localcontext
 from typing import Any
 
+from sandbox.store.json_text import BeyondDouble
 from sandbox.store.schema_causes import go_type
 
 Read = Callable[[Any, tuple[Any, ...], list[str]], Any]
@@ -76,6 +77,7 @@ def _flag(value: Any, path: tuple[Any, ...], unknown: list[str]) -> Any:
 
 def _integer(limit: int) -> Read:
     def read(value: Any, path: tuple[Any, ...], unknown: list[str]) -> Any:
+        _refuse_beyond(value, path)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise mistyped(value, path)
         if isinstance(value, float) or not -limit <= value < limit:
@@ -86,7 +88,14 @@ def _integer(limit: int) -> Read:
     return read
 
 
+def _refuse_beyond(value: Any, path: tuple[Any, ...]) -> None:
+    if isinstance(value, BeyondDouble):
+        field = path_text(path)
+        raise Misread(f"json: cannot unmarshal number {value} into Go struct field {field}")
+
+
 def _number(value: Any, path: tuple[Any, ...], unknown: list[str]) -> Any:
+    _refuse_beyond(value, path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise mistyped(value, path)
     return value

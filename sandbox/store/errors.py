@@ -192,7 +192,7 @@ def invalid(
     details["causes"] = [
         {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
-    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {said}', details)
+    return ApiError(422, "Invalid", f"{qualified} {shown(name)} is invalid: {said}", details)
 
 
 def unknown_fields(rt: Named, version: str, complaints: Sequence[str]) -> ApiError:

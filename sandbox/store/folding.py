@@ -9,6 +9,8 @@ An object without such a part is read and written as ever. JSON text is read in 
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,9 @@ from sandbox.store import json_text, numbers
 LEVELS_MAX = 80
 FOLDED_LEVELS_MAX = 200  # of each piece of a folded part, which is written on its own
 SHALLOW_BRACKETS_MAX = 200  # what has fewer brackets than this cannot be too deep
+_RECURSION = "Recursion limit"  # how orjson says that something is too deep for it
+_MARK = f"folded-{secrets.token_hex(16)}-"  # no text that is sent holds it
+_MARKED = re.compile(f'"{_MARK}(\\d+)"'.encode())
 _LEVELS_OF_ANSWERS = 32  # that lists, tables and events put around an object
 
 
@@ -37,6 +42,8 @@ class Folded:
         self.is_object = text.startswith(b"{")
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict | list):
+            other = folded_whole(other)
         return isinstance(other, Folded) and self.text == other.text
 
     def __hash__(self) -> int:
@@ -60,19 +67,32 @@ class Folded:
 def written(value: Any, *, option: int | None = None) -> bytes:
     """As JSON."""
     try:
-        return orjson.dumps(value, default=_as_fragment, option=option)
+        return orjson.dumps(value, option=option)
     except orjson.JSONEncodeError as problem:
-        if "Recursion limit" not in str(problem):
-            raise
-    return orjson.dumps(folded(value), default=_as_fragment, option=option)
+        if _RECURSION in str(problem):
+            value = folded(value)
+    return _written_in_pieces(value, option)
 
 
-def _as_fragment(value: Any) -> Any:
-    if isinstance(value, Folded):
-        return orjson.Fragment(value.text)
-    if isinstance(value, json_text.BeyondDouble):
-        return orjson.Fragment(value.text.encode())
-    raise TypeError(f"no JSON: {type(value).__name__}")
+def _written_in_pieces(value: Any, option: int | None) -> bytes:
+    """With texts in their places. orjson.Fragment is not for this: many levels around one make
+    orjson 3.13 write behind its buffer."""
+    texts: list[bytes] = []
+
+    def mark(part: Any) -> str:
+        texts.append(_text_of(part))
+        return f"{_MARK}{len(texts) - 1}"
+
+    made = orjson.dumps(value, default=mark, option=option)
+    return _MARKED.sub(lambda found: texts[int(found[1])], made)
+
+
+def _text_of(part: Any) -> bytes:
+    if isinstance(part, Folded):
+        return part.text
+    if isinstance(part, json_text.BeyondDouble):
+        return part.text.encode()
+    raise TypeError(f"no JSON: {type(part).__name__}")
 
 
 class _Part:
@@ -95,12 +115,16 @@ def is_deep(value: Any) -> bool:
     for _ in range(_LEVELS_OF_ANSWERS):
         wrapped = [wrapped]
     try:
-        orjson.dumps(wrapped, default=_as_fragment)
+        orjson.dumps(wrapped, default=_nothing)
     except orjson.JSONEncodeError as problem:
-        if "Recursion limit" not in str(problem):
+        if _RECURSION not in str(problem):
             raise
         return True
     return False
+
+
+def _nothing(part: Any) -> None:
+    return None
 
 
 def folded(value: Any) -> Any:
@@ -108,29 +132,38 @@ def folded(value: Any) -> Any:
     return measured(value)[0]
 
 
+def folded_whole(value: Any) -> Any:
+    """A value that belongs below the levels which are kept, as what it is there."""
+    return _folded(value, LEVELS_MAX)[0]
+
+
 def measured(value: Any) -> tuple[Any, int]:
     """As `folded`, and how many levels there are."""
+    return _folded(value, 0)
+
+
+def _folded(value: Any, above: int) -> tuple[Any, int]:
     root = [value]
-    parts = _parts(root)
+    parts = _parts(root, above + 1)
     for part in reversed(parts):
         made = part.holder[part.key]
         if isinstance(made, dict) and part.map_depth == 0:
             part.map_depth = 1 if made else 0
         if part.depth > LEVELS_MAX and (part.depth - LEVELS_MAX - 1) % FOLDED_LEVELS_MAX == 0:
-            text = orjson.dumps(made, default=_as_fragment, option=orjson.OPT_SORT_KEYS)
+            text = _written_in_pieces(made, orjson.OPT_SORT_KEYS)
             depth = part.reach - part.depth + 1
             part.holder[part.key] = Folded(text, depth, part.map_depth)
-        above = part.parent
-        if above is not None:
-            above.reach = max(above.reach, part.reach)
-            if isinstance(above.holder[above.key], dict):
-                above.map_depth = max(above.map_depth, part.map_depth + 1)
+        outer = part.parent
+        if outer is not None:
+            outer.reach = max(outer.reach, part.reach)
+            if isinstance(outer.holder[outer.key], dict):
+                outer.map_depth = max(outer.map_depth, part.map_depth + 1)
     return root[0], parts[0].reach if parts else 0
 
 
-def _parts(root: list[Any]) -> list[_Part]:
+def _parts(root: list[Any], depth: int = 1) -> list[_Part]:
     """Every container, parents first, each as a copy of its own."""
-    parts = [_Part(None, root, 0, 1)] if _is_container(root[0]) else []
+    parts = [_Part(None, root, 0, depth)] if _is_container(root[0]) else []
     for part in parts:
         value = part.holder[part.key]
         if isinstance(value, Folded):

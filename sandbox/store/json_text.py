@@ -52,6 +52,9 @@ class BeyondDouble:
     def __init__(self, text: str) -> None:
         self.text = text
 
+    def __str__(self) -> str:
+        return self.text
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BeyondDouble) and self.text == other.text
 
@@ -59,28 +62,29 @@ class BeyondDouble:
         return hash(self.text)
 
 
-def parsed(body: bytes, hook: Hook | None = None) -> Any:
+class TooLarge(ValueError):
+    """A number that no double holds, as it was written."""
+
+
+def parsed(body: bytes, hook: Hook | None = None, *, to_doubles: bool = False) -> Any:
     """The value of a text, however deep: whoever walks it must not recurse. Raises Unreadable.
 
-    `hook` makes objects of their members, in the order of the text.
+    `hook` makes objects of their members, in the order of the text. With `to_doubles`, TooLarge
+    says that a number is none, else it becomes BeyondDouble.
     """
     text = mended(body)
     if hook is None:
         with suppress(orjson.JSONDecodeError):
             return orjson.loads(text)
-    return _read(text.decode(), hook)
-
-
-def beyond_double(value: Any) -> str:
-    """The first number in a value that no double holds; empty if there is none."""
-    waiting = [value]
-    for part in waiting:
-        if isinstance(part, BeyondDouble):
-            return part.text
-        if isinstance(part, dict | list):
-            items = part.values() if isinstance(part, dict) else part
-            waiting.extend(item for item in items if isinstance(item, dict | list | BeyondDouble))
-    return ""
+    try:
+        value = _read(text.decode(), hook)
+        if to_doubles:  # a second time, because bad syntax goes first
+            _read(text.decode(), hook, _to_double)
+        return value
+    except Unreadable:
+        if len(text) == len(body):
+            raise
+    return _read(body.decode(errors="surrogateescape"), hook)  # which says which byte is wrong
 
 
 def mended(body: bytes) -> bytes:
@@ -111,17 +115,21 @@ _MENDED = "sandbox.mended"
 codecs.register_error(_MENDED, _replaced)
 
 
-def _read(text: str, hook: Hook | None) -> Any:
+def _read(text: str, hook: Hook | None, to_float: Callable[[str], Any] | None = None) -> Any:
+    to_float = to_float or _float
+
     def read() -> Any:
         return json.loads(
             text,
             object_pairs_hook=hook,
-            parse_int=_integer,
-            parse_float=_float,
+            parse_int=lambda digits: _integer(digits, to_float),
+            parse_float=to_float,
             parse_constant=_refuse_word,
         )
 
     try:
+        with suppress(RecursionError):
+            return read()
         return far_down(read)
     except RecursionError:
         refuse_depth(text)
@@ -154,17 +162,24 @@ def far_down(work: Callable[[], T]) -> T:
     return found[0]
 
 
-def _integer(text: str) -> Any:
+def _integer(text: str, to_float: Callable[[str], Any]) -> Any:
     if len(text) <= _INT64_CHARS_MAX:
         value = int(text)
         if -(2**63) <= value < 2**63:
             return value
-    return _float(text)
+    return to_float(text)
 
 
 def _float(text: str) -> Any:
     value = float(text)
     return value if math.isfinite(value) else BeyondDouble(text)
+
+
+def _to_double(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise TooLarge(text)
+    return value
 
 
 def _refuse_word(word: str) -> NoReturn:
@@ -189,10 +204,12 @@ def refuse_depth(text: str) -> NoReturn:
 def _sentence(text: str, problem: json.JSONDecodeError) -> str:
     """What Go says where Python's reader stopped."""
     said, at = problem.msg, problem.pos
+    if said.startswith("Unexpected UTF-8 BOM"):
+        return _no_value(text, at)
     if said.startswith("Unterminated string"):
         return _END
     if said.startswith("Invalid \\u"):
-        return _at(text, _first_not(text, at, _HEX), "in \\u hexadecimal character escape")
+        return _at(text, _first_not(text, at + 1, _HEX), "in \\u hexadecimal character escape")
     if said.startswith("Invalid \\escape"):
         return _at(text, at + 1, "in string escape code")
     if said.startswith("Invalid control"):
@@ -222,7 +239,7 @@ def _shown(char: str) -> str:
         return "'\\''"
     if char == '"':
         return "'\"'"
-    byte = char.encode()[0]
+    byte = char.encode(errors="surrogateescape")[0]
     if byte >= 0x80:
         shown = chr(byte)
         return f"'{shown}'" if shown.isprintable() else f"'\\u{byte:04x}'"

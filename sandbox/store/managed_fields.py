@@ -18,7 +18,15 @@ from sandbox.store.resources import ResourceType
 
 FIELD = "managedFields"
 _OPERATIONS = frozenset({"Apply", "Update"})
-_ORDER = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
+ENTRY_FIELDS = (
+    "manager",
+    "operation",
+    "apiVersion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+)
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _ENTRY_LEVELS = 4  # that an object puts around the fields of an entry
 
@@ -45,8 +53,9 @@ def settle(
 def _kept(rt: ResourceType, sent: Any, before: Any) -> Any:
     if not isinstance(sent, list) or sent == before:
         return before
-    if len(sent) == 1 and not sent[0]:
-        return None
+    if not any(sent):
+        resets = len(sent) == 1 or not (sent or rt.custom)
+        return None if resets else before
     try:
         entries = [_entry(each) for each in sent]
     except _Refused:
@@ -75,7 +84,7 @@ def _entry(sent: Any) -> dict[str, Any]:
     ):
         raise _Refused
     fields = _fields(sent.get("fieldsV1"))
-    return {name: sent[name] for name in _ORDER if sent.get(name)} | {"fieldsV1": fields}
+    return {name: sent[name] for name in ENTRY_FIELDS if sent.get(name)} | {"fieldsV1": fields}
 
 
 def _fields(sent: Any) -> Any:

@@ -27,6 +27,7 @@ from sandbox.store.errors import (
     patch_leads_astray,
 )
 from sandbox.store.folding import written
+from sandbox.store.managed_fields import ENTRY_FIELDS
 from sandbox.store.naming import generated_name, metadata_causes
 from sandbox.store.resources import BUILTIN, ResourceType
 from sandbox.store.schema_causes import go_type
@@ -61,9 +62,7 @@ _LOOKED_AT_AGAIN = ("metadata.labels", "metadata.annotations", "metadata.ownerRe
 _WITHOUT_RULES_FOR_CHANGES = frozenset({"events"})
 _WHOLE_FIRST = frozenset({"nodes", "namespaces"})
 _CHECKED_WHOLE = _WHOLE_FIRST | {"configmaps", "pods", "secrets", "serviceaccounts"}
-_EMPTY_IS_ABSENT = frozenset(
-    {"labels", "annotations", "finalizers", "ownerReferences", "managedFields"}
-)
+_EMPTY_IS_ABSENT = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
 # Replacing these without a resourceVersion means "whatever is there now".
 _UNCONDITIONAL = frozenset(
     {
@@ -95,20 +94,7 @@ def typed(
     unknown = [] if unknown is None else unknown
     if body is None and not rt.custom:
         body = {}
-    if not isinstance(body, dict):
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
-            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
-            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
-            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
-        )
-    if rt.custom and not body.get("kind"):
-        text = written(body).decode()
-        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {rt.kind}): "
-            f"Object 'Kind' is missing in '{text}' ({cut})"
-        )
+    require_object(rt, body)
     sent_version, sent_kind = body.get("apiVersion", rt.api_version), body.get("kind", rt.kind)
     if rt.custom and (sent_version, sent_kind) != (rt.api_version, rt.kind):
         if sent_version != rt.api_version and not patched:
@@ -127,6 +113,31 @@ def typed(
     obj = {**body, "apiVersion": rt.api_version, "kind": rt.kind}
     obj["metadata"] = _readable(body.get("metadata") or {})
     return obj
+
+
+def require_object(rt: ResourceType, body: Any) -> None:
+    """400 for what is no object, or one of a custom resource that does not say its kind."""
+    if body is None and not rt.custom:
+        return  # null is an empty struct
+    if body is None:
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            "Object 'Kind' is missing in 'null' (6e756c6c)"
+        )
+    if not isinstance(body, dict):
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): couldn't get "
+            f"version/kind; json parse error: json: cannot unmarshal {go_type(body)} into Go "
+            'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind '
+            f'string "json:\\"kind,omitempty\\"" }} ({written(body).hex()})'
+        )
+    if rt.custom and not body.get("kind"):
+        text = written(body).decode()
+        cut = text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]} ..."
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {rt.kind}): "
+            f"Object 'Kind' is missing in '{text}' ({cut})"
+        )
 
 
 def _read(rt: ResourceType, body: Body, unknown: list[str]) -> Body:
@@ -183,7 +194,11 @@ def _readable(meta: Body) -> Body:
 def _unknown_in_metadata(body: Body) -> list[str]:
     """Paths in the metadata of what was sent that no object has."""
     names = body.get("metadata") or {}
-    return [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    unknown = [f"metadata.{name}" for name in names if name not in _KNOWN | _NOT_OURS]
+    for index, entry in enumerate(names.get("managedFields") or ()):
+        where = f"metadata.managedFields[{index}]"
+        unknown += [f"{where}.{name}" for name in entry or () if name not in ENTRY_FIELDS]
+    return unknown
 
 
 def require_name(body: Any) -> None:

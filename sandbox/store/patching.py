@@ -20,7 +20,15 @@ from sandbox.store.errors import (
     too_large,
     unsupported_media_type,
 )
-from sandbox.store.folding import LEVELS_MAX, Folded, folded, is_deep, unfolded, written
+from sandbox.store.folding import (
+    LEVELS_MAX,
+    Folded,
+    folded,
+    folded_whole,
+    is_deep,
+    unfolded,
+    written,
+)
 from sandbox.store.resources import ResourceType
 from sandbox.store.schema_causes import go_type
 from sandbox.store.strategic import strategic_merge
@@ -41,6 +49,10 @@ def patched(rt: ResourceType, current: dict[str, Any], patch: Any, content_type:
     JSON patch that does not fit.
     """
     kind = content_type.split(";")[0].strip()
+    if patch is None:
+        if kind == MERGE_PATCH:
+            raise bad_request("Invalid JSON Patch")
+        return current
     if kind == JSON_PATCH:
         return _json_patched(current, patch)
     if kind == MERGE_PATCH or (kind == STRATEGIC_MERGE_PATCH and not rt.custom):
@@ -86,7 +98,7 @@ def _merged_far_down(target: Any, patch: Any) -> Any:
             else:
                 there.setdefault(name, None)
                 waiting.append((there, name, item))
-    return folded(root[0])
+    return folded_whole(root[0])
 
 
 def _json_patched(current: dict[str, Any], operations: Any) -> Any:
@@ -97,7 +109,7 @@ def _json_patched(current: dict[str, Any], operations: Any) -> Any:
         )
     if len(operations) > JSON_PATCH_OPERATIONS_MAX:
         raise too_large(
-            "The allowed maximum operations in a JSON patch is "
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{JSON_PATCH_OPERATIONS_MAX}, got {len(operations)}"
         )
     for operation in operations:

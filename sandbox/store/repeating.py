@@ -13,7 +13,7 @@ class _Pairs(list[tuple[str, Any]]):
     """The members of an object as they were written."""
 
 
-Step = tuple[Any, str]
+Step = tuple[Any, ...]
 """The steps above, and how this one is written behind them: a path that is put together late."""
 
 

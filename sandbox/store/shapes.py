@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema_rs
 
 from sandbox.store.errors import ApiError, bad_request
+from sandbox.store.folding import emptied
 from sandbox.store.resources import ResourceType
 from sandbox.store.schema_causes import go_type, path_text
 
@@ -61,7 +62,7 @@ _METADATA = _object(
         )
     ),
     managedFields=_list(
-        _element(
+        _object(
             manager=_TEXT,
             operation=_TEXT,
             apiVersion=_TEXT,
@@ -186,7 +187,7 @@ def check_shape(rt: ResourceType, body: Mapping[str, Any]) -> None:
 def _misshapen(
     rt: ResourceType, shape: jsonschema_rs.Draft4Validator, body: Mapping[str, Any]
 ) -> ApiError:
-    error = next(iter(shape.iter_errors(body)))
+    error = next(iter(shape.iter_errors(emptied(body))))
     path = path_text(error.instance_path)
     what = f"json: cannot unmarshal {go_type(error.instance)} into Go struct field {rt.kind}.{path}"
     return bad_request(

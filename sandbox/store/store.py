@@ -216,6 +216,7 @@ class Store:
     ) -> StoredObject:
         """PUT. A uid in the body has to be that of the object (409)."""
         old = self._state.existing(rt, namespace, name)
+        metadata.require_object(rt, body)
         metadata.require_name(body)
         if subresource == "scale":
             scaled = scaling.scaled(old, body, self._state.scale_paths(rt))

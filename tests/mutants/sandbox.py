@@ -44,6 +44,20 @@ MUTANTS = (
         (f"{_STORE}/test_rules.py", f"{_STORE}/test_custom_resources.py"),
     ),
     Mutant(
+        "what is deep is compared by its depth alone",
+        "sandbox/store/folding.py",
+        "isinstance(other, Folded) and self.text == other.text",
+        "isinstance(other, Folded) and self.depth == other.depth",
+        ("tests/unit/sandbox/http/test_hostile_bodies.py",),
+    ),
+    Mutant(
+        "managed fields that a client sends are dropped",
+        "sandbox/store/managed_fields.py",
+        "    if kept:\n",
+        "    if False:\n",
+        ("tests/unit/sandbox/http/test_hostile_bodies.py",),
+    ),
+    Mutant(
         "the garbage collector takes a later object of the owner's name for the owner",
         "sandbox/controllers/garbage_collector.py",
         "        if owner is None or _uid(owner) != uid:\n",

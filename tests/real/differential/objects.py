@@ -92,6 +92,12 @@ def dial_text(spec: str, name: str = "one") -> str:
     return f'{{{head}, "spec": {spec}}}'
 
 
+def blob_text(spec: str, name: str = "one", more: str = "") -> str:
+    """An object of `blobs`, whose spec stays as written; `more` goes into its metadata."""
+    head = f'"apiVersion": "{GROUP}/v1", "kind": "Blob", "metadata": {{"name": "{name}"{more}}}'
+    return f'{{{head}, "spec": {spec}}}'
+
+
 def site(name: str, /, spec: Any = None, **meta: Any) -> Obj:
     """An object of `sites`, which belong to the cluster."""
     body = {"apiVersion": f"{GROUP}/v1", "kind": "Site", "metadata": {"name": name, **meta}}
@@ -312,4 +318,36 @@ DIALS = definition(
         "subresources": {"status": {}},
     },
 )
-DEFINITIONS = (WIDGETS, GAUGES, SITES, DIALS)
+_FREE: Obj = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+BLOBS = definition(
+    "blobs",
+    "Blob",
+    {
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {
+                    "spec": {
+                        **_FREE,
+                        "properties": {
+                            "given": {"type": "integer", "default": 3},
+                            "known": {"type": "object", "properties": {"a": {"type": "string"}}},
+                            "table": {"type": "object", "additionalProperties": {"type": "string"}},
+                            "list": {"type": "array", "items": {"type": "string"}},
+                        },
+                        "x-kubernetes-validations": [
+                            {"rule": "!has(self.given) || self.given >= 0", "message": "too low"}
+                        ],
+                    },
+                    "status": _FREE,
+                },
+            }
+        },
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": "Given", "type": "integer", "jsonPath": ".spec.given"},
+        ],
+    },
+)
+"""Nothing but what is named in it is known of the spec."""
+DEFINITIONS = (WIDGETS, GAUGES, SITES, DIALS, BLOBS)

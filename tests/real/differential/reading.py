@@ -34,12 +34,13 @@ def read(body: bytes) -> Any:
 
 def _read_far_down(body: bytes) -> Any:
     found: list[Any] = []
+    problems: list[Exception] = []
 
     def run() -> None:
         try:
             found.append(_shortened(json.loads(body), 1))
         except (ValueError, RecursionError) as problem:
-            found.append(problem)
+            problems.append(problem)
 
     limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
     sys.setrecursionlimit(RECURSION_MAX)
@@ -50,8 +51,8 @@ def _read_far_down(body: bytes) -> Any:
     finally:
         sys.setrecursionlimit(limit)
         threading.stack_size(size)
-    if isinstance(found[0], Exception):
-        raise ValueError(str(found[0]))
+    if problems:
+        raise ValueError(str(problems[0]))
     return found[0]
 
 

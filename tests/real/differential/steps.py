@@ -32,6 +32,7 @@ _GROUPS = {
     "widgets": "/apis/diff.example.com/v1",
     "dials": "/apis/diff.example.com/v1",
     "gauges": "/apis/diff.example.com/v1",
+    "blobs": "/apis/diff.example.com/v1",
     "sites": "/apis/diff.example.com/v1",
     "customresourcedefinitions": "/apis/apiextensions.k8s.io/v1",
 }
@@ -57,8 +58,8 @@ class Exchange:
     """A short script.
 
     `live` needs controllers, `masked` are names of fields not to compare, and `any_order` says
-    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`, the entries of
-    `managers` are compared.
+    that kube-apiserver itself names the causes in an order of chance. Of `managedFields`,
+    the entries of `managers` are compared.
     """
 
     name: str
