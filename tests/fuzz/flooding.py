@@ -30,6 +30,8 @@ from services.chassis.bus import NewRecord
 from services.chassis.errors import ChassisError
 from tests.fuzz.objects import GOOD_JOB, Asked, Person
 from tests.fuzz.records import Scribe
+from tests.fuzz.storable import NAME_PREFIX, Claim, Stranger
+from tests.fuzz.telling import problem_of
 from tests.sandboxed import SandboxTransport
 from tests.simulation.applications import OUTSIDE, submit_example
 from tests.simulation.world import Obj, Request, World
@@ -74,12 +76,16 @@ def flood(folder: Path, *, count: int, seed: int, only: frozenset[str] = ALL) ->
 async def _flooded(
     folder: Path, count: int, dice: random.Random, only: frozenset[str], report: Report
 ) -> None:
-    await _Flood(World(folder, seed=dice.randrange(2**32)), count, dice, only, report).run()
+    await _Flood(
+        World(folder, seed=dice.randrange(2**32), is_permissive=True), count, dice, only, report
+    ).run()
 
 
 def ways_to_do_harm() -> dict[str, str]:
     """The names that `only` knows, and what each sends."""
-    sides = (Person(random.Random(), []), Scribe(random.Random(), ()))
+    dice = random.Random()
+    stranger = Stranger(dice, ("default",), Claim("default", GOOD_JOB))
+    sides = (Person(dice, []), stranger, Scribe(dice, ()))
     return {
         way.__name__: (way.__doc__ or "").partition("\n")[0] for side in sides for way in side.ways
     }
@@ -121,6 +127,7 @@ class _Flood:
         self._only = only
         self._report = report
         self._foreign: set[tuple[str, str, str]] = set()
+        self._odd: list[Asked] = []
         self._width = iter(_alternating())
 
     async def run(self) -> None:
@@ -154,6 +161,7 @@ class _Flood:
                 self._report.problems.append(f"a resize took {after_s} s, not {before_s}")
         self._look_at_writes(world.writes(began))
         self._look_at_jobs()
+        await self._look_at_odd()
 
     async def _resize(self) -> float:
         """Seconds until the good job runs with another width."""
@@ -181,7 +189,13 @@ class _Flood:
         world = self._world
         jobs = world.objects("streamsjobs").values()
         owners = [("Job", job["metadata"]["name"], job["metadata"]["uid"]) for job in jobs]
-        ways = self._ways(Person(self._dice, owners), Scribe(self._dice, await world.facts()))
+        uid = world.objects("streamsjobs")[GOOD_JOB]["metadata"]["uid"]
+        claim = Claim("default", GOOD_JOB, uid)
+        ways = self._ways(
+            Person(self._dice, owners),
+            Stranger(self._dice, ("default", "elsewhere"), claim),
+            Scribe(self._dice, await world.facts()),
+        )
         transport = SandboxTransport(world.cluster)
         for number in range(self._count):
             each = self._dice.choice(ways[number % len(ways)])()
@@ -193,11 +207,11 @@ class _Flood:
             if number % WAVE == WAVE - 1:
                 await world.clock.sleep(WAVE_S)
 
-    def _ways(self, person: Person, scribe: Scribe) -> list[list[Way]]:
+    def _ways(self, person: Person, stranger: Stranger, scribe: Scribe) -> list[list[Way]]:
         """The ways to do harm, objects and records in turn."""
         sides: list[list[Way]] = [
             [way for way in side if not self._only or way.__name__ in self._only]
-            for side in (person.ways, scribe.ways)
+            for side in ((*person.ways, *stranger.ways), scribe.ways)
         ]
         return [side for side in sides if side]
 
@@ -212,6 +226,8 @@ class _Flood:
         except ChassisError as lost:
             self._report.problems.append(f"the API server did not answer {asked}: {lost}")
             return
+        if asked.name.startswith(NAME_PREFIX) and answer.status < 300:
+            self._odd.append(asked)
         taken = "taken" if answer.status < 300 else "refused"
         self._report.counts[f"requests {taken}"] += 1
         if answer.status >= 500:
@@ -235,8 +251,24 @@ class _Flood:
                 continue
             place = segments.index("namespaces")
             namespace, plural, *name = segments[place + 1 :]
-            if name and (plural, namespace, name[0]) in self._foreign:
+            is_said = write.service == "watch-ingest" and name[1:] == ["status"]
+            if name and (plural, namespace, name[0]) in self._foreign and not is_said:
                 self._report.problems.append(f"a foreign object was written: {write}")
+
+    async def _look_at_odd(self) -> None:
+        """What nobody can read says so, and nothing else does."""
+        reasons: dict[tuple[str, str], set[str]] = {}
+        for event in self._world.store.list(self._world.kind("events"), None).items:
+            about = event["involvedObject"]
+            whose = (about.get("namespace", ""), about["name"])
+            reasons.setdefault(whose, set()).add(event["reason"])
+        transport = SandboxTransport(self._world.cluster)
+        for each in self._odd:
+            path = f"{each.path}/{each.name}"
+            answer = await transport.request("GET", path, body=None, headers={})
+            said = reasons.get((each.namespace, each.name), set())
+            if answer.status == 200 and (why := problem_of(each.plural, answer.body, said)):
+                self._report.problems.append(f"{path}: {why}")
 
     def _look_at_jobs(self) -> None:
         listing = self._world.store.list(self._world.kind("streamsjobs"), None)

@@ -42,7 +42,8 @@ class Asked:
         return "application/merge-patch+json" if self.method == "PATCH" else "application/json"
 
 
-def _schemas() -> Mapping[str, Mapping[str, Any]]:
+def schemas() -> Mapping[str, Mapping[str, Any]]:
+    """Kind, spec and status of each definition of ours, by its plural."""
     found = {}
     for definition in read_definitions(ROOT / "deploy" / "crds"):
         version = definition["spec"]["versions"][0]
@@ -61,7 +62,7 @@ class Person:
     def __init__(self, dice: random.Random, owners: list[tuple[str, str, str]]) -> None:
         self._dice = dice
         self._owners = owners
-        self._schemas = _schemas()
+        self._schemas = schemas()
         self._made: list[tuple[str, str, str]] = []
         self._number = 0
         self.ways: tuple[Callable[[], Asked], ...] = (

@@ -11,19 +11,26 @@ from collections.abc import Callable, Sequence
 import orjson
 
 from contracts.facts import KINDS
-from contracts.topics import PARTITIONS, RESOURCES
+from contracts.topics import DEFAULT_PREFIX, PARTITIONS, RESOURCES, partition_of
 from services.chassis.bus import NewRecord, Partition, Record
 from tests.fuzz.hostile import Json, damaged, deep, value
+from tests.fuzz.raw import Raw, nested_lists, nested_maps, written
+from tests.fuzz.storable import DEPTHS, KEYS_MAX, MARKUP, NUMBERS
 
+LARGE_CHARS = (10_000, 100_000, 1_000_000)
 HUGE = (2**40, 2**53, 2**61, 2**62 + 1, 2**63 - 1, 1e30, 10**15)
 
 
 class Scribe:
-    """Makes records out of `true`, those that watch-ingest wrote."""
+    """Makes records out of `true`, those that watch-ingest wrote under that prefix of topics."""
 
-    def __init__(self, dice: random.Random, true: Sequence[Record]) -> None:
+    def __init__(
+        self, dice: random.Random, true: Sequence[Record], *, prefix: str = DEFAULT_PREFIX
+    ) -> None:
         self._dice = dice
         self._true = true
+        self._prefix = prefix
+        self._number = 0
         self.ways: tuple[Callable[[], NewRecord], ...] = (
             self.noise,
             self.other_key,
@@ -37,6 +44,10 @@ class Scribe:
             self.another_namespace,
             self.deletion,
             self.completion,
+            *(self.deep_record,) * 2,
+            *(self.large_record,) * 2,
+            *(self.odd_record,) * 2,
+            *(self.false_unreadable,) * 2,
         )
 
     def _any(self) -> Record:
@@ -90,7 +101,7 @@ class Scribe:
     def elsewhere(self) -> NewRecord:
         """In a partition that is not its job's."""
         record = self._fact()
-        partition = Partition(RESOURCES.name(), self._dice.randrange(PARTITIONS))
+        partition = Partition(RESOURCES.name(self._prefix), self._dice.randrange(PARTITIONS))
         return NewRecord(partition, record.key, record.value, record.headers)
 
     def unknown_kind(self) -> NewRecord:
@@ -135,6 +146,62 @@ class Scribe:
         told = {"kind": kind, "epoch": epoch, "full": dice.choice((True, False, None))}
         return self._saying(told, "sync-completed")
 
+    # ------------------------------------------------------------------ what no reader should take
+
+    def deep_record(self) -> NewRecord:
+        """A fact that nests up to 9,000 levels deep, somewhere."""
+        dice = self._dice
+        told = self._of_stranger()
+        deep_ = dice.choice((nested_maps, nested_lists))(dice.choice(DEPTHS))
+        told[dice.choice(("object", "epoch", "x", "name", "job"))] = deep_
+        if isinstance(told["object"], dict):
+            told["object"][dice.choice(("metadata", "spec", "status", "x"))] = deep_
+        return self._saying(told)
+
+    def large_record(self) -> NewRecord:
+        """A fact of up to a million characters, or of 50,000 keys."""
+        dice = self._dice
+        told, size = self._of_stranger(), dice.choice(LARGE_CHARS)
+        keys = {f"k{number}": "v" for number in range(min(size // 20, KEYS_MAX))}
+        large = dice.choice(("x" * size, keys, [1] * (size // 3)))
+        told["object"][dice.choice(("metadata", "spec", "status", "node"))] = large
+        return self._saying(told)
+
+    def odd_record(self) -> NewRecord:
+        """Lone surrogates, control characters, markup and numbers at every border, anywhere."""
+        dice = self._dice
+        told = self._of_stranger()
+        for _ in range(3):
+            text = dice.choice(MARKUP)
+            place = dice.choice((told, told["object"], told["object"].setdefault("metadata", {})))
+            if isinstance(place, dict):
+                odd = dice.choice((text, {text: text}, [text], dice.choice(NUMBERS)))
+                place[dice.choice(("x", "labels", "annotations", "job", "name", "phase"))] = odd
+        return self._saying(told)
+
+    def false_unreadable(self) -> NewRecord:
+        """An object cannot be read, it says, for reasons of all kinds; or a part that is there."""
+        dice = self._dice
+        told = dice.choice((self._of_stranger, lambda: orjson.loads(self._object().value)))()
+        why: Json = dice.choice((*MARKUP, "", 5, True, {"a": 1}, [], "x" * 100_000))
+        told["unreadable"] = Raw(nested_lists(100)) if dice.random() < 0.1 else why
+        told["object"] = dice.choice((told["object"], {}, {"metadata": {}}, {"metadata": None}))
+        return self._saying(told)
+
+    def _object(self) -> Record:
+        """A record of an object that exists."""
+        while True:
+            record = self._fact()
+            if orjson.loads(record.value).get("object"):
+                return record
+
+    def _of_stranger(self) -> dict[str, Json]:
+        """What is said of an object that exists, of one that does not."""
+        self._number += 1
+        name = f"odd-{self._number}"
+        told: dict[str, Json] = orjson.loads(self._object().value)
+        return told | {"name": name, "uid": name}
+
     def _saying(self, told: Json, word: str = "") -> NewRecord:
         """A record that is well made, whatever it says."""
         record = self._fact()
@@ -147,22 +214,18 @@ class Scribe:
             key = f"sync/{kind}"
         projection = KINDS.get(kind)
         topic = projection.topic if projection else RESOURCES
-        partition = Partition(topic.name(), self._dice.randrange(topic.partitions))
+        partition = Partition(topic.name(self._prefix), self._dice.randrange(topic.partitions))
         if "job" in told and topic is RESOURCES:
-            partition = Partition(topic.name(), _home(told))
+            partition = Partition(topic.name(self._prefix), _home(told))
         return NewRecord(partition, key.encode(), _bytes(told), tuple(headers.items()))
 
 
 def _home(told: Json) -> int:
-    from contracts.topics import partition_of
-
     return partition_of(str(told["namespace"]), str(told["job"]), PARTITIONS)
 
 
 def _bytes(told: Json) -> bytes:
-    import json
-
     try:
-        return json.dumps(told).encode()
+        return written(told)
     except RecursionError:
-        return b"[" * 5_000 + b"]" * 5_000
+        return bytes(nested_lists(5_000))

@@ -1,0 +1,83 @@
+"""`python -m tests.fuzz --real`: brings the pair up where none is named, floods it, tells.
+
+What is sent and held is `pair_flood.py`'s business.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from cli.failing import Failure
+from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
+from cli.real.progress import Progress
+from tests.fuzz.pair_flood import FAULTS, PairReport, Wish, flood_pair
+
+OBJECTS = 2_000
+
+
+def run_real(options: argparse.Namespace) -> int:
+    """Run one flood on the pair; the exit code."""
+    wish = wish_of(options)
+    try:
+        report = asyncio.run(_interruptible(wish))
+    except Failure as failure:
+        sys.stderr.write(f"fuzz --real: {failure}\n")
+        return failure.exit_code
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 130
+    _tell(report, wish, options)
+    return 1 if report.problems else 0
+
+
+def wish_of(options: argparse.Namespace) -> Wish:
+    """What the words of the command line mean."""
+    count = options.count or OBJECTS
+    return Wish(
+        objects=count if options.side in ("both", "objects") else 0,
+        records=count if options.side in ("both", "records") else 0,
+        seed=options.seed,
+        rounds=options.rounds,
+        faults=() if options.no_faults else FAULTS,
+        slower_max=options.slower_max,
+        only=frozenset(options.only),
+    )
+
+
+async def _interruptible(wish: Wish) -> PairReport:
+    """SIGTERM ends it as Ctrl-C does: definitions and objects are put back."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await _flooded(wish)
+
+
+async def _flooded(wish: Wish) -> PairReport:
+    with (
+        tempfile.TemporaryDirectory(prefix="millrace-fuzz-") as folder,
+        Progress() as progress,
+    ):
+        async with running_pair(PairOptions(Path(folder) / "pair"), progress) as pair:
+            os.environ[KUBECONFIG_SETTING] = str(pair.kubeconfig)
+            os.environ[BROKERS_SETTING] = pair.bootstrap_servers
+            return await flood_pair(Path(folder), wish, _say)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _tell(report: PairReport, wish: Wish, options: argparse.Namespace) -> None:
+    for problem in report.problems:
+        _say(f"WRONG: {problem}")
+    if report.problems:
+        only = "".join(f" --only {each}" for each in options.only)
+        words = f"--side {options.side} --count {max(wish.objects, wish.records)}"
+        _say(f"again: python -m tests.fuzz --real {words} --seed {wish.seed}{only}")
+    _say(f"seed {wish.seed}: {report.text()}")
