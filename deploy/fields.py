@@ -7,6 +7,7 @@ Names, types, defaults and descriptions come from the models, what is ignored or
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -100,17 +101,20 @@ class Field:
         return self.path.endswith(OF_KUBERNETES)
 
 
+@functools.cache
 def job_fields() -> tuple[Field, ...]:
     """Every field of a Job's spec, but those of its template for PEs."""
     fields = _walk(structural(JobSpec), "")
     return tuple(each for each in fields if not each.path.startswith(f"{TEMPLATE}."))
 
 
+@functools.cache
 def pe_fields() -> tuple[Field, ...]:
     """Every field of a ProcessingElement's spec."""
     return tuple(_walk(structural(ProcessingElementSpec), ""))
 
 
+@functools.cache
 def template_fields() -> tuple[Field, ...]:
     """Every field of the template for PEs in a Job."""
     return tuple(_walk(structural(ProcessingElementTemplate), ""))
