@@ -23,6 +23,7 @@ from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
 from cli.recognizing import kind_of
 from cli.showing import Screen
 from contracts import labels
+from contracts.unreadable import is_whole
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
 from services.chassis.kube import Json, KubeClient, Resource
 from services.chassis.listing import Watched, list_all
@@ -175,7 +176,7 @@ async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> J
     """The ParallelRegion of a job by its alias, or its last segment where that is unique."""
     selector = f"{labels.JOB}={job}"
     items, _ = await list_all(kube, Watched(REGIONS, namespace, label_selector=selector))
-    aliases = {item["spec"]["alias"]: item for item in items}
+    aliases = {item["spec"]["alias"]: item for item in filter(is_whole, items)}
     if alias in aliases:
         return aliases[alias]
     short = [item for name, item in aliases.items() if name.rpartition(".")[2] == alias]

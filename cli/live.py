@@ -13,6 +13,7 @@ from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.showing import one_line
+from contracts.unreadable import is_whole
 
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
@@ -87,7 +88,7 @@ class JobView:
 
 
 def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable[Obj]) -> JobView:
-    """The view of a job and of its children as listed."""
+    """The view of a job and of its children as listed, but for those that cannot be read whole."""
     status = job.get("status") or {}
     newest: dict[int, Obj] = {}
     for pod in pods:
@@ -96,7 +97,7 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
         pe_id = _number(pod["metadata"]["labels"].get(labels.PE), -1)
         if pe_id not in newest or _launch(pod) >= _launch(newest[pe_id]):
             newest[pe_id] = pod
-    regions = list(regions)
+    regions = list(filter(is_whole, regions))
     return JobView(
         name=job["metadata"]["name"],
         phase=status.get("phase", ""),
@@ -114,7 +115,7 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
         },
         region_messages={each["spec"]["alias"]: _reason_and_message(each) for each in regions},
         region_observed={each["spec"]["alias"]: _observed(each) for each in regions},
-        pes={view.id: view for view in (_pe(pe, newest) for pe in pes)},
+        pes={view.id: view for view in (_pe(pe, newest) for pe in filter(is_whole, pes))},
     )
 
 

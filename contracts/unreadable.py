@@ -75,6 +75,11 @@ def part_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
+def is_whole(obj: Mapping[str, Any]) -> bool:
+    """Whether every part of an object, as the API server gave it, can be read."""
+    return not any(isinstance(part, Unreadable) for part in obj.values())
+
+
 # --------------------------------------------------------------------------- depth
 
 

@@ -9,13 +9,13 @@ import argparse
 import asyncio
 import os
 import signal
-import sys
 import tempfile
 from pathlib import Path
 
 from cli.failing import Failure
 from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
 from cli.real.progress import Progress
+from cli.showing import answer, tell_failure
 from tests.fuzz.pair_flood import FAULTS, PairReport, Wish, flood_pair
 
 OBJECTS = 2_000
@@ -27,7 +27,7 @@ def run_real(options: argparse.Namespace) -> int:
     try:
         report = asyncio.run(_interruptible(wish))
     except Failure as failure:
-        sys.stderr.write(f"fuzz --real: {failure}\n")
+        tell_failure(failure)
         return failure.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
@@ -69,8 +69,7 @@ async def _flooded(wish: Wish) -> PairReport:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    answer(line)
 
 
 def _tell(report: PairReport, wish: Wish, options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from cli.following import state_text
 from cli.live import compare, job_panel, job_table, refusal, resize_text, view_of
 from cli.showing import Renderable, Screen
+from contracts.unreadable import Unreadable
 
 
 def job(phase: str = "Submitted", **status: Any) -> dict[str, Any]:
@@ -52,6 +53,14 @@ def test_a_job_runs_when_it_is_submitted_its_widths_are_in_force_and_every_pod_r
     assert not view_of(job(), [region(3, 2)], [pe(0)], [pod(0)]).is_running
     assert not view_of(job(), [region(2, 2)], [pe(0)], [pod(0, phase="Pending")]).is_running
     assert not view_of(job(), [region(2, 2)], [pe(0), pe(1)], [pod(0)]).is_running
+
+
+def test_children_that_cannot_be_read_hide_no_others() -> None:
+    """Who may write into the namespace could else end every `millrace get` of a job."""
+    bad = {"metadata": {"name": "x"}, "spec": Unreadable("spec nests")}
+    view = view_of(job(), [region(2, 2), bad], [pe(0), bad], [pod(0)])
+    assert view.regions == {"R": (2, 2)}
+    assert set(view.pes) == {0}
 
 
 def test_a_job_without_processing_elements_says_what_it_waits_for() -> None:
