@@ -26,7 +26,8 @@ def json_object(body: bytes, rt: ResourceType) -> Any:
         sent = decoded(body, to_doubles=rt.custom)
         if rt.custom or len(written(sent)) == len(body):
             return sent
-        return measured(json_text.parsed(body, _into_one))[0]
+        whole = json_text.parsed(body, _into_one)
+        return folded(whole) if is_deep(whole) else whole
     except TooLarge as number:
         problem = f"json: cannot unmarshal number {number} into Go value of type float64"
         what = f'{rt.kind} in version "{rt.version}" cannot be handled as a {rt.kind}: {problem}'
@@ -85,7 +86,10 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
     try:
         sent = orjson.loads(body)
     except orjson.JSONDecodeError:
-        sent, depth = measured(json_text.parsed(body, to_doubles=to_doubles))
+        whole = json_text.parsed(body, to_doubles=to_doubles)
+        if not is_deep(whole):
+            return whole
+        sent, depth = measured(whole)
         if depth > DEPTH_MAX:
             json_text.refuse_depth(json_text.mended(body).decode())
         return sent

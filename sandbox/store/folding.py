@@ -28,17 +28,12 @@ _LEVELS_OF_ANSWERS = 32  # that lists, tables and events put around an object
 
 
 class Folded:
-    """A part of an object that is kept as its JSON.
+    """A part of an object that is kept as its JSON."""
 
-    `depth` counts its levels, `map_depth` those of objects from its top, with no list between.
-    """
+    __slots__ = ("is_object", "text")
 
-    __slots__ = ("depth", "is_object", "map_depth", "text")
-
-    def __init__(self, text: bytes, depth: int, map_depth: int) -> None:
+    def __init__(self, text: bytes) -> None:
         self.text = text
-        self.depth = depth
-        self.map_depth = map_depth
         self.is_object = text.startswith(b"{")
 
     def __eq__(self, other: object) -> bool:
@@ -53,7 +48,7 @@ class Folded:
         return self
 
     def __repr__(self) -> str:
-        return f"Folded({self.depth} levels)"
+        return f"Folded({len(self.text)} bytes)"
 
     def opened(self) -> Any:
         """The value, folded again further down."""
@@ -98,7 +93,7 @@ def _text_of(part: Any) -> bytes:
 class _Part:
     """A container on the way down, and what is known of it on the way up."""
 
-    __slots__ = ("depth", "holder", "key", "map_depth", "parent", "reach")
+    __slots__ = ("depth", "holder", "key", "parent", "reach")
 
     def __init__(self, parent: _Part | None, holder: Any, key: Any, depth: int) -> None:
         self.parent = parent
@@ -106,7 +101,6 @@ class _Part:
         self.key = key
         self.depth = depth
         self.reach = depth  # the deepest level in it
-        self.map_depth = 0
 
 
 def is_deep(value: Any) -> bool:
@@ -146,18 +140,11 @@ def _folded(value: Any, above: int) -> tuple[Any, int]:
     root = [value]
     parts = _parts(root, above + 1)
     for part in reversed(parts):
-        made = part.holder[part.key]
-        if isinstance(made, dict) and part.map_depth == 0:
-            part.map_depth = 1 if made else 0
-        if part.depth > LEVELS_MAX and (part.depth - LEVELS_MAX - 1) % FOLDED_LEVELS_MAX == 0:
-            text = _written_in_pieces(made, orjson.OPT_SORT_KEYS)
-            depth = part.reach - part.depth + 1
-            part.holder[part.key] = Folded(text, depth, part.map_depth)
-        outer = part.parent
-        if outer is not None:
-            outer.reach = max(outer.reach, part.reach)
-            if isinstance(outer.holder[outer.key], dict):
-                outer.map_depth = max(outer.map_depth, part.map_depth + 1)
+        if _is_folded_at(part.depth):
+            made = part.holder[part.key]
+            part.holder[part.key] = Folded(_written_in_pieces(made, orjson.OPT_SORT_KEYS))
+        if part.parent is not None:
+            part.parent.reach = max(part.parent.reach, part.reach)
     return root[0], parts[0].reach if parts else 0
 
 
@@ -175,9 +162,12 @@ def _parts(root: list[Any], depth: int = 1) -> list[_Part]:
             made = list(value)
             pairs = enumerate(made)
         part.holder[part.key] = made
+        below = part.depth + 1
         for key, item in list(pairs):
-            if _is_container(item):
-                parts.append(_Part(part, made, key, part.depth + 1))
+            if not item and isinstance(item, dict | list) and not _is_folded_at(below):
+                part.reach = max(part.reach, below)  # there may be a million of them
+            elif _is_container(item):
+                parts.append(_Part(part, made, key, below))
             elif part.depth > LEVELS_MAX and numbers.is_number(item):
                 made[key] = numbers.read_back(item)
     return parts
@@ -185,6 +175,10 @@ def _parts(root: list[Any], depth: int = 1) -> list[_Part]:
 
 def _is_container(value: Any) -> bool:
     return isinstance(value, dict | list | Folded)
+
+
+def _is_folded_at(depth: int) -> bool:
+    return depth > LEVELS_MAX and (depth - LEVELS_MAX - 1) % FOLDED_LEVELS_MAX == 0
 
 
 def unfolded(value: Any) -> Any:

@@ -44,10 +44,10 @@ MUTANTS = (
         (f"{_STORE}/test_rules.py", f"{_STORE}/test_custom_resources.py"),
     ),
     Mutant(
-        "what is deep is compared by its depth alone",
-        "sandbox/store/folding.py",
-        "isinstance(other, Folded) and self.text == other.text",
-        "isinstance(other, Folded) and self.depth == other.depth",
+        "a body of more than 10,000 levels is taken",
+        "sandbox/http/bodies.py",
+        "        if depth > DEPTH_MAX:\n",
+        "        if False:\n",
         ("tests/unit/sandbox/http/test_hostile_bodies.py",),
     ),
     Mutant(
