@@ -255,14 +255,8 @@ class Table(TableReading):
     def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
         if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
             return None
-        entry = Entry(
-            fact.kind,
-            fact.namespace,
-            fact.name,
-            fact.uid,
-            fact.resource_version,
-            fact.data or {},
-        )
+        version, data = fact.resource_version, fact.data or {}
+        entry = Entry(fact.kind, fact.namespace, fact.name, fact.uid, version, data)
         row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
         is_other = row is not None and row.entry.uid != fact.uid
         if row is not None and is_other and row.entry.resource_version >= fact.resource_version:

@@ -173,7 +173,7 @@ MUTANTS = (
     Mutant(
         "effects of an older decision go on although the input changed",
         "services/chassis/carrying_out.py",
-        "self._stage.fence(self._table, key) != fence.decided_on",
+        "self._fence_of(key) != fence.decided_on",
         "False",
         (_RECONCILING,),
     ),
