@@ -165,6 +165,7 @@ def _parts(root: list[Any], depth: int = 1) -> list[_Part]:
         below = part.depth + 1
         for key, item in list(pairs):
             if not item and isinstance(item, dict | list) and not _is_folded_at(below):
+                made[key] = {} if isinstance(item, dict) else []
                 part.reach = max(part.reach, below)  # there may be a million of them
             elif _is_container(item):
                 parts.append(_Part(part, made, key, below))

@@ -87,6 +87,17 @@ def test_a_json_patch_reaches_far_down(asker: Asker) -> None:
     assert b'"w":{"x":2}' in answer.body
 
 
+def test_a_patch_far_down_leaves_what_was_stored_before_alone(asker: Asker) -> None:
+    """Watches and lists of an older version still show it."""
+    store_widget(asker, maps(100, b"{}"))
+    version = asker.json("GET", CONFIG_MAPS)["metadata"]["resourceVersion"]
+    operation = {"op": "add", "path": "/status/v" + "/a" * 101, "value": 1}
+    kind = "application/json-patch+json"
+    assert maps(101) in asker.ask("PATCH", STATUS, [operation], content_type=kind).body
+    before = f"{WIDGETS}?resourceVersion={version}&resourceVersionMatch=Exact"
+    assert maps(100, b"{}") in asker.ask("GET", before).body
+
+
 @pytest.mark.parametrize(
     ("body", "bracket"),
     [(lists(9_999), "["), (maps(9_999), "{"), (b"[" * 1_000_000, "["), (maps(100_000), "{")],
