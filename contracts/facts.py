@@ -164,9 +164,12 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     data, why = value["object"], value.get("unreadable")
     if data is not None and not isinstance(data, dict):
         raise TypeError("its object is no JSON object")
-    if why is not None and data is not None:
-        return Unreadable(str(why), data)
-    return data
+    if why is None or data is None:
+        return data
+    seen = data.get("metadata")
+    if not isinstance(seen, dict) or not isinstance(seen.get("labels"), dict):
+        raise TypeError("whatever else cannot be read, metadata can")  # readers rest on that
+    return Unreadable(str(why), data)
 
 
 # --------------------------------------------------------------------------- projections
