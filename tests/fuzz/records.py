@@ -217,7 +217,9 @@ class Scribe:
         partition = Partition(topic.name(self._prefix), self._dice.randrange(topic.partitions))
         if "job" in told and topic is RESOURCES:
             partition = Partition(topic.name(self._prefix), _home(told))
-        return NewRecord(partition, key.encode(errors="surrogatepass"), _bytes(told), tuple(headers.items()))
+        return NewRecord(
+            partition, key.encode(errors="surrogatepass"), _bytes(told), tuple(headers.items())
+        )
 
 
 def _home(told: Json) -> int:
