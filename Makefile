@@ -41,7 +41,7 @@ test-real: venv  ## the same suites and faults on Kafka and a real control plane
 sim: venv  ## every fault at every step of every scenario, in virtual time; SEEDS=100 adds random runs, ARGS=--list tells
 	@$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),0) $(ARGS)
 
-fuzz: venv  ## 10,000 bad objects and records beside a good job, in virtual time; ARGS="--seed 2 --count 500"
+fuzz: venv  ## 10,000 bad objects and records beside a good job, in virtual time; ARGS="--seed 2 --count 500", ARGS=--real: on the pair
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 search: venv  ## every property once more with examples of its own, which make test draws alike for everybody; TIMES=10

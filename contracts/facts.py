@@ -162,9 +162,36 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     data, why = value["object"], value.get("unreadable")
     if data is not None and not isinstance(data, dict):
         raise TypeError("its object is no JSON object")
-    if why is not None and data is not None:
-        return Unreadable(str(why), data)
-    return data
+    if data is None:
+        return None
+    _check_form(data)
+    if why is None:
+        return data
+    if "metadata" not in data:
+        raise TypeError("whatever else cannot be read, metadata can")  # readers rest on that
+    return Unreadable(str(why), data)
+
+
+_FORMS: Mapping[str, type] = {"labels": dict, "annotations": dict, "owners": list}
+
+
+def _check_form(data: Mapping[str, Any]) -> None:
+    """Raises TypeError where a part has not the form that each projection gives it.
+
+    An object of a stranger that names another one's job is read with that job.
+    """
+    for name in ("metadata", "spec", "status"):
+        if not isinstance(data.get(name, {}), dict):
+            raise TypeError(f"its {name} is no JSON object")
+    seen = data.get("metadata", {})
+    for name, form in _FORMS.items():
+        if not isinstance(seen.get(name, form()), form):
+            raise TypeError(f"its metadata.{name} is no {form.__name__}")
+    texts = (*seen.get("labels", {}).values(), *seen.get("annotations", {}).values())
+    if not all(isinstance(each, str) for each in texts):
+        raise TypeError("a label or an annotation is no text")
+    if not all(isinstance(each, dict) for each in seen.get("owners", ())):
+        raise TypeError("an owner is no JSON object")
 
 
 # --------------------------------------------------------------------------- kinds

@@ -24,9 +24,12 @@ Places = Sequence[tuple[str, Hashable]]
 
 
 def _values(index: Callable[[Any], Iterable[Hashable]], entry: Any) -> list[Hashable]:
-    """The values of an entry in an index; none where the index asks for what cannot be read."""
+    """The values of an entry in an index; none where the index asks for what cannot be read.
+
+    Raises TypeError for one that cannot be hashed, before anything is put anywhere.
+    """
     try:
-        return list(index(entry))
+        return list(dict.fromkeys(index(entry)))
     except ObjectUnreadable:
         return []
 

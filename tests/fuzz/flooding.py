@@ -286,10 +286,12 @@ class _Flood:
 
 
 def _owned(objects: dict[str, Obj], owners: set[str]) -> list[Obj]:
+    """Children that nobody but the services made."""
     return [
         each
-        for each in objects.values()
-        if any(owner["uid"] in owners for owner in each["metadata"].get("ownerReferences") or ())
+        for name, each in objects.items()
+        if not name.startswith(NAME_PREFIX)
+        and any(owner["uid"] in owners for owner in each["metadata"].get("ownerReferences") or ())
     ]
 
 

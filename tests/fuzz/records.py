@@ -217,11 +217,14 @@ class Scribe:
         partition = Partition(topic.name(self._prefix), self._dice.randrange(topic.partitions))
         if "job" in told and topic is RESOURCES:
             partition = Partition(topic.name(self._prefix), _home(told))
-        return NewRecord(partition, key.encode(), _bytes(told), tuple(headers.items()))
+        return NewRecord(
+            partition, key.encode(errors="surrogatepass"), _bytes(told), tuple(headers.items())
+        )
 
 
 def _home(told: Json) -> int:
-    return partition_of(str(told["namespace"]), str(told["job"]), PARTITIONS)
+    job = str(told["job"]).encode(errors="replace").decode()
+    return partition_of(str(told["namespace"]), job, PARTITIONS)
 
 
 def _bytes(told: Json) -> bytes:

@@ -316,8 +316,10 @@ class Stranger:
         body["metadata"]["name"] = name
         place = f"/namespaces/{namespace}" if kind.namespaced else ""
         path = f"{kind.group}{place}/{kind.plural}"
-        foreign = kind is not JOB
-        return Asked("POST", path, written(body), kind.plural, name, namespace, foreign)
+        text = written(body)
+        # The status of every PE is a service's, and what names the good job's uid is that job's.
+        foreign = kind not in (JOB, PE) and self._claim.uid.encode() not in text
+        return Asked("POST", path, text, kind.plural, name, namespace, foreign)
 
 
 def _pod() -> dict[str, Any]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz import __main__ as command
+from tests.fuzz import real_command
 from tests.fuzz.flooding import Report, ways_to_do_harm
+from tests.fuzz.pair_flood import FAULTS, PairReport, Wish
 
 
 def test_help_says_what_is_sent_what_is_asserted_and_what_the_exit_codes_mean(
@@ -16,7 +18,14 @@ def test_help_says_what_is_sent_what_is_asserted_and_what_the_exit_codes_mean(
         command.main(["--help"])
     assert end.value.code == 0
     said = capsys.readouterr().out
-    for words in ("Sent, half and half", "Asserted at the end", "Exit code: 0", "--crashes"):
+    for words in (
+        "With --real",
+        "--side",
+        "Sent, half and half",
+        "Asserted at the end",
+        "Exit code: 0",
+        "--crashes",
+    ):
         assert words in said
     for way, says in ways_to_do_harm().items():
         assert way in said
@@ -25,7 +34,11 @@ def test_help_says_what_is_sent_what_is_asserted_and_what_the_exit_codes_mean(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--only", "nothing"), ("--count", "0"), ("--count", "-3"), ("--seed", "x")]
+    "arguments",
+    [
+        *(("--only", "nothing"), ("--count", "0"), ("--count", "-3"), ("--seed", "x")),
+        *(("--real", "--side", "left"), ("--real", "--rounds", "0")),
+    ],
 )
 def test_a_command_line_that_means_nothing_is_refused(arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as end:
@@ -45,3 +58,22 @@ def test_what_is_wrong_is_told_with_the_line_that_floods_the_same_way_again(
     assert again in said
     report.problems.clear()
     assert command.main(["--count", "7"]) == 0
+
+
+def test_the_words_of_a_real_run_say_how_much_of_what_is_sent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """2,000 of each by default; what was wrong is told as of a simulated flood."""
+    wishes: list[Wish] = []
+
+    async def flooded(wish: Wish) -> PairReport:
+        wishes.append(wish)
+        return PairReport(problems=["a process ended"] if wish.records else [])
+
+    monkeypatch.setattr(real_command, "_flooded", flooded)
+    assert command.main(["--real"]) == 1
+    assert command.main(["--real", "--side", "objects", "--count", "9", "--no-faults"]) == 0
+    assert (wishes[0].objects, wishes[0].records, wishes[0].faults) == (2_000, 2_000, FAULTS)
+    assert (wishes[1].objects, wishes[1].records, wishes[1].faults) == (9, 0, ())
+    said = capsys.readouterr().out
+    assert "WRONG: a process ended\nagain: python -m tests.fuzz --real --side both" in said

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from contracts.envelope import MalformedRecord
-from contracts.facts import Fact
+from contracts.facts import Fact, FactType, fact_from_json
 from contracts.unreadable import FACT_DEPTH_MAX, Unreadable
 from services.chassis.bus import Record
 from services.chassis.clock import LoopClock
 from services.chassis.errors import Garbled, TooLarge
+from services.chassis.indexing import Indexed
 from services.chassis.kube import KubeClient, Resource, Response
 from services.chassis.listing import RETRY_CAP_S, ListWatch, Watched
 from services.chassis.reading import RECORD_DEPTH_MAX, decode
@@ -218,3 +219,22 @@ async def test_an_answer_that_is_no_object_is_garbled() -> None:
 
     with pytest.raises(Garbled, match="html"):
         await KubeClient(Page(), "test").get(THINGS, "ns", "x")
+
+
+@pytest.mark.parametrize("parts", [{}, {"metadata": None}, {"metadata": {"labels": []}}])
+def test_a_record_that_calls_metadata_unreadable_is_malformed(
+    parts: dict[str, Any],
+) -> None:
+    """Readers find an object's job in them before they decide anything."""
+    told = unreadable("a").to_json()
+    assert fact_from_json(FactType.ADDITION, told) == unreadable("a")
+    with pytest.raises(TypeError, match="metadata"):
+        fact_from_json(FactType.ADDITION, told | {"object": parts})
+
+
+def test_a_value_that_cannot_be_hashed_is_in_no_index_and_can_be_taken_out_again() -> None:
+    """A table that put it half in could not drop it, and would end its service."""
+    indexed: Indexed[Entry] = Indexed({"job": lambda entry: [entry.data["job"]]})
+    bad = Entry("Job", "default", "a", "uid", 1, {"job": []})
+    with pytest.raises(TypeError):
+        indexed.places_of(bad)
