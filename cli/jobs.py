@@ -122,7 +122,7 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     root.mkdir(parents=True, exist_ok=True)
     draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
     draft.write_bytes(content)
-    # As private as its folder, which may be that of a state: whoever may enter it may read it.
+    # As private as its folder, which may be that of a state: who may enter it may read it.
     draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
     draft.replace(target)
 

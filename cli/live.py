@@ -89,7 +89,7 @@ class JobView:
 
 def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable[Obj]) -> JobView:
     """The view of a job and of its children as listed, but for those that cannot be read whole."""
-    status = job.get("status") or {}
+    status = (job.get("status") or {}) if is_whole(job) else {}
     newest: dict[int, Obj] = {}
     for pod in pods:
         if pod["metadata"].get("deletionTimestamp"):

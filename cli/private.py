@@ -66,7 +66,7 @@ def private_state(path: Path, ours: Sequence[str]) -> None:
 def refuse_foreign(path: Path) -> None:
     """Refuse a folder that leads elsewhere or is somebody else's. Raises Misused, and OSError.
 
-    Whoever owns a folder or a link can change what is written there.
+    The owner of a folder or a link can change what is written there.
     """
     try:
         found = path.lstat()

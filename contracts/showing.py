@@ -1,7 +1,7 @@
 """Text of others as people may see it: on a terminal, in a message, a status, an Event, a log line.
 
-Whoever may create an object chooses its names, values and messages, and most of them are shown to
-somebody else. What a terminal obeys (escape sequences), what turns or hides what is read
+The author of an object chooses its names, values and messages, and most of them are shown to
+others. What a terminal obeys (escape sequences), what turns or hides what is read
 (bidirectional and invisible characters), what begins a new line and what floods a screen is taken
 out here and nowhere else. Markup is no business of this module: `cli/showing.py` prints none.
 

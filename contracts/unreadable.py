@@ -3,7 +3,7 @@
 The API server takes objects that our JSON reader, our log or our decisions cannot: they nest
 thousands of levels deep. Such an object exists, so nobody may take it for deleted, and nobody may
 decide on what cannot be read of it. `Unreadable` stands in its place: the parts that can be read,
-and an exception, `ObjectUnreadable`, for each one that cannot. Whoever decides on a key meets the
+and an exception, `ObjectUnreadable`, for each one that cannot. The decision on a key meets the
 exception, and leaves what runs as it is.
 
 Who finds that an object is unreadable: the Kubernetes port (a response that cannot be parsed) and

@@ -29,8 +29,9 @@ REQUEST_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
 KEEP_ALIVE_S = 60.0
 READ_BUFFER_BYTES = 2**21
-RESPONSE_BYTES_MAX = 32 * 2**20
-"""Some twenty of the largest objects that there are; whoever lists asks for fewer then."""
+RESPONSE_BYTES_MAX = 8 * 2**20
+"""A page of 500 ordinary objects is 3 MiB. Who lists asks for fewer objects above it: an outline of
+JSON that nests too deep (`salvaging.py`) takes 22 times the memory of its text."""
 TOKEN_REREAD_S = 60.0
 
 _BEARER = "BearerToken"

@@ -18,6 +18,7 @@ from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, FilteringBoundLogger
 
 from contracts.showing import json_text, one_line, printable
+from contracts.unreadable import Unreadable
 from services.chassis.tracing import current_cause
 
 Log = FilteringBoundLogger
@@ -31,6 +32,7 @@ LOGGED_DEPTH_MAX: Final = 8
 LOG_LINE_CHARS_MAX: Final = 65_536
 """Of a whole line; one that is longer is said again with values of SHORT_CHARS_MAX and no maps."""
 SHORT_CHARS_MAX: Final = 200
+_MANY: Final = (Mapping, list, tuple, set, frozenset)
 _INTEGER_MAX: Final = (1 << 63) - 1
 
 _TRACEBACKS = ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
@@ -75,7 +77,11 @@ def _to_line(event: EventDict, **_options: Any) -> str:
     line = json_text(_bounded(event, LOGGED_CHARS_MAX, LOGGED_DEPTH_MAX))
     if len(line) <= LOG_LINE_CHARS_MAX:
         return line
-    return json_text({**_bounded(event, SHORT_CHARS_MAX, 1), "lineChars": len(line)})
+    short = json_text({**_bounded(event, SHORT_CHARS_MAX, 1), "lineChars": len(line)})
+    if len(short) <= LOG_LINE_CHARS_MAX:
+        return short
+    # Escapes may be six times as long as what they stand for.
+    return json_text({"event": _text(event.get("event"), SHORT_CHARS_MAX), "lineChars": len(line)})
 
 
 def _bounded(value: object, chars_max: int, depth_max: int) -> Any:
@@ -84,7 +90,7 @@ def _bounded(value: object, chars_max: int, depth_max: int) -> Any:
         return value
     if isinstance(value, int) and abs(value) <= _INTEGER_MAX:
         return value
-    if not isinstance(value, Mapping | list | tuple | set | frozenset):
+    if isinstance(value, Unreadable) or not isinstance(value, _MANY):
         return _text(value, chars_max)
     if depth_max < 1:
         return "…"

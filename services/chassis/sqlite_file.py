@@ -92,7 +92,7 @@ class LogFile:
                 try:
                     opened = self._opened_once()
                 except (sqlite3.DatabaseError, FileNotFoundError) as problem:
-                    # Whoever uses the file may have noticed already, and be about to remove it.
+                    # Another process may have noticed already, and be about to remove it.
                     if attempt == OPENING_ATTEMPTS_MAX or not _is_passing(problem):
                         raise
                     opened = None
@@ -103,7 +103,8 @@ class LogFile:
 
     def usable(self, opened: Opened) -> Opened:
         """The same connection if its file is still that of the path, else another one."""
-        problem = self._problem(opened)
+        with self._refusing():  # the folder itself may not let itself be read any more
+            problem = self._problem(opened)
         if problem is None:
             return opened
         return self._reopened(opened, problem)

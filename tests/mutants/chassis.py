@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "a process goes on with a log file that is not that of its path any more",
         "services/chassis/sqlite_file.py",
-        "        problem = self._problem(opened)\n",
-        "        problem = None\n",
+        "            problem = self._problem(opened)\n",
+        "            problem = None\n",
         (_LOG_FILE, "-k", "mended_again"),
     ),
     Mutant(

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from contracts import labels
+from contracts.unreadable import Unreadable
 from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected, Transient
 from services.chassis.kube import Json, KubeClient
 from services.chassis.resources import resource_of
@@ -130,7 +131,10 @@ class JobIds:
         ids, without_id, names = dict[str, int](), set[str](), dict[str, str]()
         async for page in self._kube.list_pages(resource_of("Job"), namespace):
             for job in page.items:
-                uid, taken = job["metadata"]["uid"], (job.get("status") or {}).get("id")
+                # Of a status that nobody can read, the id is in its pods and nowhere else.
+                status = job.get("status") or {}
+                uid = job["metadata"]["uid"]
+                taken = None if isinstance(status, Unreadable) else status.get("id")
                 if taken is None:
                     without_id.add(uid)
                 elif 0 <= taken <= JOB_ID_MAX:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, Fact, SyncCompleted, WatchedKind
+from contracts.unreadable import Unreadable
 from services.chassis.backing_off import GrowingPause
 from services.chassis.bus import Partition
 from services.chassis.errors import NotAllowed, Transient
@@ -286,7 +287,7 @@ class Ingestion:
             full=full,
             pass_over=partial(self._pass_over, source),
         ):
-            self._say(saying)
+            self._say_safely(saying)
             await self._publisher.wait_for_room()
         complete = self._rounds.mark_listed(source, number) if full else source.kinds
         for kind in complete:
@@ -307,7 +308,7 @@ class Ingestion:
         # No await from here on: a cancelled watch must not lose what the ledger holds as said.
         try:
             for saying in self._sayings(source, event):
-                self._say(saying)
+                self._say_safely(saying)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             self._pass_over(source, event.object, problem)
 
@@ -321,17 +322,23 @@ class Ingestion:
             else:
                 yield from say_object(self._ledger, projection, event.object, epoch)
 
-    def _say(self, saying: Saying) -> None:
+    def _say_safely(self, saying: Saying) -> None:
+        """Publish a fact, and have its object say what cannot be read of it."""
         now = self._runtime.clock.now()
         try:
             self._publisher.say(fact_record(saying, now))
         except Unpublishable as problem:
             saying = saying.unreadable(str(problem))
             self._publisher.say(fact_record(saying, now))
-        notice = notice_of(saying.fact, now)
+        if isinstance(saying.fact.data, Unreadable):
+            self._count_unreadable(saying.fact, saying.fact.data.why)
+        try:
+            notice = notice_of(saying.fact, now)
+        except Exception:  # noqa: BLE001 - a status of an older definition may have any form
+            self._runtime.metrics.count("millrace_crashes_total", where="notice")
+            _log.exception("notice_crashed", object=saying.fact.key)
+            return
         if notice is not None:
-            if notice.why:
-                self._count_unreadable(saying.fact, notice.why)
             self._notices.add(notice)
 
     async def _commit_resync(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes what people are told on objects that cannot be read, one object after another.
+"""Writes what people are told on objects that cannot be read.
 
 The patch needs nothing of the object but its version, so it works on what nobody can read. An
 object that has changed meanwhile is looked at again: nothing that is news to others may have
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import OrderedDict
 
 from contracts.reasons import Reason
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import Clock
 from services.chassis.errors import Conflict, NotFound, Rejected, Transient
 from services.chassis.events import emit_event
+from services.chassis.keyed_work import KeyedWork
 from services.chassis.kube import KubeClient
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
@@ -24,13 +24,14 @@ from services.watch_ingest.core.noticing import Notice, notice_again
 from services.watch_ingest.core.recording import SERVICE
 
 NOTICES_MAX = 10_000
-"""Objects with a notice that is still to be written; the comparison of lists finds others again."""
+"""Objects with a notice that is still to be written; the next full resync finds others again."""
+IN_FLIGHT_MAX = 8
 
 _Ref = tuple[str, str, str]
 
 
 class Notices:
-    """The newest notice of each object, written by `run`."""
+    """The newest notice of each object, written by `run`; one that fails delays no other."""
 
     def __init__(
         self, kube: KubeClient, *, clock: Clock, random: random.Random, metrics: Metrics
@@ -38,50 +39,52 @@ class Notices:
         self._kube = kube
         self._clock = clock
         self._metrics = metrics
-        self._waiting: OrderedDict[_Ref, Notice] = OrderedDict()
-        self._backoffs: Backoffs[str] = Backoffs(random)
-        self._has_some = asyncio.Event()
+        self._newest: dict[_Ref, Notice] = {}
+        self._work: KeyedWork[_Ref] = KeyedWork(
+            self._write, clock=clock, keys_in_flight_max=IN_FLIGHT_MAX
+        )
+        self._backoffs: Backoffs[_Ref] = Backoffs(random)
         self._log = log_of(SERVICE)
 
     def add(self, notice: Notice) -> None:
         """Queue a notice; an older one of the same object is forgotten."""
-        self._waiting.pop(notice.ref, None)
-        if len(self._waiting) >= NOTICES_MAX:
+        if notice.ref not in self._newest and len(self._newest) >= NOTICES_MAX:
             self._metrics.count("watch_ingest_notices_dropped_total")
             return
-        self._waiting[notice.ref] = notice
-        self._has_some.set()
+        self._newest[notice.ref] = notice
+        self._work.mark(notice.ref)
 
     async def run(self) -> None:
         """Write notices for ever."""
-        while True:
-            await self._has_some.wait()
-            while self._waiting:
-                _, notice = self._waiting.popitem(last=False)
-                await self._write(notice)
-            self._has_some.clear()
+        await self._work.run(asyncio.Event())
 
-    async def _write(self, notice: Notice) -> None:
+    async def _write(self, ref: _Ref) -> float | None:
+        """Write the notice of an object; returns when to try again."""
+        notice = self._newest.get(ref)
+        if notice is None:
+            return None
+        again = None
         try:
             await self._emit(notice)  # first: the condition says that all is done
-            await self._patch(notice)
-        except NotFound:
-            self._log.debug("notice_outdated", object="/".join(notice.ref))
+            again = await self._patch(notice)
         except Transient as problem:
-            self._waiting.setdefault(notice.ref, notice)
-            now = self._clock.now()
-            until = self._backoffs.mark_failed("write", now, at_least_s=problem.retry_after_s or 0)
-            self._log.warning("notice_waits", object="/".join(notice.ref), problem=str(problem))
-            await self._clock.sleep(until - now)
-            return
-        except Rejected as problem:
-            self._metrics.count("watch_ingest_notices_refused_total")
-            self._log.warning("notice_refused", object="/".join(notice.ref), problem=str(problem))
-        self._backoffs.mark_succeeded("write")
+            self._log.warning("notice_waits", object="/".join(ref), problem=str(problem))
+            at_least_s = problem.retry_after_s or 0.0
+            return self._backoffs.mark_failed(ref, self._clock.now(), at_least_s=at_least_s)
+        except Exception:  # noqa: BLE001 - a bad object must not stop what others wait for
+            self._metrics.count("millrace_crashes_total", where="notice")
+            self._log.exception("notice_crashed", object="/".join(ref))
+        self._backoffs.mark_succeeded(ref)
+        if self._newest.get(ref) is notice:
+            del self._newest[ref]
+        if again is not None:
+            self.add(again)
+        return None
 
-    async def _patch(self, notice: Notice) -> None:
+    async def _patch(self, notice: Notice) -> Notice | None:
+        """Write the condition; the notice that a newer version calls for, if there is one."""
         if notice.patch is None:
-            return
+            return None
         resource, namespace, name = resource_of(notice.kind), *notice.ref[1:]
         try:
             await self._kube.patch(
@@ -93,29 +96,45 @@ class Notices:
                 subresource="status",
             )
         except Conflict:
-            seen = await self._kube.get(resource, namespace, name)
-            again = notice_again(notice, seen, self._clock.now())
-            if again is not None:
-                self._waiting.setdefault(notice.ref, again)
+            try:
+                seen = await self._kube.get(resource, namespace, name)
+            except NotFound:
+                return None
+            return notice_again(notice, seen, self._clock.now())
+        except Rejected as problem:
+            self._note_refused(notice, problem)
+        return None
+
+    def _note_refused(self, notice: Notice, problem: Rejected) -> None:
+        if not isinstance(problem, NotFound):  # else it is gone, and with it what was to be told
+            self._metrics.count("watch_ingest_notices_refused_total")
+            self._log.warning("notice_refused", object="/".join(notice.ref), problem=str(problem))
 
     async def _emit(self, notice: Notice) -> None:
         if not notice.why:
             return
-        resource = resource_of(notice.kind)
-        await emit_event(
-            self._kube,
-            {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                "namespace": notice.fact.namespace,
-                "name": notice.fact.name,
-                "uid": notice.fact.uid,
-                "resourceVersion": str(notice.fact.resource_version),
-            },
-            component=SERVICE,
-            reason=Reason.OBJECT_UNREADABLE,
-            message=notice.why,
-            generation=notice.generation,
-            warning=True,
-            now=self._clock.now(),
-        )
+        try:
+            await emit_event(
+                self._kube,
+                _reference_to(notice),
+                component=SERVICE,
+                reason=Reason.OBJECT_UNREADABLE,
+                message=notice.why,
+                generation=notice.generation,
+                warning=True,
+                now=self._clock.now(),
+            )
+        except Rejected as problem:  # a quota on Events costs the Event, not the condition
+            self._note_refused(notice, problem)
+
+
+def _reference_to(notice: Notice) -> dict[str, str]:
+    resource = resource_of(notice.kind)
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": notice.fact.namespace,
+        "name": notice.fact.name,
+        "uid": notice.fact.uid,
+        "resourceVersion": str(notice.fact.resource_version),
+    }

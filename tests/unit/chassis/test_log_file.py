@@ -181,6 +181,28 @@ async def test_readers_and_writers_end_with_a_sentence_where_no_log_can_be(
         await opened().ensure_topics({P0.topic: 1})
 
 
+async def test_a_folder_that_lets_nobody_in_ends_readers_with_a_sentence(
+    path: Path, opened: Callable[[], SqliteLog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A poller that ended in silence would leave a service deaf that says that it is well."""
+    log = opened()
+    await log.ensure_topics({P0.topic: 1})
+    await log.produce([record("a")])
+    reader = log.read({P0: 0})
+    async with asyncio.timeout(WAIT_S):
+        await anext(reader)
+        refused = PermissionError(13, "Permission denied")
+        monkeypatch.setattr("services.chassis.sqlite_file._look", lambda _path: _raise(refused))
+        with pytest.raises(LogRefused, match="Permission denied"):
+            await anext(reader)
+        monkeypatch.undo()
+    assert await heard(log, 0, 1) == ["a"]
+
+
+def _raise(problem: OSError) -> None:
+    raise problem
+
+
 async def test_a_resync_that_began_in_another_file_is_not_committed(
     path: Path, opened: Callable[[], SqliteLog]
 ) -> None:

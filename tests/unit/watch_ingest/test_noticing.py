@@ -133,10 +133,10 @@ async def writing(answers: Answers) -> AsyncIterator[tuple[Notices, Metrics]]:
         ((), ["POST events", "PATCH status"]),
         ((409,), ["POST events", "PATCH status"]),
         ((503, 500), ["POST events", "POST events", "POST events", "PATCH status"]),
-        ((403,), ["POST events"]),
+        ((403,), ["POST events", "PATCH status"]),
         ((200, 409), ["POST events", "PATCH status", *REREAD]),
         ((200, 422), ["POST events", "PATCH status"]),
-        ((404,), ["POST events"]),
+        ((404, 404), ["POST events", "PATCH status"]),
     ],
 )
 async def test_a_notice_is_written_once_and_tried_again_only_where_that_may_help(
@@ -154,8 +154,29 @@ async def test_a_notice_is_written_once_and_tried_again_only_where_that_may_help
 
 
 @virtually
+async def test_a_notice_that_fails_for_ever_delays_no_other() -> None:
+    """The status of an object that the API server cannot read back answers 500, whatever it is."""
+
+    class Stubborn(Answers):
+        async def request(self, method: str, path: str, **more: Any) -> Response:
+            if method == "PATCH" and "/stuck/" in path:
+                return Response(500, b"{}", {})
+            return await super().request(method, path, **more)
+
+    answers = Stubborn()
+    async with writing(answers) as (notices, _):
+        one = noticed(fact(deep(a_parallel_region())))
+        notices.add(replace(one, fact=replace(one.fact, name="stuck")))
+        await asyncio.sleep(300)
+        answers.asked.clear()
+        notices.add(one)
+        await asyncio.sleep(0.1)
+        assert answers.asked == ["POST events", "PATCH status"]
+
+
+@virtually
 async def test_the_queue_of_notices_has_an_end() -> None:
-    """Somebody may make more such objects than can be told; a later list finds them again."""
+    """Somebody may make more such objects than can be told; the next resync finds them again."""
     answers = Answers()
     async with writing(answers) as (notices, metrics):
         one = noticed(fact(deep(a_parallel_region())))
