@@ -76,7 +76,7 @@ def job_of(entry: Entry) -> str:
 
 
 def job_view(entry: Entry) -> Job:
-    """A job as its pods see it; a spec that nobody can read says nothing, and PEs have their own."""
+    """A job as its pods see it; a spec that nobody can read says nothing: PEs have their own."""
     spec: Mapping[str, Any] = {} if entry.unreadable else entry.data["spec"]
     status = part_of(entry.data, "status")
     return Job(
