@@ -47,14 +47,14 @@ def needs_spec(_key: str, entry: Entry | None) -> Decision[Do]:
 async def test_a_key_that_needs_what_cannot_be_read_rests_and_says_why_until_it_can() -> None:
     """It is no crash of ours: it is not tried again before the object changes."""
     async with bench(needs_spec, succeed) as it:
-        await it.say(unreadable("bad"), present("good", spec=1))
+        await it.say(unreadable("bad"), present("good", spec={"a": 1}))
         await it.sync()
         await it.settle(60)
         assert it.stage.stalled == {"bad": "small: spec nests"}
         assert it.stage.carried_out == [Do("write")]
         assert it.stage.decided.count("bad") == 1
         assert it.runtime.metrics.value("millrace_crashes_total", where="key") == 0
-        await it.say(present("bad", version=2, spec=1))
+        await it.say(present("bad", version=2, spec={"a": 1}))
         await it.settle(5)
         assert it.stage.stalled == {"bad": ""}
         assert it.stage.carried_out == [Do("write")] * 2
@@ -71,7 +71,7 @@ async def test_an_object_that_becomes_unreadable_is_not_taken_for_gone() -> None
         return idle(key, entry)
 
     async with bench(decide, succeed) as it:
-        await it.say(present("a", metadata={}, spec=1))
+        await it.say(present("a", metadata={}, spec={"a": 1}))
         await it.sync()
         await it.settle(5)
         await it.say(unreadable("a", version=2))
