@@ -180,7 +180,7 @@ def _check_form(data: Mapping[str, Any]) -> None:
 
     An object of a stranger that names another one's job is read with that job.
     """
-    for name in ("metadata", "status"):
+    for name in ("metadata", "spec", "status"):
         if not isinstance(data.get(name, {}), dict):
             raise TypeError(f"its {name} is no JSON object")
     seen = data.get("metadata", {})

@@ -44,10 +44,6 @@ def test_what_is_deep_large_or_false_says_so_and_crashes_nothing(tmp_path: Path)
     assert report.counts["requests taken"] > 200
 
 
-@pytest.mark.xfail(
-    reason="a record whose spec is no map, and which names the good job, crashes that job's key",
-    strict=True,
-)
 def test_records_of_that_kind_stop_nobody(tmp_path: Path) -> None:
     report = flood(tmp_path, count=250, seed=5, only=RECORDS)
     assert not report.problems, f"python -m tests.fuzz --count 250 --seed 5 --only …: {report}"

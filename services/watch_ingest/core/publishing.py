@@ -43,9 +43,8 @@ class Saying:
 
     def unreadable(self, why: str) -> Saying:
         """The same of an object that cannot be published as it is."""
-        data = self.fact.data or {}
-        parts = {key: data[key] for key in ("metadata",) if key in data}
-        return replace(self, fact=replace(self.fact, data=Unreadable(why, parts)))
+        known = (self.fact.data or {}).get("metadata") or {}
+        return replace(self, fact=replace(self.fact, data=Unreadable(why, {"metadata": known})))
 
 
 @dataclass(slots=True)

@@ -187,7 +187,7 @@ class TestRestore:
 
 async def live(it: Bench) -> None:
     """One object, restored, with counting begun anew."""
-    await it.say(present("a", spec=1))
+    await it.say(present("a", spec={"n": 1}))
     await it.sync()
     it.forget()
 
@@ -264,15 +264,15 @@ class TestFence:
 
         def decide(_key: str, entry: Entry | None) -> Decision[Do]:
             assert entry is not None
-            if entry.data["spec"] == 2:
+            if entry.data["spec"] == {"n": 2}:
                 return wanting(Do("new"))
             return wanting(*(Do("old", number) for number in range(100)))
 
         async with bench(decide, slowly) as it:
-            await it.say(present("a", spec=1))
+            await it.say(present("a", spec={"n": 1}))
             await it.sync()
             await it.settle(0.5)
-            await it.say(present("a", version=2, spec=2))
+            await it.say(present("a", version=2, spec={"n": 2}))
             await it.settle(10)
             old = [effect for effect in it.stage.carried_out if effect.name == "old"]
             assert len(old) == 32, "those in flight end, the others never begin"
@@ -290,10 +290,10 @@ class TestFence:
             return wanting(*many) if "status" not in entry.data else idle("", None)
 
         async with bench(decide, slowly) as it:
-            await it.say(present("a", spec=1))
+            await it.say(present("a", spec={"n": 1}))
             await it.sync()
             await it.settle(0.5)
-            await it.say(present("a", version=2, spec=1, status=1))
+            await it.say(present("a", version=2, spec={"n": 1}, status=1))
             await it.settle(10)
             assert len(it.stage.carried_out) == 100
 
@@ -355,7 +355,7 @@ class TestFailures:
 
         async with bench(decide, fail_some) as it:
             await live(it)
-            await it.say(present("a", version=2, spec=1, size=1))
+            await it.say(present("a", version=2, spec={"n": 1}, size=1))
             assert Do("good") in it.stage.carried_out
             await it.settle(200)
             pauses = [after - before for before, after in pairwise(tried)]
@@ -508,8 +508,8 @@ class TestDecisionRecords:
         async with bench(decide) as it:
             await live(it)
             for size in (1, 2, 3):
-                await it.say(present("a", version=10 + size, spec=1, size=size))
-            await it.say(present("a", version=20, spec=1, size=4))
+                await it.say(present("a", version=10 + size, spec={"n": 1}, size=size))
+            await it.say(present("a", version=20, spec={"n": 1}, size=4))
             said = await it.decisions()
         assert [each["reason"] for each in said] == [
             "NothingToChange",
@@ -538,7 +538,7 @@ class TestDecisionRecords:
         async with bench(lambda _k, _e: wanting(Do("x"))) as it:
             await live(it)
             produce, it.log.produce = it.log.produce, _refuse  # type: ignore[method-assign, assignment]
-            await produce([record(present("a", version=2, spec=1, size=2), RESOURCES_0)])
+            await produce([record(present("a", version=2, spec={"n": 1}, size=2), RESOURCES_0)])
             await it.settle()
             assert it.stage.carried_out == [Do("x")]
             assert it.runtime.metrics.value("millrace_decisions_dropped_total") == 1

@@ -44,7 +44,7 @@ async def hear(it: Bench) -> int:
     await it.settle(2 * REST_S_MAX)
     it.forget()
     for number in range(1, FACTS + 1):
-        fact = present("a", version=10 + number, spec=1, size=number)
+        fact = present("a", version=10 + number, spec={"n": 1}, size=number)
         await it.log.produce([record(fact, RESOURCES_0)])
         await it.settle(APART_S)
     await it.settle(2 * REST_S_MAX)
