@@ -22,23 +22,15 @@ import asyncio
 import os
 import random
 import signal
-import statistics
 import time
-import uuid
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from cli.connecting import aclosing_transport
 from cli.controlling import ask
-from cli.real.furnishing import CRDS, apply_object, checked
 from cli.running import SERVICES, child_name
 from contracts.bundle_format import pack
 from services.chassis.bus import NewRecord
@@ -48,14 +40,16 @@ from tests.e2e.killing import kill, pids_of, running_pids, start_again
 from tests.e2e.running import up
 from tests.e2e.watching import System
 from tests.fuzz.objects import CORE, Asked
+from tests.fuzz.pair_ground import namespaces, older_definitions
 from tests.fuzz.pair_log import Log
-from tests.fuzz.rounds import BUNDLE, GoodJob, NotRight, Round
+from tests.fuzz.pair_memory import differences, lines_with, remembered
+from tests.fuzz.pair_report import PairReport, Wish
+from tests.fuzz.rounds import BUNDLE, GoodJob, NotRight
 from tests.fuzz.storable import Claim, Stranger
 from tests.fuzz.telling import problem_of
 from tests.fuzz.unwatched import unwatched, unwatched_kind
-from tests.older_definitions import permissive
 from tests.places import ROOT
-from tests.real.faults.processes import metrics_of, tracebacks, until_ready
+from tests.real.faults.processes import tracebacks, until_ready
 
 SENDERS = 4
 OBJECTS_PER_S = 10.0
@@ -67,49 +61,10 @@ HELD_S = 4.0
 TOLD_S_MAX = 240.0
 FORGOTTEN_S_MAX = 240.0
 POLL_S = 1.0
-ACCOUNT_POLLS_MAX = 600
-SLOWER_MAX = 2.0
-"""A round beside hostile objects takes at most so many times the slowest one beside the same
-objects unwatched; one beside records, and one afterwards, the slowest of those alone."""
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TOO_LARGE = (b"request is too large", b"message larger than max")
 """How kube-apiserver says, with 500, that etcd does not take an object."""
-FAULTS = ("kill", "hold", "restart")
 COMPARED = ("objects", "records", "after")
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How much of everything; `slower_max` 0 compares no seconds."""
-
-    objects: int = 2_000
-    records: int = 2_000
-    seed: int = 1
-    rounds: int = 6
-    faults: tuple[str, ...] = FAULTS
-    slower_max: float = SLOWER_MAX
-    only: frozenset[str] = frozenset()
-
-
-@dataclass
-class PairReport:
-    """What became of it; `rounds` by what was there meanwhile."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-    rounds: dict[str, list[Round]] = field(default_factory=dict)
-
-    def text(self) -> str:
-        """One line that says how many of what."""
-        counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self.counts.items()))
-        rounds = "; ".join(
-            f"{name}: {len(each)} rounds, median {statistics.median(r.took_s for r in each):.1f} s,"
-            f" slowest {max(r.took_s for r in each):.1f} s"
-            for name, each in self.rounds.items()
-            if each
-        )
-        return f"{counts}; {rounds}"
 
 
 async def flood_pair(folder: Path, wish: Wish, say: Say) -> PairReport:
@@ -126,61 +81,16 @@ async def flood_pair(folder: Path, wish: Wish, say: Say) -> PairReport:
                 Log.of(system) as log,
             ):
                 await PairFlood(system, transport, log, names, wish, report, say).run()
-            report.problems += tracebacks_of(system)
+            # What a record says that no API server ever says crashes the key that it is about.
+            report.problems += [each for each in tracebacks(system) if "_crashed" not in each]
     except (AssertionError, NotRight, ChassisError) as broken:
         report.problems.append(f"{type(broken).__name__}: {broken}"[:2_000])
     return report
 
 
-def tracebacks_of(system: System) -> list[str]:
-    """What crashed; what a record said that no API server ever says concerns its key only."""
-    return [each for each in tracebacks(system) if "_crashed" not in each]
-
-
 def _example() -> bytes:
     (path,) = (ROOT / "examples" / "wordcount").glob("*.adl")
     return path.read_bytes()
-
-
-@asynccontextmanager
-async def older_definitions(transport: HttpTransport) -> AsyncIterator[None]:
-    """Definitions that keep unknown fields inside of the block, and the true ones after it."""
-    true = [yaml.safe_load(file.read_text()) for file in sorted(CRDS.glob("*.yaml"))]
-    try:
-        for each in permissive(true):
-            await apply_object(transport, f"{_DEFINITIONS}/{each['metadata']['name']}", each)
-        yield
-    finally:
-        for each in true:
-            await apply_object(transport, f"{_DEFINITIONS}/{each['metadata']['name']}", each)
-
-
-@asynccontextmanager
-async def namespaces(transport: HttpTransport) -> AsyncIterator[tuple[str, str]]:
-    """Two namespaces of this run: the good job's and another one."""
-    token = uuid.uuid4().hex[:6]
-    names = (f"fuzz-{token}-good", f"fuzz-{token}-odd")
-    headers = {"content-type": "application/json"}
-    try:
-        for name in names:
-            body = orjson.dumps({"metadata": {"name": name}})
-            path = f"{CORE}/namespaces"
-            checked(await transport.request("POST", path, body=body, headers=headers), name)
-            await _until_account(transport, name)
-        yield names
-    finally:
-        for name in names:
-            await transport.request("DELETE", f"{CORE}/namespaces/{name}", body=None, headers={})
-
-
-async def _until_account(transport: HttpTransport, namespace: str) -> None:
-    """Pods are refused before the namespace has its account."""
-    path = f"{CORE}/namespaces/{namespace}/serviceaccounts/default"
-    for _ in range(ACCOUNT_POLLS_MAX):
-        if (await transport.request("GET", path, body=None, headers={})).status == HTTPStatus.OK:
-            return
-        await asyncio.sleep(0.1)
-    raise NotRight(f"namespace {namespace} has no account yet")
 
 
 class PairFlood:
@@ -220,13 +130,14 @@ class PairFlood:
     async def run(self) -> None:
         """All of it, in order."""
         await self._good.round()  # a first one fills caches, and is not counted
-        before = await self._remembered()
+        before = await remembered(self._pids())
         await self._rounds("alone", self._wish.rounds)
         await self._beside_unwatched()
         try:
             if self._wish.objects:
                 await self._beside("objects", self._send_objects)
                 await self._until_told()
+                self._report.problems += tracebacks(self._system)
             if self._wish.records:
                 await self._beside("records", self._send_records)
             await self._hurt()
@@ -460,48 +371,18 @@ class PairFlood:
             await self._ask(Asked("PATCH", whole, free, *parts))
         self._report.problems.append(f"{whole} is not deleted: {said[:300]!r}")
 
-    async def _remembered(self) -> Mapping[str, float]:
-        """What each service holds, by gauge."""
-        found = {}
-        for service, pids in self._pids().items():
-            for pid in pids:
-                metrics = await metrics_of(pid)
-                for gauge in ("table_entries", "keys_waiting", "unreadable_objects"):
-                    for name, value in metrics.items():
-                        if name.endswith(gauge):
-                            found[f"{service} {name}"] = value
-        return found
-
     async def _forget(self, before: Mapping[str, float]) -> None:
         """What was only ever in the log is forgotten at the next full resync."""
         if self._wish.records:
             await self._restart("watch_ingest")
             await until_ready(self._system)
         end_s = time.monotonic() + FORGOTTEN_S_MAX
-        while more := _differences(before, await self._remembered()):
+        while more := differences(before, await remembered(self._pids())):
             if time.monotonic() > end_s:
                 self._report.problems.append(f"something is remembered: {more}")
                 break
             await asyncio.sleep(POLL_S)
         self._tell("nothing is remembered" if not more else f"remembered: {more}")
-        lost = _lines(self._system, "lease_lost")
+        lost = lines_with(self._system, "lease_lost")
         if lost:
             self._report.problems.append(f"a Lease was lost: {lost[:3]}")
-
-
-def _differences(before: Mapping[str, float], now: Mapping[str, float]) -> str:
-    return ", ".join(
-        f"{name} {before.get(name, 0):g} became {value:g}"
-        for name, value in sorted(now.items())
-        if value > before.get(name, 0)
-    )
-
-
-def _lines(system: System, word: str) -> list[str]:
-    logs = sorted((system.state / "logs").glob("*.log"))
-    return [
-        f"{log.name}: {line}"
-        for log in logs
-        for line in log.read_text(errors="replace").splitlines()
-        if f'"{word}"' in line
-    ]

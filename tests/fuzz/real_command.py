@@ -16,7 +16,8 @@ from cli.failing import Failure
 from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
 from cli.real.progress import Progress
 from cli.showing import answer, tell_failure
-from tests.fuzz.pair_flood import FAULTS, PairReport, Wish, flood_pair
+from tests.fuzz.pair_flood import flood_pair
+from tests.fuzz.pair_report import FAULTS, PairReport, Wish
 
 OBJECTS = 2_000
 

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz import __main__ as command
 from tests.fuzz import real_command
 from tests.fuzz.flooding import Report, ways_to_do_harm
-from tests.fuzz.pair_flood import FAULTS, PairReport, Wish
+from tests.fuzz.pair_report import FAULTS, PairReport, Wish
 
 
 def test_help_says_what_is_sent_what_is_asserted_and_what_the_exit_codes_mean(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.pair_flood import Wish, flood_pair
+from tests.fuzz.pair_flood import flood_pair
+from tests.fuzz.pair_report import Wish
 
 pytestmark = [
     pytest.mark.real,
