@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contracts.labels import RESTART
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
+from services.pod_state_machine.adapters.reading import POD_TEXT_CHARS_MAX
 from services.pod_state_machine.core.effects import PatchPeStatus
 from tests.builders import a_pod
 from tests.unit.pod_state_machine.cluster import a_pe, decided, snapshot_of, submitted
@@ -14,7 +15,7 @@ def test_a_message_of_a_pod_is_cut() -> None:
     pod = a_pod().in_phase("Failed").having("status", "message", value="x" * 200_000)
     (effect,) = decided(pe, pod, submitted()).effects
     assert isinstance(effect, PatchPeStatus)
-    assert TEXT_CHARS_MAX < len(effect.status.message) < MESSAGE_CHARS_MAX
+    assert POD_TEXT_CHARS_MAX < len(effect.status.message) < MESSAGE_CHARS_MAX
 
 
 def test_a_value_that_asks_for_a_restart_is_read_as_far_as_a_status_can_say_it() -> None:

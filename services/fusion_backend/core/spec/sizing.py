@@ -18,6 +18,7 @@ import orjson
 
 from contracts.reasons import Reason
 from contracts.resources.accepting import OPERATORS_OWN
+from contracts.showing import json_text
 from contracts.unreadable import too_deep
 from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import TEMPLATE_FIELDS, PlanInputs
@@ -106,7 +107,7 @@ def _is_option(part: _Part) -> bool:
 
 def _bytes(value: Any) -> int:
     """Bytes as JSON, of what is known not to be deep."""
-    return len(orjson.dumps(value))
+    return len(json_text(value).encode())
 
 
 def _too_deep(field: str, place: str) -> PlanRefused:
