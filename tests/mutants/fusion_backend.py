@@ -184,10 +184,10 @@ MUTANTS = (
         (f"{_LIFE}/test_job_ids.py",),
     ),
     Mutant(
-        "the counter of job ids counts beyond the highest",
+        "a number at the border of an edited counter of job ids is believed",
         f"{_SHELL}/job_ids.py",
-        "None if following is None or following > JOB_ID_MAX else following",
-        "following",
+        "said.next is not None and said.next <= CREDIBLE_MAX",
+        "said.next is not None",
         (f"{_LIFE}/test_job_ids.py",),
     ),
     Mutant(

@@ -5,7 +5,8 @@
 2. If it remembers an id for this Job's uid that nobody else has, that is the id (we crashed between
    taking it and writing it into the Job's status).
 3. Else the id is `next`, but above every id that a Job has, or is remembered to have taken. A
-   `next` that cannot be (no number, or above JOB_ID_MAX) is taken for lost.
+   `next` that cannot be is taken for lost: no number, above JOB_ID_MAX, or above CREDIBLE_MAX
+   where this process did not write it. One number at the border would use up all ids.
 4. Write `next` and the uid's id under the version read; a conflict begins again. What else somebody
    put there goes. What cannot be patched is deleted and created again.
 
@@ -36,6 +37,8 @@ KEYS_MAX = 1_024
 """Keys of the ConfigMap that one patch takes out; one of more is replaced."""
 JOB_ID_MAX: Final = 2**31 - 1
 """The original's Imports and Exports carry the id of a job as an int of 32 bits."""
+CREDIBLE_MAX: Final = 2**30
+"""No namespace takes so many ids: a job a second for 34 years."""
 
 _NEXT = "next"
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
@@ -201,15 +204,16 @@ def _believed(said: _Counter, jobs: _Jobs, given: Mapping[str, int]) -> _Counter
 
     Below `next` is also what a Job took that is younger than our look at the Jobs.
     """
-    following = said.next or 0
+    following = said.next if said.next is not None and said.next <= CREDIBLE_MAX else 0
     waiting = {
         uid: each
         for uid, each in said.remembered.items()
         if uid not in jobs.ids and (uid in jobs.without_id or each < following)
+        if each <= CREDIBLE_MAX
     }
     others = {**given, **jobs.ids}
     times = Counter({**others, **waiting}.values())
-    return _Counter(said.next, {uid: each for uid, each in waiting.items() if times[each] == 1})
+    return _Counter(following, {uid: each for uid, each in waiting.items() if times[each] == 1})
 
 
 # --------------------------------------------------------------------------- what is written

@@ -12,6 +12,7 @@ from contracts import labels
 from sandbox.store.deleting import DeleteOptions
 from services.chassis.errors import Rejected
 from services.fusion_backend.adapters.job_ids import (
+    CREDIBLE_MAX,
     JOB_ID_MAX,
     REMEMBERED_MAX,
     JobIds,
@@ -159,7 +160,7 @@ async def test_ids_that_are_never_given_are_in_nobodys_way(api: Api) -> None:
 
 async def test_a_namespace_whose_last_id_is_taken_says_so_until_that_job_is_gone(api: Api) -> None:
     ids = JobIds(api.kube)
-    spoil(api, {"data": {"next": str(JOB_ID_MAX)}})
+    with_job(api, "last-but-one", JOB_ID_MAX - 1)
     last = with_job(api, "last")
     assert await ids.take("default", last) == JOB_ID_MAX
     api.store.patch(
@@ -172,8 +173,20 @@ async def test_a_namespace_whose_last_id_is_taken_says_so_until_that_job_is_gone
     )
     with pytest.raises(JobIdsUsedUp, match=r"no job id left up to 2147483647: Job last has"):
         await JobIds(api.kube).take("default", "next")
-    api.store.delete(api.kind("streamsjobs"), "default", "last", DeleteOptions())
+    for name in ("last", "last-but-one"):
+        api.store.delete(api.kind("streamsjobs"), "default", name, DeleteOptions())
     assert await JobIds(api.kube).take("default", "next") == 0
+
+
+async def test_a_number_at_the_border_in_an_edited_counter_uses_up_no_ids(api: Api) -> None:
+    """One job would get the last id, and no other an id while it lives."""
+    waiting = with_job(api, "waiting")
+    with_job(api, "old", 7)
+    spoil(api, {"data": {"next": str(JOB_ID_MAX), waiting: str(JOB_ID_MAX)}})
+    assert await JobIds(api.kube).take("default", waiting) == 8
+    spoil(api, {"data": {"next": str(CREDIBLE_MAX)}})
+    ids = JobIds(api.kube)
+    assert [await ids.take("default", uid) for uid in "ab"] == [CREDIBLE_MAX, CREDIBLE_MAX + 1]
 
 
 @pytest.mark.parametrize(
