@@ -264,6 +264,7 @@ EXCHANGES = (
     exchange(
         "a Table of one of our definitions",
         get("customresourcedefinitions", "streamsjobs.streams.ibm.com", accept=TABLE),
+        masked=("generation",),  # others may have put another definition there, and taken it back
     ),
     exchange("a Table of our Jobs", get("streamsjobs", accept=TABLE)),
     exchange("a Table of our PEs", get("streamspes", accept=TABLE)),
