@@ -83,9 +83,11 @@ class JobIds:
         """
         async with self._turn[namespace]:
             given = self._given[namespace]
-            if job_uid not in given:
-                given[job_uid] = await self._taken(namespace, job_uid)
-            job_id = given[job_uid]
+            if job_uid in given:
+                return given[job_uid]
+            job_id = await self._taken(namespace, job_uid)
+            given = self._given[namespace]
+            given[job_uid] = job_id
             if len(given) > REMEMBERED_MAX:
                 del given[next(iter(given))]
             return job_id
@@ -96,12 +98,19 @@ class JobIds:
             seen = await self._counter(namespace)
             if jobs is None and not self._is_as_written(namespace, seen):
                 jobs = await self._jobs(namespace)
+                self._forget_all_but(namespace, jobs)
                 seen = await self._counter(namespace)
             try:
                 return await self._take_from(namespace, seen, jobs or _Jobs(), job_uid)
             except (AlreadyExists, Conflict):
                 continue
         raise Transient(f"job ids of {namespace} are contended", outcome_unknown=False)
+
+    def _forget_all_but(self, namespace: str, jobs: _Jobs) -> None:
+        """The id of a Job that is gone is in nobody's way; each Job here is older than the list."""
+        there = jobs.ids.keys() | jobs.without_id
+        given = self._given[namespace]
+        self._given[namespace] = {uid: each for uid, each in given.items() if uid in there}
 
     async def _counter(self, namespace: str) -> Json | None:
         try:

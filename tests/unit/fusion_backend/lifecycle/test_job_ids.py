@@ -142,8 +142,9 @@ async def test_two_jobs_that_are_remembered_with_one_id_both_get_another(api: Ap
 async def test_a_next_that_was_set_back_gives_no_id_twice(api: Api) -> None:
     """Also where what was remembered is gone, and the Jobs do not say their ids yet."""
     ids = JobIds(api.kube)
-    assert [await ids.take("default", uid) for uid in ("a", "b", "c")] == [0, 1, 2]
-    spoil(api, {"data": {"next": "0", "a": None, "b": None, "c": None}})
+    taken = [with_job(api, name) for name in "abc"]
+    assert [await ids.take("default", uid) for uid in taken] == [0, 1, 2]
+    spoil(api, {"data": {"next": "0", **dict.fromkeys(taken)}})
     assert await ids.take("default", "d") == 3
     with_job(api, "old", 7)
     spoil(api, {"data": {"next": "2"}})
@@ -176,6 +177,18 @@ async def test_a_namespace_whose_last_id_is_taken_says_so_until_that_job_is_gone
     for name in ("last", "last-but-one"):
         api.store.delete(api.kind("streamsjobs"), "default", name, DeleteOptions())
     assert await JobIds(api.kube).take("default", "next") == 0
+
+
+async def test_the_id_of_a_job_that_is_gone_is_in_nobodys_way(api: Api) -> None:
+    """Also where this process gave it: a namespace could have no id left until it ends."""
+    ids = JobIds(api.kube)
+    with_job(api, "last-but-one", JOB_ID_MAX - 1)
+    assert await ids.take("default", with_job(api, "last")) == JOB_ID_MAX
+    for name in ("last", "last-but-one"):
+        api.store.delete(api.kind("streamsjobs"), "default", name, DeleteOptions())
+    config_maps = api.kind("configmaps")
+    api.store.delete(config_maps, "default", "millrace-job-ids", DeleteOptions())
+    assert await ids.take("default", with_job(api, "next")) == 0
 
 
 async def test_a_number_at_the_border_in_an_edited_counter_uses_up_no_ids(api: Api) -> None:
@@ -224,7 +237,7 @@ async def test_a_counter_that_is_being_deleted_counts_until_it_is_gone(api: Api)
     api.store.create(config_maps, "default", body)
     api.store.delete(config_maps, "default", labels.JOB_IDS_NAME, DeleteOptions())
     ids = JobIds(api.kube)
-    assert await ids.take("default", "a") == 3
+    assert await ids.take("default", with_job(api, "first")) == 3
     spoil(api, {"metadata": {"finalizers": None}})
     assert await ids.take("default", "b") == 4
 
