@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import stat
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from cli.running import SERVICES, child_name
 from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, System
+from tests.listening import answers
 from tests.private import open_to_others
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
@@ -51,14 +51,3 @@ def metrics_port(pid: int) -> int:
     settings = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     named = dict(each.partition(b"=")[::2] for each in settings)
     return int(named.get(b"MILLRACE_METRICS_PORT", b"0"))
-
-
-async def answers(host: str, port: int) -> bool:
-    """Whether somebody listens there."""
-    try:
-        _, writer = await asyncio.open_connection(host, port)
-    except ConnectionRefusedError:
-        return False
-    writer.close()
-    await writer.wait_closed()
-    return True

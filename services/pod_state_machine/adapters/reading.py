@@ -67,11 +67,16 @@ def pe_of(entry: Entry) -> Pe:
         generation=_number(spec.get("generation", meta["labels"].get(labels.GENERATION))),
         is_deleting=is_deleting(entry),
         is_orphaning=is_orphaning(entry),
-        restart=annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX],
+        restart=restart_of(entry),
         created_at=_moment(meta["creationTimestamp"]),
         labels=meta["labels"],
         spec=spec,
     )
+
+
+def restart_of(entry: Entry) -> str:
+    """The value that asks for a restart, as far as a status can hold it to be compared."""
+    return annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
 
 
 def job_of(entry: Entry) -> str:
@@ -127,7 +132,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         blocked=_blocked(data),
         is_silent=_is_silent(data),
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
-        restart=annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX],
+        restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
     )
 
@@ -170,7 +175,7 @@ def pool_asked_for(entry: Entry) -> str:
 def is_to_launch(entry: Entry) -> bool:
     """Whether a PE has a launch to come, or its pod may be on no node yet, by its own word."""
     spec, status = entry.data["spec"], _pe_status(entry.data["status"])
-    restart = annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
+    restart = restart_of(entry)
     return (
         status.phase in (PePhase.WAITING, PePhase.STARTING)
         or status.content_id != str(spec.get("contentId") or "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import sys
 
@@ -12,6 +11,7 @@ import pytest
 from services.chassis.metrics import Metrics
 from services.chassis.probes import serve_probes
 from services.chassis.wiring import Probes
+from tests.listening import answers
 
 ANSWERED = ("/healthz", "/readyz", "/metrics")
 ANOTHER = "127.0.0.2"
@@ -43,14 +43,3 @@ async def test_who_comes_by_another_address_than_the_named_one_gets_nothing(
     async with serve_probes(port, Metrics(), Probes(), host=host):
         assert await answers("127.0.0.1", port)
         assert await answers(ANOTHER, port) == is_answered
-
-
-async def answers(host: str, port: int) -> bool:
-    """Whether somebody listens there."""
-    try:
-        _, writer = await asyncio.open_connection(host, port)
-    except ConnectionRefusedError:
-        return False
-    writer.close()
-    await writer.wait_closed()
-    return True
