@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import signal
-import socket
 import sys
 import tempfile
 import uuid
@@ -31,6 +31,7 @@ from cli.connecting import EXTENSION
 from cli.controlling import SOCKET, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
+from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import private_folder, private_state, write_private
 from cli.showing import answer, tell
 
@@ -45,7 +46,6 @@ READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 CRDS = Path(__file__).parents[1] / "deploy" / "crds"
 SANDBOX = "sandbox"
-LOOPBACK = "127.0.0.1"
 OURS = (
     "logs",
     "bundles",
@@ -130,24 +130,6 @@ class RunningSystem:
         if name not in services:
             raise Misused(f"there is no service {name} here; there are {', '.join(services)}")
         return self.children[name]
-
-
-def free_port() -> int:
-    """A port on loopback that nobody listens on right now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
-
-
-def taken(port: int) -> bool:
-    """Whether somebody has this port of loopback, or may have it only as another user."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return True
-    return False
 
 
 def child_name(service: str, number: int = 1) -> str:
@@ -271,10 +253,11 @@ class Layout:
                     folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
             raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
-        self.api_port = options.api_port or free_port()
+        children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
+        ports = free_ports(1 + len(children), random.SystemRandom())
+        self.api_port = options.api_port or ports[0]
         self.server = f"http://{LOOPBACK}:{self.api_port}"
-        numbers = range(1, options.instances + 1)
-        self.ports = {child_name(name, n): free_port() for name in SERVICES for n in numbers}
+        self.ports = dict(zip(children, ports[1:], strict=True))
         self.inner_kubeconfig = state / "kubeconfig"
 
     def sandbox_ground(self) -> Ground:

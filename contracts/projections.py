@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from contracts import labels
 from contracts.pod_requests import pod_requests
+from contracts.unreadable import part_of
 
 Obj = Mapping[str, Any]
+
+MANAGED_FIELDS_TOO_LARGE: Final = "managedFieldsTooLarge"
+"""In an object's metadata: its `managedFields`, which were left out, make each write of it slow."""
 
 
 def metadata(obj: Obj) -> dict[str, Any]:
@@ -40,7 +44,14 @@ def metadata(obj: Obj) -> dict[str, Any]:
         "creationTimestamp": meta.get("creationTimestamp"),
         "generation": meta.get("generation", 0),
     }
+    if meta.get(MANAGED_FIELDS_TOO_LARGE):
+        seen[MANAGED_FIELDS_TOO_LARGE] = True
     return seen
+
+
+def has_large_managed_fields(data: Obj) -> bool:
+    """Whether the object of a projection should lose its `managedFields` before it is written."""
+    return MANAGED_FIELDS_TOO_LARGE in part_of(data, "metadata")
 
 
 def metadata_only(obj: Obj) -> dict[str, Any]:

@@ -8,9 +8,7 @@ They stop the other way round. What a part looks like is `parts.py`'s business.
 from __future__ import annotations
 
 import asyncio
-import random
 import shutil
-import socket
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -24,31 +22,6 @@ from cli.real.state import PairFolder, PairPlan
 
 READY_TIMEOUT_S = 240.0  # 15 s on a machine with nothing else to do
 FORMAT_TIMEOUT_S = 180.0
-# Below the ports that systems give to outgoing connections: a part that is stopped and started
-# again wants its port back, and nobody may have been given it in between.
-PORTS = range(20_000, 32_000)
-PORT_TRIES_MAX = 1000
-
-
-def free_ports(count: int, draw: random.Random) -> list[int]:
-    """Different ports on loopback that nobody listens on."""
-    found: list[int] = []
-    for _ in range(PORT_TRIES_MAX):
-        port = draw.choice(PORTS)
-        if port not in found and _is_free(port):
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise Failure(f"no {count} free ports among {PORTS.start}–{PORTS.stop - 1} on 127.0.0.1")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 async def start_all(folder: PairFolder, plan: PairPlan) -> None:

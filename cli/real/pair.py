@@ -23,6 +23,7 @@ from pathlib import Path
 
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
+from cli.ports import free_ports
 from cli.real import launching
 from cli.real.building import Build, build_of, cache_folder
 from cli.real.furnishing import cluster_version, furnish, furnish_definitions
@@ -153,7 +154,7 @@ def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
     """A plan with ports that are free now."""
     names = port_names(options.brokers)
     # Not a secret: two commands that draw at once should not draw the same.
-    ports = launching.free_ports(len(names), random.SystemRandom())
+    ports = free_ports(len(names), random.SystemRandom())
     return PairPlan(
         digest=pins.digest,
         build=str(build.folder),

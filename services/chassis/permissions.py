@@ -56,8 +56,13 @@ def to_create(
 
 
 def to_patch(resource: Resource, *, subresource: str = "") -> Permissions:
-    """`Writer.patch`: what met a conflict is read again, whole."""
-    return to_get(resource) | {_permission(resource, "patch", subresource=subresource)}
+    """`Writer.patch`: what met a conflict is read again, whole.
+
+    Who patches the status may have to empty `managedFields` first, which only the object itself
+    takes.
+    """
+    patches = {_permission(resource, "patch", subresource=each) for each in {"", subresource}}
+    return to_get(resource) | patches
 
 
 def to_delete(resource: Resource) -> Permissions:

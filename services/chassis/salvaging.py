@@ -7,8 +7,9 @@ other objects of its list nor the events after it, and is known by its metadata 
 2. Where it cannot, an outline of the text says where each value begins and ends, whatever its
    depth. A list is read item by item.
 3. An item that cannot be read is read member by member; what is left is an `Unreadable`.
-4. `managedFields` of lists and events are left out: nobody here reads them, and people can send
-   1.2 MB of them, of any depth, with every object. Read, they take ten times as much memory.
+4. `managedFields` are left out: nobody here reads them, and people can send 1.2 MB of them, of any
+   depth, with every object. Read, they take ten times as much memory. What is left of those that
+   are too large is a mark, since each later write costs the API server as much (`writing.py`).
 
 Text that has no outline is no JSON: a ValueError.
 """
@@ -24,12 +25,17 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
+from contracts.projections import MANAGED_FIELDS_TOO_LARGE
 from contracts.unreadable import Unreadable
 
 Json = dict[str, Any]
 
 READER_DEPTH_MAX: Final = 1_024
 """Levels that orjson reads."""
+MANAGED_FIELDS_BYTES_MAX: Final = 64 * 1024
+"""Those of an honest object take some KiB."""
+MANAGED_FIELDS_DEPTH_MAX: Final = 254
+"""Levels that orjson writes."""
 _KEY = re.compile(rb'\s*("(?:[^"\\]|\\.)*")\s*:', re.DOTALL)
 _SPACE = b" \t\r\n"
 _Span = tuple[int, int]
@@ -42,7 +48,7 @@ def read_object(text: bytes) -> Json:
     except orjson.JSONDecodeError:
         outline = _Outline(text)
         return _salvaged(outline, outline.whole)
-    return _required(found)
+    return _lean(_required(found))
 
 
 def read_list(text: bytes) -> tuple[list[Json], Json]:
@@ -78,8 +84,17 @@ def read_event(line: bytes) -> tuple[str, Json]:
 def _lean(obj: Json) -> Json:
     metadata = obj.get("metadata")
     if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
+        managed = metadata.pop("managedFields", None)
+        if managed and _is_too_large(managed):
+            metadata[MANAGED_FIELDS_TOO_LARGE] = True
     return obj
+
+
+def _is_too_large(managed: Any) -> bool:
+    try:
+        return len(orjson.dumps(managed)) > MANAGED_FIELDS_BYTES_MAX
+    except orjson.JSONEncodeError:
+        return True
 
 
 def _required(value: Any) -> Json:
@@ -118,11 +133,18 @@ def _salvaged(outline: _Outline, span: _Span) -> Json:
 
 def _metadata(outline: _Outline, span: _Span) -> Json:
     """Metadata without managedFields. Raises JSONDecodeError where others cannot be read."""
-    return {
+    members = outline.members(span)
+    managed = members.pop(b"managedFields", None)
+    found = {
         str(orjson.loads(b'"%s"' % key)): orjson.loads(outline.text_of(at))
-        for key, at in outline.members(span).items()
-        if key != b"managedFields"
+        for key, at in members.items()
     }
+    if managed is not None and (
+        managed[1] - managed[0] > MANAGED_FIELDS_BYTES_MAX
+        or outline.levels_in(managed) > MANAGED_FIELDS_DEPTH_MAX
+    ):
+        found[MANAGED_FIELDS_TOO_LARGE] = True
+    return found
 
 
 def _why(outline: _Outline, span: _Span, name: str, problem: orjson.JSONDecodeError) -> str:

@@ -227,7 +227,8 @@ class Cluster:
         try:
             for service in services:
                 said = await ask(self.system.state, "stop", service)
-                assert said == f"{service} ended with code 0"
+                log = self.system.state / "logs" / f"{service}.log"
+                assert said == f"{service} ended with code 0", f"{said}\n{log.read_text()[-3000:]}"
             yield
         finally:
             for service in services:

@@ -26,8 +26,22 @@ MUTANTS = (
     Mutant(
         "managed fields that nest too deep make an object unreadable",
         "services/chassis/salvaging.py",
-        '        if key != b"managedFields"\n',
-        "",
+        '    managed = members.pop(b"managedFields", None)\n',
+        '    managed = members.get(b"managedFields")\n',
+        (_SALVAGING,),
+    ),
+    Mutant(
+        "a status is written beside managed fields that are too large",
+        "services/chassis/writing.py",
+        "        is_clearing = has_large_managed_fields(entry.data)\n",
+        "        is_clearing = False\n",
+        (_WRITING,),
+    ),
+    Mutant(
+        "managed fields that are too large leave no mark in an answer",
+        "services/chassis/salvaging.py",
+        "        if managed and _is_too_large(managed):\n",
+        "        if False:\n",
         (_SALVAGING,),
     ),
     Mutant(

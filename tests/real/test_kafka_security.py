@@ -21,9 +21,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from cli.failing import CannotReach
+from cli.ports import free_ports
 from cli.private import write_private
 from cli.real.files import broker_properties, write_broker_files
-from cli.real.launching import format_broker, free_ports, start_part, stop_all
+from cli.real.launching import format_broker, start_part, stop_all
 from cli.real.parts import broker_name, port_names
 from cli.real.state import PairFolder, PairPlan
 from cli.showing import Screen

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.projections import MANAGED_FIELDS_TOO_LARGE
 from contracts.unreadable import ObjectUnreadable, Unreadable
-from services.chassis.salvaging import READER_DEPTH_MAX, read_event, read_list, read_object
+from services.chassis.salvaging import (
+    MANAGED_FIELDS_BYTES_MAX,
+    READER_DEPTH_MAX,
+    read_event,
+    read_list,
+    read_object,
+)
 
 DEPTHS = [READER_DEPTH_MAX + 1, 9_000]
 
@@ -56,23 +63,35 @@ def test_the_object_of_an_event_is_known_by_its_metadata(levels: int) -> None:
         found["spec"]["width"]
 
 
-def test_managed_fields_of_lists_and_events_are_not_kept() -> None:
+def test_managed_fields_are_not_kept() -> None:
     """A list of a hundred objects with 1.2 MB of them took a gigabyte until its last page."""
     found, _ = read_list(b'{"metadata":{},"items":[%s]}' % an_object("a", managed=b'[{"x":1}]'))
     assert found == [lean("a")]
     _, found_in_event = read_event(b'{"type":"ADDED","object":%s}' % an_object("a"))
     assert found_in_event == lean("a")
+    assert read_object(an_object("a", managed=b'[{"x":1}]')) == lean("a")
 
 
-def test_managed_fields_of_any_depth_make_nothing_unreadable() -> None:
-    """People can send them for every kind, and nobody here reads them."""
-    text = an_object("b", managed=b'[{"fieldsV1":%s}]' % nested(9_000))
-    assert read_object(text) == {
-        "kind": "Job",
-        "metadata": {"name": "b", "uid": "u-b"},
-        "spec": {},
-        "status": {"text": '}]"{,\\'},
-    }
+@pytest.mark.parametrize(
+    "managed",
+    [
+        b'[{"fieldsV1":%s}]' % nested(300),
+        b'[{"fieldsV1":%s}]' % nested(9_000),
+        b'[{"fieldsV1":{"f:%s":{}}}]' % (b"x" * MANAGED_FIELDS_BYTES_MAX),
+    ],
+    ids=["deep", "very deep", "large"],
+)
+def test_managed_fields_of_any_depth_and_size_make_nothing_unreadable(managed: bytes) -> None:
+    """People can send them for every kind; who writes the object has to know that they are there.
+
+    The object is the same in a list, in an event and in an answer: else it would seem to change.
+    """
+    expected = lean("b")
+    expected["metadata"][MANAGED_FIELDS_TOO_LARGE] = True
+    text = an_object("b", managed=managed)
+    assert read_object(text) == expected
+    assert read_list(b'{"metadata":{},"items":[%s]}' % text)[0] == [expected]
+    assert read_event(b'{"type":"ADDED","object":%s}' % text)[1] == expected
 
 
 def test_an_item_whose_metadata_cannot_be_read_has_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import stat
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from cli.connecting import (
     find_kubeconfig,
 )
 from cli.failing import CannotReach, Misused
-from cli.running import Layout, UpOptions, free_port
+from cli.ports import free_ports
+from cli.running import Layout, UpOptions
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.resources import resource_of
 
@@ -63,7 +65,7 @@ def test_no_kubeconfig_is_misused_and_says_which_was_looked_for(
 async def test_a_cluster_that_does_not_answer_is_said_in_a_sentence(tmp_path: Path) -> None:
     """Not a traceback."""
     path = tmp_path / "kubeconfig"
-    path.write_text(kubeconfig(f"http://127.0.0.1:{free_port()}"))
+    path.write_text(kubeconfig(f"http://127.0.0.1:{free_ports(1, random.Random())[0]}"))
     with pytest.raises(CannotReach, match="does not answer"):
         async with connected(path):
             pass

@@ -9,6 +9,7 @@ import pytest
 
 from cli.failing import Misused
 from cli.grounds import Ground
+from cli.ports import PORTS
 from cli.running import Layout, UpOptions
 
 
@@ -39,3 +40,11 @@ def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path
 def test_a_pair_without_real_is_no_wish_to_be_ignored(tmp_path: Path) -> None:
     with pytest.raises(Misused, match=r"--pair .* needs --real"):
         UpOptions(tmp_path / "k", pair=tmp_path)
+
+
+def test_ports_of_services_are_none_that_an_outgoing_connection_may_take(tmp_path: Path) -> None:
+    """A service that was stopped found its port taken, and was started in vain for ever."""
+    layout = Layout(UpOptions(tmp_path / "k", real=True, instances=3), tmp_path / "state")
+    ports = [layout.api_port, *layout.ports.values()]
+    assert len(set(ports)) == len(ports)
+    assert all(port in PORTS for port in ports)

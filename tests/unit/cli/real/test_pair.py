@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cli.failing import Failure, Misused, TimedOut
+from cli.ports import PORTS, free_ports
 from cli.real import building
 from cli.real.building import build_of, checked_java, linker_flags
 from cli.real.commands import status_table
 from cli.real.furnishing import node_object, node_problem
-from cli.real.launching import PORTS, free_ports
 from cli.real.pair import Pair, PartStatus, existing_pair, kafka_cluster_id
 from cli.real.pins import Pins
 from cli.real.probing import broker_count, kafka_problem, metadata_request, until

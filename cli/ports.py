@@ -1,0 +1,39 @@
+"""Ports on loopback that nobody has."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+from cli.failing import Failure
+
+LOOPBACK = "127.0.0.1"
+PORTS = range(20_000, 32_000)
+"""Below the ports that systems give to outgoing connections.
+
+What is stopped and started again wants its port back, and nobody may have been given it in between.
+"""
+PORT_TRIES_MAX = 1000
+
+
+def free_ports(count: int, draw: random.Random) -> list[int]:
+    """Different ports on loopback that nobody has; raises Failure where there are too few."""
+    found: list[int] = []
+    for _ in range(PORT_TRIES_MAX):
+        port = draw.choice(PORTS)
+        if port not in found and not taken(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise Failure(f"no {count} free ports among {PORTS.start}–{PORTS.stop - 1} on {LOOPBACK}")
+
+
+def taken(port: int) -> bool:
+    """Whether somebody has this port of loopback, or may have it only as another user."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+    return False
