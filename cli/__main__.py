@@ -26,6 +26,7 @@ from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
 from cli.showing import answer, answer_lines, tell_crash, tell_failure
 from cli.topics import TopicsWish, apply_topics, check_topics
+from contracts.resources.pod_names import NAME_RULE, is_name
 from contracts.showing import one_line
 from contracts.topics import DEFAULT_PREFIX
 from services.chassis.log_lines import configure
@@ -75,7 +76,18 @@ Kubeconfig = Annotated[
     Path | None,
     typer.Option(help="The kubeconfig; default: $KUBECONFIG, then ~/.kube/config."),
 ]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
+
+
+def _checked_namespace(name: str) -> str:
+    """The API server answers 404 for any other name, whatever is asked."""
+    if not is_name(name):
+        raise typer.BadParameter(f"{name!r} is no name of a namespace: {NAME_RULE}")
+    return name
+
+
+Namespace = Annotated[
+    str, typer.Option("--namespace", "-n", help="The namespace.", callback=_checked_namespace)
+]
 Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
 Servers = Annotated[
     str,

@@ -8,6 +8,7 @@ chassis's business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,9 @@ from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, t
 Project = Callable[[Obj], dict[str, Any] | None]
 
 
+NAME_CHARS_MAX = 253
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+"""Names of objects and, since a job is named by a label, values of labels."""
 NUMBER_MAX = 2**62
 """No version and no epoch is above it: there is room for one more in 64 bits."""
 
@@ -148,14 +152,25 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
     return Fact(
         type=fact_type,
         kind=str(value["kind"]),
-        namespace=str(value["namespace"]),
-        name=str(value["name"]),
+        namespace=_part_of_path("namespace", value["namespace"]) if value["namespace"] else "",
+        name=_part_of_path("name", value["name"]),
         uid=str(value["uid"]),
         resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
-        job=str(value["job"]),
+        job=_part_of_path("job", value["job"]) if value["job"] else "",
         data=_data(value),
     )
+
+
+def _part_of_path(field: str, value: object) -> str:
+    """A name as Kubernetes takes it.
+
+    What is decided about an object with another name is refused again and again, or, with a `/` in
+    it, asked of another resource; its job would wait for that until the next full resync.
+    """
+    if not isinstance(value, str) or len(value) > NAME_CHARS_MAX or not _NAME.fullmatch(value):
+        raise ValueError(f"its {field} is no name of an object: {str(value)[:40]!r}")
+    return value
 
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:

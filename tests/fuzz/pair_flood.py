@@ -23,7 +23,9 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -190,22 +192,26 @@ class PairFlood:
     # ------------------------------------------------------------------ objects
 
     async def _beside_unwatched(self) -> None:
-        """The same objects, as many a second, of a kind that no service watches."""
+        """As many of the same objects, as many a second, of a kind that no service watches."""
         if not (self._wish.slower_max and self._wish.objects):
             return
         stranger = Stranger(random.Random(self._wish.seed), self._names, self._claim)
+        sent: Counter[int] = Counter()
 
         async def send() -> None:
             while True:
                 made = self._dice.choice(stranger.ways)()
                 if b'"finalizers"' not in made.body:  # nobody would take them off
-                    await self._ask(unwatched(made, self._names[1]))
+                    status, _ = await self._ask(unwatched(made, self._names[1]))
+                    sent[status] += 1
                 await asyncio.sleep(SENDERS / OBJECTS_PER_S)
 
         async with unwatched_kind(self._transport):
             sending = [asyncio.create_task(send()) for _ in range(SENDERS)]
             try:
                 await self._rounds("unwatched", self._wish.rounds)
+                while sent[HTTPStatus.CREATED] < self._wish.objects:
+                    await self._rounds("unwatched", 1)
             finally:
                 for each in sending:
                     each.cancel()

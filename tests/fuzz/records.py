@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
+from contracts import labels
 from contracts.facts import KINDS
 from contracts.topics import DEFAULT_PREFIX, PARTITIONS, RESOURCES, partition_of
 from services.chassis.bus import NewRecord, Partition, Record
@@ -196,11 +197,19 @@ class Scribe:
                 return record
 
     def _of_stranger(self) -> dict[str, Json]:
-        """What is said of an object that exists, of one that does not."""
+        """What is said of an object that exists, of one of another job that does not.
+
+        What such a record can do to the job that it names is in docs/limits.md ("Bad input").
+        """
         self._number += 1
         name = f"odd-{self._number}"
         told: dict[str, Json] = orjson.loads(self._object().value)
-        return told | {"name": name, "uid": name}
+        metadata = told["object"].get("metadata", {})
+        if labels.JOB in metadata.get("labels", {}):
+            metadata["labels"] |= {labels.JOB: name, labels.JOB_UID: name}
+        if "owners" in metadata:
+            metadata["owners"] = []
+        return told | {"name": name, "uid": name, "job": name}
 
     def _saying(self, told: Json, word: str = "") -> NewRecord:
         """A record that is well made, whatever it says."""

@@ -45,6 +45,13 @@ MUTANTS = (
         (_SALVAGING,),
     ),
     Mutant(
+        "a fact may name an object as no object can be named",
+        "contracts/facts.py",
+        " or not _NAME.fullmatch(value):\n",
+        ":\n",
+        (_LIES,),
+    ),
+    Mutant(
         "a backslash before a quote is not looked at",
         "services/chassis/salvaging.py",
         "            is_quote[1:] &= backslashes % 2 == 0\n",

@@ -80,3 +80,16 @@ def test_numbers_that_no_api_server_gives_are_malformed(number: object, place: s
     target[place] = number
     with pytest.raises(ValueError, match="no version"):
         fact_from_json(FactType.ADDITION, value)
+
+
+@pytest.mark.parametrize(
+    "text", ["[/x]", "pods/a", "a/status", "..", "a\n", "é", "x" * 254, ["a"], {"a": "a"}, 5, None]
+)
+@pytest.mark.parametrize("place", ["name", "namespace", "job"])
+def test_names_that_no_object_can_have_are_malformed(text: object, place: str) -> None:
+    """A pod of such a name that a PE should not have was deleted in vain, and the PE waited."""
+    value = present().to_json() | {place: text}
+    if not text and place != "name":
+        return  # an object of the cluster, or of no job
+    with pytest.raises(ValueError, match=f"its {place} is no name"):
+        fact_from_json(FactType.ADDITION, value)

@@ -246,6 +246,7 @@ def test_words_that_cannot_be_used_are_quoted_without_harm(text: str) -> None:
         return
     for words in (
         ["get", "job", text],
+        ["get", f"--namespace={text}"],
         [text],
         ["scale", "job", "R=2", "--timeout", text],
         ["bundle", "show", "x.sab", "--format", text],
