@@ -3,9 +3,10 @@
 Read from the text that the API server serves, with a reader of its own: no depth harms it, and it
 shares nothing with the reader that is tested. Which must say what:
 
-1. A Job that is not being deleted has a phase, and where that is Failed a reason and a message. One
-   whose spec nests more than 64 levels deep is Failed, or its condition Accepted is False, with
-   reason ObjectUnreadable or EditRefused.
+1. A Job that is not being deleted has a phase, and where that is Failed a reason and a message, in
+   its status or in condition Accepted. One whose spec nests more than 64 levels deep is Failed, or
+   its condition Accepted is False, with reason ObjectUnreadable or EditRefused, or it has an Event
+   with the first: the flood itself writes other statuses over those that were there.
 2. A ProcessingElement, ParallelRegion, HostPool or Placement whose spec nests more than 64 levels
    deep has condition Readable, which is False and has a reason and a message, and an Event.
 3. Any other object of 1 and 2 has no such condition, and no object of other kinds an Event: what
@@ -68,7 +69,7 @@ def problem_of(plural: str, text: bytes, reasons: Set[str]) -> str:
     if b'"deletionTimestamp"' in meta.text:
         return ""
     if plural == JOBS:
-        return _problem_of_job(status, is_deep=is_deep)
+        return _problem_of_job(status, is_deep=is_deep, has_event=UNREADABLE in reasons)
     said = _condition(status, "Readable")
     if plural in CONDITIONED and is_deep:
         if said.get("status") != "False" or not (said.get("reason") and said.get("message")):
@@ -81,13 +82,14 @@ def problem_of(plural: str, text: bytes, reasons: Set[str]) -> str:
     )
 
 
-def _problem_of_job(status: Mapping[str, Any], *, is_deep: bool) -> str:
-    phase = status.get("phase")
-    if not phase or (phase == "Failed" and not (status.get("reason") and status.get("message"))):
+def _problem_of_job(status: Mapping[str, Any], *, is_deep: bool, has_event: bool) -> str:
+    phase, accepted = status.get("phase"), _condition(status, "Accepted")
+    is_refused = accepted.get("status") == "False" and bool(accepted.get("message"))
+    says_why = bool(status.get("reason") and status.get("message")) or is_refused
+    if not phase or (phase == "Failed" and not says_why):
         return f"it does not say why: {str(status)[:300]}"
-    accepted = _condition(status, "Accepted")
-    is_over = phase in ("Deleting", "Completed")  # as somebody wrote into its status
-    if is_deep and not is_over and phase != "Failed" and accepted.get("status") != "False":
+    is_over = phase in ("Failed", "Deleting", "Completed")  # or somebody wrote that it is
+    if is_deep and not (is_over or is_refused or has_event):
         return f"nobody can read its spec, and it is {phase}, {accepted}"
     return ""
 
