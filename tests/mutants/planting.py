@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants.anchoring import NotThere, replaced
 from tests.places import ROOT
 
 TESTS_MAX_S = 300
@@ -26,11 +27,15 @@ _MOMENTS = itertools.count(1_000_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """Replace `old` (which must stand there exactly once) by `new`; `caught_by` must then fail."""
+    """Replace a pattern in a definition of a module by `new`; `caught_by` must then fail.
+
+    `definition` is empty for the whole file. How a pattern is found: `anchoring.py`.
+    """
 
     name: str
     path: str
-    old: str
+    definition: str
+    pattern: str
     new: str
     caught_by: tuple[str, ...]
 
@@ -50,24 +55,25 @@ class Verdict:
         return bool(self.killed_by) and not self.problem
 
 
-def places(mutant: Mutant, root: Path = ROOT) -> int:
-    """How often the text that a mutant replaces stands in its file."""
+def with_mutant(mutant: Mutant, root: Path = ROOT) -> str:
+    """The text of the mutant's module with the mutant in it; raises NotThere."""
     path = root / mutant.path
-    return path.read_text().count(mutant.old) if path.exists() else 0
+    if not path.exists():
+        raise NotThere(f"there is no {mutant.path}")
+    return replaced(path.read_text(), mutant.definition, mutant.pattern, mutant.new)
 
 
 @contextmanager
 def planted(mutant: Mutant, root: Path) -> Iterator[None]:
-    """The copy with the mutant in it; ValueError where its place is not there exactly once."""
+    """The copy with the mutant in it; raises NotThere where it cannot be planted."""
     path = root / mutant.path
-    if places(mutant, root) != 1:
-        raise ValueError(f"{mutant.path} does not hold the place exactly once: {mutant.old!r}")
-    text = path.read_text()
-    _write(path, text.replace(mutant.old, mutant.new))
+    text = with_mutant(mutant, root)
+    before = path.read_text()
+    _write(path, text)
     try:
         yield
     finally:
-        _write(path, text)
+        _write(path, before)
 
 
 def _write(path: Path, text: str) -> None:
