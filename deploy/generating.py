@@ -1,11 +1,9 @@
-"""Writes the generated files: `deploy/crds/*.yaml`, `deploy/rbac/*.yaml`, two pages of `docs/`, and
-the fields of a PodSpec.
+"""Writes the generated files: definitions, roles, three pages of `docs/`, fields of a PodSpec.
 
 Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
 when a file is not what the code says. What a definition contains is decided in
-`contracts/resources/crds.py`, what a service is allowed in `roles.py`, what the page of life
-cycles contains in `life_cycles.py`, what the page of fields contains in `fields.py`, and what there
-is in a PodSpec in `pod_schema.py`.
+`contracts/resources/crds.py`, what a service is allowed in `roles.py`, what the pages contain in
+`life_cycles.py`, `fields.py` and `settings.py`, and what there is in a PodSpec in `pod_schema.py`.
 """
 
 from __future__ import annotations
@@ -19,13 +17,14 @@ from typing import Any
 import yaml
 
 from contracts.resources.crds import custom_resource_definitions
-from deploy import fields, life_cycles, pod_schema, roles
+from deploy import fields, life_cycles, pod_schema, roles, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 CRD_FOLDER = Path("deploy/crds")
 RBAC_FOLDER = Path("deploy/rbac")
 LIFE_CYCLES = Path("docs/life-cycles.md")
 FIELDS = Path("docs/fields.md")
+SETTINGS = Path("docs/settings.md")
 POD_SCHEMA = Path("contracts/resources/pod_schema.py")
 BARE_SCHEMA = frozenset({"type", "format", "maxLength", "x-kubernetes-int-or-string"})
 """What the schema of a field of a pod says; a template has a thousand of them."""
@@ -49,6 +48,7 @@ def generated_files() -> Mapping[Path, str]:
     pages = {
         LIFE_CYCLES: life_cycles.page(),
         FIELDS: fields.page(),
+        SETTINGS: settings.page(),
         POD_SCHEMA: pod_schema.module(),
     }
     return {**definitions, **accounts, **pages}

@@ -21,12 +21,16 @@ class KafkaSecurity(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="ignore", frozen=True)
 
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        default="PLAINTEXT", description="how brokers are talked to"
+    )
     ca_file: str = Field(default="", description="PEM; empty: the system's authorities")
     certificate_file: str = Field(default="", description="PEM, for brokers that want one of us")
     key_file: str = Field(default="", description="PEM, the certificate's key")
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
-    username: str = ""
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="SCRAM-SHA-512", description="how a login is proved"
+    )
+    username: str = Field(default="", description="the name of the login")
     password_file: str = Field(default="", description="the password, and nothing else")
 
     @field_validator("ca_file", "certificate_file", "key_file", "password_file")

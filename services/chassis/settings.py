@@ -29,7 +29,11 @@ class ServiceSettings(BaseSettings):
 
     kubeconfig: str = Field(default="", description="path of a kubeconfig; empty: in-cluster")
     bus: str = Field(default="memory:", description="memory:, sqlite:///PATH or kafka://HOST:PORT")
-    topic_prefix: str = Field(default="millrace", pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    topic_prefix: str = Field(
+        default="millrace",
+        pattern=r"^[a-z0-9][a-z0-9.-]*$",
+        description="what the names of the topics begin with",
+    )
     instance: str = Field(
         default="",
         pattern=r"^[A-Za-z0-9._-]*$",
@@ -37,7 +41,9 @@ class ServiceSettings(BaseSettings):
         "starts in its place has again (the uid of its pod): it takes its Lease and its part of "
         "the work over at once; empty: it has none",
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="the least severe log lines that are written"
+    )
     metrics_port: int = Field(
         default=0, ge=0, le=65535, description="of /metrics, /healthz and /readyz; 0: no port"
     )
@@ -47,7 +53,9 @@ class ServiceSettings(BaseSettings):
         "needs it of a pod",
     )
     grace_s: float = Field(default=10.0, ge=0, description="time for effects in flight at a stop")
-    effects_in_flight_max: int = Field(default=32, ge=1, le=1024)
+    effects_in_flight_max: int = Field(
+        default=32, ge=1, le=1024, description="how many effects are carried out at a time"
+    )
     namespaces: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="comma-separated; empty: all"
     )

@@ -46,10 +46,16 @@ class FusionBackendSettings(ServiceSettings):
         ge=0,
         description="after how many days a bundle that no Job names leaves the store; 0: never",
     )
-    planner_workers: int = Field(default=2, ge=1, le=64)
-    planner_memory_bytes_max: int = Field(default=4 * 1024**3, ge=256 * 1024**2)
-    planner_cpu_s_max: int = Field(default=120, ge=1)
-    planner_answer_s_max: float = Field(default=240.0, gt=0)
+    planner_workers: int = Field(
+        default=2, ge=1, le=64, description="processes that plan, side by side"
+    )
+    planner_memory_bytes_max: int = Field(
+        default=4 * 1024**3, ge=256 * 1024**2, description="memory of one of them"
+    )
+    planner_cpu_s_max: int = Field(default=120, ge=1, description="CPU time of one plan")
+    planner_answer_s_max: float = Field(
+        default=240.0, gt=0, description="how long a plan may take before its process is ended"
+    )
     width_max: int = Field(default=WIDTH_MAX, ge=1, description="widest parallel region planned")
 
     pod_security: Level = Field(
@@ -71,7 +77,9 @@ class FusionBackendSettings(ServiceSettings):
         default="{service}.{namespace}.svc.cluster.local",
         description="the DNS name whose addresses are the servers of a redis checkpoint store",
     )
-    dns_answer_s_max: float = Field(default=5.0, gt=0)
+    dns_answer_s_max: float = Field(
+        default=5.0, gt=0, description="how long an answer of the DNS may take"
+    )
 
     @field_validator("redis_host")
     @classmethod

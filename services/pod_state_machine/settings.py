@@ -26,12 +26,32 @@ class PodStateMachineSettings(ServiceSettings):
     checkpoint_path: str = Field(
         default="", description="path on nodes for checkpoints where a PE names none"
     )
-    status_settle_s: float = Field(default=5.0, ge=0)
-    status_busy_s: float = Field(default=60.0, ge=0)
-    restart_first_s: float = Field(default=1.0, gt=0)
-    restart_max_s: float = Field(default=300.0, gt=0)
-    restart_reset_s: float = Field(default=600.0, gt=0)
-    stuck_s: float = Field(default=10.0, ge=0)
+    status_settle_s: float = Field(
+        default=5.0,
+        ge=0,
+        description="how long the news that a pod starts waits, since the pod will soon run",
+    )
+    status_busy_s: float = Field(
+        default=60.0,
+        ge=0,
+        description="how long news of pods wait while their job is submitted or resized",
+    )
+    restart_first_s: float = Field(
+        default=1.0,
+        gt=0,
+        description="pause before the first restart; it doubles with every restart in a row",
+    )
+    restart_max_s: float = Field(default=300.0, gt=0, description="longest pause before a restart")
+    restart_reset_s: float = Field(
+        default=600.0,
+        gt=0,
+        description="after how long a life of a pod its restarts are counted from the first again",
+    )
+    stuck_s: float = Field(
+        default=10.0,
+        ge=0,
+        description="how long after its deletion a pod on a node that is away counts as stuck",
+    )
 
     @property
     def runtime_image(self) -> RuntimeImage:

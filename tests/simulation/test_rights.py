@@ -41,7 +41,7 @@ from tests.simulation.scenarios.applications import provide, spec_of
 from tests.simulation.scenarios.placing import TAGGED, exclusive_pool, tag
 from tests.simulation.test_unreadable import KINDS as KINDS_OF_OURS
 from tests.simulation.test_unreadable import SPECS, create, nested, readable
-from tests.simulation.world import Request, World, simulate
+from tests.simulation.world import GROUP, Request, World, simulate
 
 NEVER_SENT: Mapping[tuple[str, str, str], str] = {
     ("fusion-backend", "streamsjobs/finalizers", "update"): "asked for by an admission plug-in",
@@ -62,6 +62,7 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "encrypted": _life_with_a_certificate,
         "hosted": _life_with_hosts,
         "unreadable": _life_with_unreadable_objects,
+        "heavy": _life_with_large_managed_fields,
     }
     for name, life in lives.items():
         folder = tmp_path / name
@@ -128,13 +129,56 @@ def _is_set_aside(pod: dict[str, Any]) -> bool:
 
 
 async def _life_with_unreadable_objects(world: World) -> None:
-    """One of each kind that says so on itself."""
+    """One of each kind that says so on itself, whatever else writes to it later."""
     world.faults = first_attempts_fail()
-    world.start(*MAINS)
+    world.start("watch-ingest")
     for plural, kind in KINDS_OF_OURS.items():
-        create(world, plural, kind, "bad-0", {**SPECS[plural], "extra": nested()})
+        spec, metadata = SPECS[plural] | {"extra": nested()}, large_managed_fields()["metadata"]
+        create(world, plural, kind, "bad-0", spec, metadata)
     await world.until("told", lambda: all(readable(world, each, "bad-0") for each in KINDS_OF_OURS))
+    world.start(*(each for each in MAINS if each != "watch-ingest"))
     await world.settle()
+    assert not any(_is_heavy(world, each) for each in KINDS_OF_OURS)
+
+
+async def _life_with_large_managed_fields(world: World) -> None:
+    """Somebody sends them for each object whose status is written next."""
+    world.faults = first_attempts_fail()
+    provide(world, exclusive_pool())  # type: ignore[arg-type]
+    tag(world, TAGGED)  # type: ignore[arg-type]
+    world.start(*(each for each in MAINS if each != "hostpool-manager"))
+    world.submit("j", spec_of())
+    await world.until("a question", lambda: bool(world.objects("streamsplacements")))
+    _make_heavy(world, "streamshostpools", "streamsplacements")
+    world.start("hostpool-manager")
+    await world.until("running", lambda: world.is_running("j"))
+    await world.settle()
+    _make_heavy(world, "streamsjobs", "streamspes")
+    for name in world.objects("streamspes", "j"):
+        fail(world, name)
+    await world.settle()
+    await world.until("running again", lambda: world.is_running("j"))
+    await world.settle()
+    for plural in ("streamsjobs", "streamspes", "streamshostpools", "streamsplacements"):
+        assert not _is_heavy(world, plural), plural
+
+
+def large_managed_fields() -> dict[str, Any]:
+    """A patch that makes each later write of an object slow on a real API server."""
+    fields = {"f:spec": {f"f:{'x' * 100}{number}": {} for number in range(1_000)}}
+    entry = {"manager": "x", "operation": "Update", "apiVersion": f"{GROUP}/v1"}
+    sent: dict[str, Any] = {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}
+    return {"metadata": {"managedFields": [sent]}}
+
+
+def _make_heavy(world: World, *plurals: str) -> None:
+    for plural in plurals:
+        for name in world.objects(plural):
+            world.store.patch(world.kind(plural), "default", name, large_managed_fields(), MERGE)
+
+
+def _is_heavy(world: World, plural: str) -> bool:
+    return any(each["metadata"].get("managedFields") for each in world.objects(plural).values())
 
 
 async def _life_with_hosts(world: World) -> None:

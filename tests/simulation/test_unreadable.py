@@ -46,11 +46,13 @@ def deep_template() -> Obj:
     return {"processingElement": {"podTemplate": {"spec": {"affinity": nested()}}}}
 
 
-def create(world: World, plural: str, kind: str, name: str, spec: Obj) -> None:
+def create(
+    world: World, plural: str, kind: str, name: str, spec: Obj, metadata: Obj | None = None
+) -> None:
     body = {
         "apiVersion": f"{GROUP}/v1",
         "kind": kind,
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"} | (metadata or {}),
         "spec": spec,
     }
     world.store.create(world.kind(plural), "default", body)
