@@ -164,7 +164,10 @@ async def test_a_right_on_one_object_is_none_on_another(clients: Clients) -> Non
 
 @pytest.mark.parametrize("service", SERVICES)
 async def test_requests_beyond_the_role_end_with_403(clients: Clients, service: str) -> None:
-    """Not only the review says so: a write of a Job's spec, a Secret, a role of one's own."""
+    """Not only the review says so: a write of a Job's spec, a Secret, a role of one's own.
+
+    fusion-backend writes the status of Jobs and may patch them: it empties managedFields.
+    """
     kube = clients.kube(service)
     binding = {
         "apiVersion": ROLE_BINDING.api_version,
@@ -185,11 +188,16 @@ async def test_requests_beyond_the_role_end_with_403(clients: Clients, service: 
             kube.create(SECRET, "default", {"metadata": {"name": "any"}}),
         )
     )
+    of_jobs = (
+        ()
+        if service == "fusion-backend"
+        else (kube.patch(job, "default", "any", {"spec": {}}, resource_version=1),)
+    )
     forbidden = (
         *of_secrets,
         kube.delete(SECRET, "default", "any", uid="any"),
         kube.create(ROLE_BINDING, "", binding),
-        kube.patch(job, "default", "any", {"spec": {}}, resource_version=1),
+        *of_jobs,
         kube.delete(job, "default", "any", uid="any"),
         kube.delete(node, "", "node-0", uid="any"),
         kube.delete_collection(resource_of("Job"), "default", label_selector="a=b"),

@@ -165,7 +165,7 @@ async def _life_with_large_managed_fields(world: World) -> None:
 
 def large_managed_fields() -> dict[str, Any]:
     """A patch that makes each later write of an object slow on a real API server."""
-    fields = {"f:spec": {f"f:{'x' * 100}{number}": {} for number in range(1_000)}}
+    fields: dict[str, Any] = {"f:spec": {f"f:{'x' * 100}{number}": {} for number in range(1_000)}}
     entry = {"manager": "x", "operation": "Update", "apiVersion": f"{GROUP}/v1"}
     sent: dict[str, Any] = {**entry, "fieldsType": "FieldsV1", "fieldsV1": fields}
     return {"metadata": {"managedFields": [sent]}}
