@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,8 +63,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused or failed, 2 misused, 3 nobody answers, 4 timed out, "
     "130 stopped by Ctrl-C, 143 by SIGTERM.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(bundle_app, name="bundle")
 app.add_typer(real_app, name="real")
@@ -71,6 +72,25 @@ topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_
 app.add_typer(topics_app, name="topics")
 service_app = typer.Typer(help="Services of a running `up`: stop and start.", no_args_is_help=True)
 app.add_typer(service_app, name="service")
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        answer(f"millrace {version('millrace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole_command(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
 
 Kubeconfig = Annotated[
     Path | None,
