@@ -73,7 +73,7 @@ real-status: venv  ## what of the real pair runs; its last line is for eval
 real-down: venv  ## end the real pair and remove its folder
 	@$(BIN)/millrace real down $(ARGS)
 
-generate: venv  ## write the generated files (CRDs, roles, diagrams) anew
+generate: venv  ## write the generated files (CRDs, roles, pages) again
 	$(BIN)/python -m deploy.generating
 
 lock: venv  ## resolve the dependencies again into requirements.lock

@@ -99,9 +99,9 @@ Kubeconfig = Annotated[
 
 
 def _checked_namespace(name: str) -> str:
-    """The API server answers 404 for any other name, whatever is asked."""
+    """The API server answers 404 to every request with another name."""
     if not is_name(name):
-        raise typer.BadParameter(f"{name!r} is no name of a namespace: {NAME_RULE}")
+        raise typer.BadParameter(f"{name!r} cannot be a namespace: a name has {NAME_RULE}")
     return name
 
 

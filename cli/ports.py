@@ -9,23 +9,28 @@ from cli.failing import Failure
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20_000, 32_000)
-"""Below the ports that systems give to outgoing connections.
+"""Below the ports that Linux gives to outgoing connections, unless it is told otherwise.
 
 What is stopped and started again wants its port back, and nobody may have been given it in between.
 """
 PORT_TRIES_MAX = 1000
 
 
-def free_ports(count: int, draw: random.Random) -> list[int]:
-    """Different ports on loopback that nobody has; raises Failure where there are too few."""
+def free_ports(count: int, draw: random.Random, *, without: int = 0) -> list[int]:
+    """Different ports on loopback that nobody has, and not `without`.
+
+    Raises Failure where there are too few.
+    """
     found: list[int] = []
     for _ in range(PORT_TRIES_MAX):
         port = draw.choice(PORTS)
-        if port not in found and not taken(port):
+        if port not in (*found, without) and not taken(port):
             found.append(port)
         if len(found) == count:
             return found
-    raise Failure(f"no {count} free ports among {PORTS.start}–{PORTS.stop - 1} on {LOOPBACK}")
+    raise Failure(
+        f"fewer than {count} ports of {PORTS.start}–{PORTS.stop - 1} are free on {LOOPBACK}"
+    )
 
 
 def taken(port: int) -> bool:

@@ -254,7 +254,8 @@ class Layout:
         if not options.real and options.api_port and taken(options.api_port):
             raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
         children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
-        ports = free_ports(1 + len(children), random.SystemRandom())
+        draw = random.SystemRandom()
+        ports = free_ports(1 + len(children), draw, without=options.api_port)
         self.api_port = options.api_port or ports[0]
         self.server = f"http://{LOOPBACK}:{self.api_port}"
         self.ports = dict(zip(children, ports[1:], strict=True))

@@ -152,25 +152,34 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
     return Fact(
         type=fact_type,
         kind=str(value["kind"]),
-        namespace=_part_of_path("namespace", value["namespace"]) if value["namespace"] else "",
+        namespace=_or_none("namespace", value["namespace"]),
         name=_part_of_path("name", value["name"]),
         uid=str(value["uid"]),
         resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
-        job=_part_of_path("job", value["job"]) if value["job"] else "",
+        job=_or_none("job", value["job"]),
         data=_data(value),
     )
 
 
+def _is_name(text: str) -> bool:
+    return len(text) <= NAME_CHARS_MAX and _NAME.fullmatch(text) is not None
+
+
 def _part_of_path(field: str, value: object) -> str:
-    """A name as Kubernetes takes it.
+    """The value, if it can be the name of an object; raises ValueError.
 
     What is decided about an object with another name is refused again and again, or, with a `/` in
     it, asked of another resource; its job would wait for that until the next full resync.
     """
-    if not isinstance(value, str) or len(value) > NAME_CHARS_MAX or not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not _is_name(value):
         raise ValueError(f"its {field} is no name of an object: {str(value)[:40]!r}")
     return value
+
+
+def _or_none(field: str, value: object) -> str:
+    """Of the cluster, or of no job: empty; else a name."""
+    return "" if value == "" else _part_of_path(field, value)
 
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -362,7 +371,7 @@ def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
     for _ in range(_OWNER_CHAIN_MAX):
         if owner is None:
             break
-        if owner[0] == "Job":
+        if owner[0] == "Job" and _is_name(owner[1]):  # owners have any name that people give them
             return str(owner[1])
         owner = owner_of(owner[0], meta.get("namespace", ""), owner[1])
     return str((meta.get("labels") or {}).get(labels.JOB) or meta["name"])

@@ -74,6 +74,7 @@ def _default_of(field: FieldInfo) -> str:
     if field.is_required():
         return "none: it is required"
     value = field.default.value if isinstance(field.default, Enum) else field.default
+    value = str(value).lower() if isinstance(value, bool) else value
     return f"`{value}`" if value not in ("", ()) else "empty"
 
 

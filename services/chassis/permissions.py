@@ -58,11 +58,16 @@ def to_create(
 def to_patch(resource: Resource, *, subresource: str = "") -> Permissions:
     """`Writer.patch`: what met a conflict is read again, whole.
 
-    Who patches the status may have to empty `managedFields` first, which only the object itself
-    takes.
+    `managedFields` can be emptied only through the object itself, so a service that patches a
+    status needs that right, too.
     """
     patches = {_permission(resource, "patch", subresource=each) for each in {"", subresource}}
     return to_get(resource) | patches
+
+
+def to_patch_status(resource: Resource) -> Permissions:
+    """`KubeClient.patch` of a status and nothing else; what met a conflict is read again."""
+    return to_get(resource) | {_permission(resource, "patch", subresource="status")}
 
 
 def to_delete(resource: Resource) -> Permissions:

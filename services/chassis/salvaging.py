@@ -128,7 +128,7 @@ def _salvaged(outline: _Outline, span: _Span) -> Json:
                 if is_metadata
                 else Unreadable(_why(outline, at, name, problem))
             )
-    return found
+    return _lean(found)
 
 
 def _metadata(outline: _Outline, span: _Span) -> Json:

@@ -194,7 +194,7 @@ class Writer:
                 raise
             self.observe(entry.kind, patched)
             if is_clearing:
-                raise Superseded(f"{entry.kind} {entry.name} had too many managedFields")
+                raise Superseded(f"{entry.kind} {entry.name} had too large managedFields")
             same = int(patched["metadata"]["resourceVersion"]) == version
             return Outcome.UNCHANGED if same else Outcome.PATCHED
         raise Transient(f"{entry.kind} {entry.name} changes all the time", outcome_unknown=False)

@@ -210,8 +210,12 @@ class PairFlood:
             sending = [asyncio.create_task(send()) for _ in range(SENDERS)]
             try:
                 await self._rounds("unwatched", self._wish.rounds)
-                while sent[HTTPStatus.CREATED] < self._wish.objects:
+                for _ in range(self._wish.objects):
+                    if sent[HTTPStatus.CREATED] >= self._wish.objects:
+                        break
                     await self._rounds("unwatched", 1)
+                else:
+                    self._report.problems.append(f"unwatched objects were not taken: {sent}")
             finally:
                 for each in sending:
                     each.cancel()

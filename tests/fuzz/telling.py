@@ -89,7 +89,8 @@ def _problem_of_job(status: Mapping[str, Any], *, is_deep: bool, has_event: bool
     if not phase or (phase == "Failed" and not says_why):
         return f"it does not say why: {str(status)[:300]}"
     is_over = phase in ("Failed", "Deleting", "Completed")  # or somebody wrote that it is
-    if is_deep and not (is_over or is_refused or has_event):
+    says_deep = is_refused and accepted.get("reason") in (UNREADABLE, "EditRefused")
+    if is_deep and not (is_over or says_deep or has_event):
         return f"nobody can read its spec, and it is {phase}, {accepted}"
     return ""
 

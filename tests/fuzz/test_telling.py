@@ -39,6 +39,7 @@ def test_a_deep_object_must_have_its_condition_and_an_event_and_no_other_may(plu
 
 def test_a_deep_job_must_be_failed_or_its_edit_refused() -> None:
     deep, refused = nested_lists(9_000), {"type": "Accepted", "status": "False", "message": "why"}
+    refused["reason"] = "EditRefused"
     assert "does not say why" in problem_of("streamsjobs", obj(deep), set())
     assert "does not say why" in problem_of("streamsjobs", obj(1, phase="Failed"), set())
     assert "nobody can read" in problem_of("streamsjobs", obj(deep, phase="Submitted"), set())

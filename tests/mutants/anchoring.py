@@ -70,7 +70,7 @@ def _span_of(text: str, definition: str) -> tuple[int, int]:
     if len(found) != 1:
         raise NotThere(f"{len(found)} definitions have the name {definition}")
     (node,) = found
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     assert node.end_lineno is not None, "parsed from text"
     return sum(map(len, lines[: first - 1])), sum(map(len, lines[: node.end_lineno]))
@@ -88,10 +88,15 @@ def _definitions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.s
                 yield prefix + name, node
 
 
+def _lines(text: str) -> list[str]:
+    """Lines as Python counts them: `str.splitlines` ends one at a form feed, too."""
+    return io.StringIO(text).readlines()
+
+
 def _tokens(text: str) -> list[_Token]:
     """The tokens that mean something, also of a part of a statement."""
     starts = [0]
-    for line in text.splitlines(keepends=True):
+    for line in _lines(text):
         starts.append(starts[-1] + len(line))
     found: list[_Token] = []
     try:

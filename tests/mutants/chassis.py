@@ -13,25 +13,8 @@ _WRITING = f"{_UNIT}/test_writing.py"
 
 _LOG_FILE = f"{_UNIT}/test_log_file.py"
 _UNREADABLE = f"{_UNIT}/test_unreadable.py"
-_SALVAGING = f"{_UNIT}/test_salvaging.py"
 
 MUTANTS = (
-    Mutant(
-        "one item that nests too deep costs the whole list",
-        "services/chassis/salvaging.py",
-        "read_list",
-        "return [_item(outline, span) for span in spans], metadata",
-        "return [orjson.loads(outline.text_of(span)) for span in spans], metadata",
-        (_SALVAGING,),
-    ),
-    Mutant(
-        "managed fields that nest too deep make an object unreadable",
-        "services/chassis/salvaging.py",
-        "_metadata",
-        'managed = members.pop(b"managedFields", None)',
-        'managed = members.get(b"managedFields")',
-        (_SALVAGING,),
-    ),
     Mutant(
         "a status is written beside managed fields that are too large",
         "services/chassis/writing.py",
@@ -41,43 +24,11 @@ MUTANTS = (
         (_WRITING,),
     ),
     Mutant(
-        "managed fields that are too large leave no mark in an answer",
-        "services/chassis/salvaging.py",
-        "_lean",
-        "if managed and _is_too_large(managed):",
-        "if False:",
-        (_SALVAGING,),
-    ),
-    Mutant(
-        "a fact may name an object as no object can be named",
-        "contracts/facts.py",
-        "_part_of_path",
-        "or not _NAME.fullmatch(value):",
-        ":",
-        (_LIES,),
-    ),
-    Mutant(
-        "a backslash before a quote is not looked at",
-        "services/chassis/salvaging.py",
-        "_Outline._is_in_string",
-        "is_quote[1:] &= backslashes % 2 == 0",
-        "is_quote[1:] &= backslashes == 0",
-        (_SALVAGING,),
-    ),
-    Mutant(
         "a watch goes on before an event that nobody can read",
         "services/chassis/listing.py",
         "ListWatch._watch",
         'except Garbled as problem:\n    self._version = ""',
         "except Garbled as problem:",
-        (_UNREADABLE,),
-    ),
-    Mutant(
-        "a part that cannot be read counts as empty",
-        "contracts/unreadable.py",
-        "Unreadable.__bool__",
-        "def __bool__(self) -> bool:\n    return True",
-        "def __bool__(self) -> bool:\n    return False",
         (_UNREADABLE,),
     ),
     Mutant(
@@ -286,14 +237,6 @@ MUTANTS = (
         "Tombstones.exhume",
         "if known is not None and known.at <= asked_at:",
         "if known is not None:",
-        (_LIES,),
-    ),
-    Mutant(
-        "numbers beyond all measure are believed",
-        "contracts/facts.py",
-        "_number",
-        "if type(value) is not int or not 0 <= value <= NUMBER_MAX:",
-        "if type(value) is not int:",
         (_LIES,),
     ),
     Mutant(

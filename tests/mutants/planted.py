@@ -15,6 +15,7 @@ from tests.mutants import (
     node_tainter,
     planner,
     pod_state_machine,
+    reading,
     sandbox,
     watch_ingest,
 )
@@ -22,6 +23,7 @@ from tests.mutants.planting import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
+    *reading.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,
     *planner.MUTANTS,

@@ -164,7 +164,7 @@ async def test_a_right_on_one_object_is_none_on_another(clients: Clients) -> Non
 
 @pytest.mark.parametrize("service", SERVICES)
 async def test_requests_beyond_the_role_end_with_403(clients: Clients, service: str) -> None:
-    """Not only the review says so: a write of a Job's spec, a Secret, a role of one's own.
+    """Not only the review says so: the end of a Job, a Secret, a role of one's own.
 
     fusion-backend writes the status of Jobs and may patch them: it empties managedFields.
     """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 
-from contracts.projections import has_large_managed_fields
 from contracts.reasons import Reason
 from services.chassis.backing_off import Backoffs
 from services.chassis.clock import Clock
@@ -21,7 +20,6 @@ from services.chassis.kube import KubeClient
 from services.chassis.log_lines import log_of
 from services.chassis.metrics import Metrics
 from services.chassis.resources import resource_of
-from services.chassis.writing import NO_MANAGED_FIELDS
 from services.watch_ingest.core.noticing import Notice, notice_again
 from services.watch_ingest.core.recording import SERVICE
 
@@ -88,18 +86,15 @@ class Notices:
         if notice.patch is None:
             return None
         resource, namespace, name = resource_of(notice.kind), *notice.ref[1:]
-        is_clearing = notice.fact.data is not None and has_large_managed_fields(notice.fact.data)
         try:
-            patched = await self._kube.patch(
+            await self._kube.patch(
                 resource,
                 namespace,
                 name,
-                NO_MANAGED_FIELDS if is_clearing else notice.patch,
+                notice.patch,
                 resource_version=notice.fact.resource_version,
-                subresource="" if is_clearing else "status",
+                subresource="status",
             )
-            if is_clearing:
-                return notice_again(notice, patched, self._clock.now())
         except Conflict:
             try:
                 seen = await self._kube.get(resource, namespace, name)

@@ -12,7 +12,7 @@ from services.chassis.permissions import (
     to_emit_events,
     to_get,
     to_lead,
-    to_patch,
+    to_patch_status,
     to_watch,
 )
 from services.chassis.resources import resource_of, watched_resource
@@ -23,6 +23,6 @@ PERMISSIONS: Permissions = frozenset().union(
     *(to_watch(watched_resource(watched)) for watched in WATCHED),
     to_get(NAMESPACE, name=SYSTEM_NAMESPACE),
     to_lead(LEASE),
-    *(to_patch(resource_of(kind), subresource="status") for kind in sorted(CONDITIONED)),
+    *(to_patch_status(resource_of(kind)) for kind in sorted(CONDITIONED)),
     to_emit_events(),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.facts import NUMBER_MAX, FactType, fact_from_json
+from contracts.facts import NUMBER_MAX, FactType, fact_from_json, job_of
 from services.chassis.table import Table
 from tests.unit.chassis.saying import RESOURCES_0, gone, present
 
@@ -89,7 +89,13 @@ def test_numbers_that_no_api_server_gives_are_malformed(number: object, place: s
 def test_names_that_no_object_can_have_are_malformed(text: object, place: str) -> None:
     """A pod of such a name that a PE should not have was deleted in vain, and the PE waited."""
     value = present().to_json() | {place: text}
-    if not text and place != "name":
-        return  # an object of the cluster, or of no job
     with pytest.raises(ValueError, match=f"its {place} is no name"):
         fact_from_json(FactType.ADDITION, value)
+
+
+@pytest.mark.parametrize("name", ["a b/c", "..", "x" * 254])
+def test_an_owner_that_no_object_can_be_decides_nothing(name: str) -> None:
+    """The API server takes any name of an owner; a fact that no reader takes would be a deletion."""
+    owner = {"kind": "Job", "name": name, "uid": "u", "controller": True}
+    pod = {"metadata": {"name": "p", "namespace": "ns", "ownerReferences": [owner]}}
+    assert job_of("Pod", pod, lambda *_: None) == "p"

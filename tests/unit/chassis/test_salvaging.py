@@ -89,6 +89,8 @@ def test_managed_fields_of_any_depth_and_size_make_nothing_unreadable(managed: b
     expected = lean("b")
     expected["metadata"][MANAGED_FIELDS_TOO_LARGE] = True
     text = an_object("b", managed=managed)
+    beside = read_object(an_object("b", managed=managed, spec=nested(9_000)))
+    assert beside["metadata"] == expected["metadata"]
     assert read_object(text) == expected
     assert read_list(b'{"metadata":{},"items":[%s]}' % text)[0] == [expected]
     assert read_event(b'{"type":"ADDED","object":%s}' % text)[1] == expected

@@ -13,8 +13,7 @@ import orjson
 import pytest
 
 from contracts.facts import KINDS, Epoch, Fact, FactType
-from contracts.projections import MANAGED_FIELDS_TOO_LARGE
-from contracts.unreadable import FACT_DEPTH_MAX, Unreadable, part_of
+from contracts.unreadable import FACT_DEPTH_MAX, Unreadable
 from services.chassis.clock import LoopClock
 from services.chassis.kube import KubeClient, Response
 from services.chassis.metrics import Metrics
@@ -152,32 +151,6 @@ async def test_a_notice_is_written_once_and_tried_again_only_where_that_may_help
         notices.add(noticed(fact(a_node(), data=Unreadable("it nests", {"metadata": {}}))))
         await asyncio.sleep(60)
         assert answers.asked == [*asked, "POST events"]
-
-
-@virtually
-async def test_managed_fields_that_are_too_large_are_emptied_before_the_condition_is_written() -> (
-    None
-):
-    """Beside 1.2 MB of them each patch of a status keeps an API server busy for 12 s."""
-
-    class Emptying(Answers):
-        async def request(self, method: str, path: str, **more: Any) -> Response:
-            answer = await super().request(method, path, **more)
-            if method == "PATCH" and not path.endswith("/status"):
-                emptied = deep(a_parallel_region()).at_version(9).build()
-                return Response(200, orjson.dumps(emptied), {})
-            return answer
-
-    answers = Emptying()
-    notice = noticed(fact(deep(a_parallel_region())))
-    assert notice.fact.data is not None
-    data = {**part_of(notice.fact.data, "metadata"), MANAGED_FIELDS_TOO_LARGE: True}
-    large = Unreadable("it nests", {"metadata": data, "status": {}})
-    async with writing(answers) as (notices, _):
-        notices.add(replace(notice, fact=replace(notice.fact, data=large)))
-        await asyncio.sleep(60)
-    region = a_parallel_region().build()["metadata"]["name"]
-    assert answers.asked == ["POST events", f"PATCH {region}", "POST events", "PATCH status"]
 
 
 @virtually
