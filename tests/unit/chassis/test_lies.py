@@ -95,7 +95,7 @@ def test_names_that_no_object_can_have_are_malformed(text: object, place: str) -
 
 @pytest.mark.parametrize("name", ["a b/c", "..", "x" * 254])
 def test_an_owner_that_no_object_can_be_decides_nothing(name: str) -> None:
-    """The API server takes any name of an owner; a fact that no reader takes would be a deletion."""
+    """The API server takes any name there, and a fact that no reader takes loses the object."""
     owner = {"kind": "Job", "name": name, "uid": "u", "controller": True}
     pod = {"metadata": {"name": "p", "namespace": "ns", "ownerReferences": [owner]}}
     assert job_of("Pod", pod, lambda *_: None) == "p"
