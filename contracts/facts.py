@@ -8,7 +8,6 @@ chassis's business.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,15 +15,13 @@ from typing import Any
 
 from contracts import labels, projections
 from contracts.projections import Obj, metadata
+from contracts.resources.pod_names import DOMAIN_CHARS_MAX, is_word
 from contracts.topics import CLUSTER, RESOURCES, Topic
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, too_deep
 
 Project = Callable[[Obj], dict[str, Any] | None]
 
 
-NAME_CHARS_MAX = 253
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-"""Names of objects and, since a job is named by a label, values of labels."""
 NUMBER_MAX = 2**62
 """No version and no epoch is above it: there is room for one more in 64 bits."""
 
@@ -163,7 +160,8 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= NAME_CHARS_MAX and _NAME.fullmatch(text) is not None
+    """Of an object or, since a job is named by a label, a value of a label."""
+    return is_word(text, DOMAIN_CHARS_MAX)
 
 
 def _part_of_path(field: str, value: object) -> str:

@@ -1,6 +1,6 @@
 """The page of all settings, `docs/settings.md`: made from the classes that read them.
 
-What a setting means is said where it is defined, in the `settings.py` of the service.
+Each setting is described where it is defined, in the `settings.py` of its service.
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ def is_key(text: str) -> bool:
     domain, slash, word = text.rpartition("/")
     if slash and not _is_domain(domain):
         return False
-    return _is_word(word)
+    return is_word(word)
 
 
 def is_label_value(text: str) -> bool:
     """Whether a label may have this value; none at all is one."""
-    return not text or _is_word(text)
+    return not text or is_word(text)
 
 
 def is_name(text: str) -> bool:
@@ -41,8 +41,9 @@ def is_name(text: str) -> bool:
     return len(text) <= WORD_CHARS_MAX and _NAME.fullmatch(text) is not None
 
 
-def _is_word(text: str) -> bool:
-    return len(text) <= WORD_CHARS_MAX and _WORD.fullmatch(text) is not None
+def is_word(text: str, chars_max: int = WORD_CHARS_MAX) -> bool:
+    """Whether it is letters, digits, `-`, `_` and `.`, with a letter or digit at each end."""
+    return len(text) <= chars_max and _WORD.fullmatch(text) is not None
 
 
 def _is_domain(text: str) -> bool:

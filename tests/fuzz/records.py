@@ -197,7 +197,7 @@ class Scribe:
                 return record
 
     def _of_stranger(self) -> dict[str, Json]:
-        """What is said of an object that exists, of one of another job that does not.
+        """A true record of an object that exists, changed to name an object of another job.
 
         What such a record can do to the job that it names is in docs/limits.md ("Bad input").
         """
