@@ -30,7 +30,7 @@ from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.resources.pod_names import NAME_RULE, is_name
 from contracts.showing import one_line
 from contracts.topics import DEFAULT_PREFIX
-from services.chassis.log_lines import configure
+from services.chassis.process.log_lines import configure
 
 
 class _Commands(TyperGroup):

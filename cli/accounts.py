@@ -23,9 +23,9 @@ from cli.failing import Failure
 from cli.private import private_folder, write_private
 from cli.real.furnishing import apply_object, checked
 from cli.real.probing import HEALTHY, until
-from services.chassis.errors import Transient
-from services.chassis.kube import Response
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
+from services.chassis.kube.port import Response
+from services.chassis.process.errors import Transient
 
 RBAC = Path(__file__).parents[1] / "deploy" / "rbac"
 TOKEN_S = 24 * 3600

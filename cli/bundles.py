@@ -29,10 +29,10 @@ from contracts.bundle_format import (
 )
 from contracts.reasons import Reason
 from contracts.showing import one_line
-from services.fusion_backend.core.application import model
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.application.submission import unquoted
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.application import model
+from planner.application.adl import read_application
+from planner.application.submission import unquoted
+from planner.refusals import PlanRefused
 
 Json = dict[str, Any]
 Format = Annotated[

@@ -20,7 +20,7 @@ from typing import Any
 from cli.failing import Failure
 from cli.private import OTHERS, private_log
 from cli.showing import tell
-from services.chassis.settings import EXIT_USAGE
+from services.chassis.process.settings import EXIT_USAGE
 
 STOP_GRACE_S = 15.0
 """Longer than the grace of a service (10 s), which ends its effects in flight."""

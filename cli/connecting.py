@@ -17,10 +17,10 @@ from typing import Any
 import yaml
 
 from cli.failing import CannotReach, Misused
-from services.chassis.errors import Rejected, Transient
-from services.chassis.kube import KubeClient, Response, Transport
-from services.chassis.kube_http import HttpTransport, load_configuration
-from services.chassis.resources import resource_of
+from services.chassis.kube.http import HttpTransport, load_configuration
+from services.chassis.kube.port import KubeClient, Response, Transport
+from services.chassis.kube.resources import resource_of
+from services.chassis.process.errors import Rejected, Transient
 
 USER_AGENT = "millrace-cli"
 EXTENSION = "millrace.dev/up"

@@ -12,11 +12,11 @@ from textwrap import wrap
 
 from cli.failing import Failure
 from cli.showing import Rows, Screen, cell
-from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.planner.drafting import Draft
-from services.fusion_backend.core.planner.explaining import Explanation, explain
-from services.fusion_backend.core.planner.outline import outline, outline_of_resize, widths_of
-from services.fusion_backend.core.refusals import counted, shown
+from planner.drafting import Draft
+from planner.explaining import Explanation, explain
+from planner.numbering.records import PlanRecord
+from planner.outline import outline, outline_of_resize, widths_of
+from planner.refusals import counted, shown
 
 NAMED_MAX = 8
 APART_NAMED_MAX = 3

@@ -19,9 +19,9 @@ from cli.failing import TimedOut
 from cli.live import JobView, job_line, job_panel, view_of, waits_of
 from cli.showing import Renderable, Screen, live
 from contracts import labels
-from services.chassis.clock import SystemClock
-from services.chassis.kube import Json, KubeClient, Resource, WatchEvent, WatchType
-from services.chassis.listing import ListWatch, Watched
+from services.chassis.kube.listing import ListWatch, Watched
+from services.chassis.kube.port import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.process.clock import SystemClock
 
 REDRAW_S = 0.1
 NAMED_MAX = 5

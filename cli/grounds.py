@@ -21,7 +21,7 @@ from cli.real.progress import Progress
 from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics
 from contracts.topics import DEFAULT_PREFIX
-from services.chassis.settings import KAFKA_SCHEME
+from services.chassis.process.settings import KAFKA_SCHEME
 
 PREFIX_SETTING = "MILLRACE_TOPIC_PREFIX"
 LEASE_NAMESPACE_SETTING = "MILLRACE_LEASE_NAMESPACE"

@@ -24,9 +24,9 @@ from cli.recognizing import kind_of
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
-from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected
-from services.chassis.kube import Json, KubeClient, Resource
-from services.chassis.listing import Watched, list_all
+from services.chassis.kube.listing import Watched, list_all
+from services.chassis.kube.port import Json, KubeClient, Resource
+from services.chassis.process.errors import AlreadyExists, Conflict, NotFound, Rejected
 
 CONFLICTS_MAX = 10
 LEFT_POLL_S = 0.2

@@ -34,17 +34,17 @@ from cli.printing import (
 from cli.recognizing import bundle_of
 from cli.showing import Screen, answer_lines, cell, tell
 from contracts.reasons import Reason
-from services.chassis.collecting import collector_paused
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.application.model import Application
-from services.fusion_backend.core.application.submission import matches
-from services.fusion_backend.core.numbering.records import Fusion, FusionType, PlanRecord
-from services.fusion_backend.core.planner.drafting import Draft, draft
-from services.fusion_backend.core.planner.outline import outline, outline_of_resize
-from services.fusion_backend.core.planner.planning import Keep, PlanResult, settle
-from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
-from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from planner.application.adl import read_application
+from planner.application.model import Application
+from planner.application.submission import matches
+from planner.drafting import Draft, draft
+from planner.numbering.records import Fusion, FusionType, PlanRecord
+from planner.outline import outline, outline_of_resize
+from planner.planning import Keep, PlanResult, settle
+from planner.refusals import PlanRefused, shown
+from planner.requesting import PlanLimits, PlanRequest
+from planner.resizing import refuse_resized_consistency
+from services.chassis.process.collecting import collector_paused
 
 Format = Literal["table", "json", "dot"]
 QUIET_S = 1.0

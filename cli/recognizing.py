@@ -13,8 +13,8 @@ from typing import Literal
 from cli.failing import Misused
 from contracts.bundle_format import Bundle, BundleLimits
 from contracts.reasons import Reason
-from services.fusion_backend.core.application.bundles import open_bundle
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from planner.application.bundles import open_bundle
+from planner.refusals import PlanRefused, shown
 
 BEGINS_ZIP = b"PK"
 BEGIN_BYTES_SHOWN = 24

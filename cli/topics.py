@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.showing import PLAIN_BOX, Rows, Screen
-from services.chassis.errors import LogRefused
-from services.chassis.kafka_connecting import Brokers
-from services.chassis.kafka_security import KafkaSecurity
-from services.chassis.kafka_topics import (
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_security import KafkaSecurity
+from services.chassis.log.kafka_topics import (
     Found,
     Wanted,
     correct,
@@ -27,8 +26,9 @@ from services.chassis.kafka_topics import (
     look_patiently,
     wanted_topics,
 )
-from services.chassis.log_lines import configure
-from services.chassis.settings import read_settings
+from services.chassis.process.errors import LogRefused
+from services.chassis.process.log_lines import configure
+from services.chassis.process.settings import read_settings
 
 ANSWER_S_MAX = 20.0
 APPLY_S_MAX = 60.0

@@ -2,7 +2,7 @@
 
 A bundle is untrusted. `open_bundle` works on bytes in memory, extracts nothing to disk, streams the
 inner tar once (hashing and counting), keeps only the ADL, and stops at the first limit. What the
-ADL says is not looked at here: services/fusion_backend/core/application/adl.py does that.
+ADL says is not looked at here: planner/application/adl.py does that.
 
     zip ─┬─ META-INF/MANIFEST.MF
          ├─ bundleInfo.xml        names the ADL file, buildId = SHA-224 of tar/bundle.tar

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts import labels
-from contracts.pod_requests import pod_requests
+from contracts.scheduling.requests import pod_requests
 from contracts.unreadable import part_of
 
 Obj = Mapping[str, Any]

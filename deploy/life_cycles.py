@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 from services.fusion_backend.core import transitions as job
 from services.hostpool_manager.core import transitions as placement
 from services.node_tainter.core import transitions as marks

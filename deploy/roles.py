@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from services.chassis.permissions import Permission, Permissions
+from services.chassis.kube.permissions import Permission, Permissions
 from services.fusion_backend.adapters import permissions as fusion_backend
 from services.hostpool_manager.adapters import permissions as hostpool_manager
 from services.node_tainter.adapters import permissions as node_tainter

@@ -13,8 +13,8 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from services.chassis.kafka_security import KafkaSecurity
-from services.chassis.settings import ServiceSettings
+from services.chassis.log.kafka_security import KafkaSecurity
+from services.chassis.process.settings import ServiceSettings
 from services.fusion_backend.settings import FusionBackendSettings
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.settings import NodeTainterSettings

@@ -23,7 +23,7 @@ import yaml
 
 from contracts.resources import API_VERSION
 from contracts.topics import SERVICES
-from services.chassis.kube_http import cut
+from services.chassis.kube.http import cut
 
 Obj = dict[str, Any]
 STREAMS = f"/apis/{API_VERSION}/namespaces/default"

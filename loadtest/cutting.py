@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from cli.showing import answer_lines
 from contracts.bundle_format import BundleLimits, open_bundle, pack
 from loadtest.applications import chain, channels, fan, nested, spelt_out, wide_connection
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.fusion.fusing import fuse_manual
-from services.fusion_backend.core.fusion.tiling import cut
-from services.fusion_backend.core.numbering.records import Fusion
-from services.fusion_backend.core.planner.drafting import draft
-from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
+from planner.application.adl import read_application
+from planner.drafting import draft
+from planner.fusion.fusing import fuse_manual
+from planner.fusion.tiling import cut
+from planner.numbering.records import Fusion
+from planner.requesting import PlanLimits, PlanRequest
 
 CLUSTER = Fusion.automatic(4, allocatable_mcpu=8_000, largest_node_mcpu=2_000, request_mcpu=100)
 """Four nodes with two CPUs each."""

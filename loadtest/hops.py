@@ -18,11 +18,11 @@ from contracts.envelope import from_headers
 from contracts.resources import API_VERSION
 from contracts.topics import CLUSTER, DEFAULT_PREFIX
 from loadtest.api import MERGE, STREAMS, Api
-from services.chassis.bus import Partition
-from services.chassis.kafka_connecting import Brokers
-from services.chassis.kafka_log import KafkaLog
-from services.chassis.kafka_topics import Wanted, create
-from services.chassis.reading import decode
+from services.chassis.log.bus import Partition
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.log.kafka_topics import Wanted, create
+from services.chassis.table.reading import decode
 
 HOPS = 200
 WARM_UP = 20

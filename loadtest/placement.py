@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cli.showing import answer, answer_lines
-from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
-from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
-from services.hostpool_manager.core.placing.deciding import decide
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool
+from placement.answers import Answer, Placed, Refused
+from placement.cluster import Cluster, Node, Pod
+from placement.deciding import decide
+from placement.job import Job, Pe, Pool
 
 PES, NODES, WAITING = 500, 5_000, 100
 PASSES = 15

@@ -24,13 +24,13 @@ from lxml import etree
 from cli.showing import answer, answer_lines
 from contracts.bundle_format import Bundle
 from loadtest.applications import SHAPES, Application, wide_connection
-from services.chassis.collecting import collector_paused
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.description.aadl import render as render_aadl
-from services.fusion_backend.core.description.meaning import PeMeaning
-from services.fusion_backend.core.numbering.records import Fusion
-from services.fusion_backend.core.planner import planning
-from services.fusion_backend.core.planner.requesting import PlanLimits, PlanRequest
+from planner import planning
+from planner.application.adl import read_application
+from planner.description.aadl import render as render_aadl
+from planner.description.meaning import PeMeaning
+from planner.numbering.records import Fusion
+from planner.requesting import PlanLimits, PlanRequest
+from services.chassis.process.collecting import collector_paused
 
 SIZES: Sequence[int] = (1_000, 10_000, 100_000)
 SCHEMES = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from contracts.reasons import Reason
-from services.fusion_backend.adapters.fetching import Sink, Wanted
+from services.fusion_backend.adapters.bundles.fetching import Sink, Wanted
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Elsewhere:
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     async def fetch(self, wanted: Wanted, bytes_max: int, sink: Sink) -> None:
-        """See services.fusion_backend.adapters.fetching.Fetcher."""
+        """See services.fusion_backend.adapters.bundles.fetching.Fetcher."""
         self.asked.append((wanted.url, wanted.token))
         name = wanted.url.partition("?")[0].rpartition("/")[2]
         if (self.folder / f"{name}.away").exists():

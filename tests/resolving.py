@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.chassis.errors import Transient
+from services.chassis.process.errors import Transient
 
 LOCALHOST: Mapping[str, str] = {"127.0.0.1": "localhost"}
 OTHER: Mapping[str, str] = {"10.0.0.7": "other-0"}

@@ -12,9 +12,9 @@ from sandbox.controllers.settings import Settings
 from sandbox.http.in_process import Fault, Faults, InProcess
 from sandbox.store.resources import ResourceType
 from sandbox.store.store import Store
-from services.chassis.clock import LoopClock
-from services.chassis.errors import Transient
-from services.chassis.kube import KubeClient, Response, refusal
+from services.chassis.kube.port import KubeClient, Response, refusal
+from services.chassis.process.clock import LoopClock
+from services.chassis.process.errors import Transient
 from tests.builders import Builder, Obj
 from tests.older_definitions import permissive
 from tests.places import ROOT

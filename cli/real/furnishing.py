@@ -17,8 +17,8 @@ import yaml
 from cli.connecting import aclosing_transport
 from cli.failing import Failure
 from cli.real.probing import HEALTHY, until
-from services.chassis.kube import Response
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
+from services.chassis.kube.port import Response
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 FURNISH_TIMEOUT_S = 60.0

@@ -33,7 +33,7 @@ from cli.real.probing import kafka_problem, problem_of
 from cli.real.processes import ProcessId, age_s, resident_bytes, stop
 from cli.real.progress import Progress
 from cli.real.state import PairFolder, PairPlan, locked
-from services.chassis.errors import ChassisError
+from services.chassis.process.errors import ChassisError
 
 KUBECONFIG_SETTING = "MILLRACE_KUBECONFIG"
 BROKERS_SETTING = "MILLRACE_BOOTSTRAP_SERVERS"

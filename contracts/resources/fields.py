@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from contracts.quantities import QUANTITY_PATTERN
+from contracts.scheduling.quantities import QUANTITY_PATTERN
 
 GROUP: Final = "streams.ibm.com"
 VERSION: Final = "v1"
@@ -25,7 +25,7 @@ LONG_TEXT_CHARS_MAX: Final = 32_768
 MESSAGE_CHARS_MAX: Final = 32_768
 TIME_CHARS_MAX: Final = 64
 QUANTITY_CHARS_MAX: Final = 256
-"""More digits than `contracts/quantities.py` reckons with."""
+"""More digits than `contracts/scheduling/quantities.py` reckons with."""
 PROPERTIES_MAX: Final = 1024
 NAMES_MAX: Final = 65_536
 """Of lists and maps that millrace fills from an application: more than one PE or pool has.

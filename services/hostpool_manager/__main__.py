@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from services.chassis.hosting import run_service
-from services.chassis.settings import read_settings
+from services.chassis.process.settings import read_settings
+from services.chassis.running.hosting import run_service
 from services.hostpool_manager.adapters.stage import SERVICE, manager_main
 from services.hostpool_manager.settings import HostpoolManagerSettings
 

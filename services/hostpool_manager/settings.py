@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from services.chassis.settings import ServiceSettings
-from services.hostpool_manager.core.placing.deciding import Limits
+from placement.deciding import Limits
+from services.chassis.process.settings import ServiceSettings
 
 
 class HostpoolManagerSettings(ServiceSettings):

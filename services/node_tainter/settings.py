@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.chassis.settings import ServiceSettings
+from services.chassis.process.settings import ServiceSettings
 
 
 class NodeTainterSettings(ServiceSettings):

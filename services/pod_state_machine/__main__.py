@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from services.chassis.hosting import run_service, stage_main
-from services.chassis.settings import read_settings
+from services.chassis.process.settings import read_settings
+from services.chassis.running.hosting import run_service, stage_main
 from services.pod_state_machine.adapters.stage import SERVICE, stage_maker
 from services.pod_state_machine.settings import PodStateMachineSettings
 

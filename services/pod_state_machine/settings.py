@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from contracts.resources.processing_element import BuildType
-from services.chassis.settings import ServiceSettings
+from services.chassis.process.settings import ServiceSettings
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import Timing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from services.chassis.settings import ServiceSettings
+from services.chassis.process.settings import ServiceSettings
 
 
 class WatchIngestSettings(ServiceSettings):

@@ -8,6 +8,18 @@ from pathlib import Path
 
 from tests.places import ROOT
 
+PACKAGES = (
+    "contracts",
+    "planner",
+    "placement",
+    "services",
+    "sandbox",
+    "cli",
+    "deploy",
+    "loadtest",
+)
+"""Top-level packages of product code."""
+
 
 def modules(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
     """Every module below folders of the project, with its path below the root."""
@@ -19,11 +31,6 @@ def modules(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
 def services() -> list[str]:
     """The folders of the services."""
     return sorted(path.parent.name for path in (ROOT / "services").glob("*/__main__.py"))
-
-
-def services_with_a_core() -> list[str]:
-    """Those, and services of which only the decisions are there yet."""
-    return sorted(path.parents[1].name for path in (ROOT / "services").glob("*/core/__init__.py"))
 
 
 def deciding_services() -> list[str]:

@@ -15,7 +15,7 @@ def test_no_word_of_the_domain_stands_in_the_chassis() -> None:
     """Import rules see modules; a name gives away that a service's rule slipped in."""
     said = [
         f"{path.name}:{number}: {line.strip()}"
-        for path in sorted((ROOT / "services" / "chassis").glob("*.py"))
+        for path in sorted((ROOT / "services" / "chassis").rglob("*.py"))
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if DOMAIN.search(line)
     ]

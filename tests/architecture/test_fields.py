@@ -35,9 +35,9 @@ from deploy.fields import (
     pe_fields,
     template_fields,
 )
+from planner.numbering.records import Fusion, HighWater, PeRecord, PlanRecord
 from services.fusion_backend.core.children import processing_element
 from services.fusion_backend.core.effects import KeepCertificate
-from services.fusion_backend.core.numbering.records import Fusion, HighWater, PeRecord, PlanRecord
 from services.fusion_backend.core.provisions_due import provisions_due
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot

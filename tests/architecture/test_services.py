@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from cli.running import SERVICES as STARTED_BY_UP
-from tests.architecture.source import deciding_services, services, services_with_a_core
+from tests.architecture.source import deciding_services, services
 from tests.places import ROOT
 from tests.simulation.mains import MAINS
 
@@ -46,20 +44,6 @@ def test_every_service_is_started_by_up_and_simulated() -> None:
     """A service that is left out would be missed by users, or by the fault plans."""
     assert sorted(STARTED_BY_UP) == services()
     assert sorted(name.replace("-", "_") for name in MAINS) == services()
-
-
-def test_every_service_is_under_the_import_rules() -> None:
-    """import-linter knows only the packages that it is told of."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    rules = {rule["name"]: rule for rule in settings["tool"]["importlinter"]["contracts"]}
-    whole = [f"services.{service}" for service in services()]
-    packages = [f"services.{service}" for service in services_with_a_core()]
-    assert set(whole) <= set(packages)
-    assert sorted(rules["services never see each other"]["modules"]) == packages
-    layered = rules["inside a service: __main__ > adapters > core"]
-    assert sorted(layered["containers"]) == whole
-    pure = rules["cores know no I/O, clock or randomness"]
-    assert sorted(pure["source_modules"]) == [f"{package}.core" for package in packages]
 
 
 def test_check_runs_the_import_rules_and_the_types() -> None:

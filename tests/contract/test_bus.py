@@ -13,13 +13,13 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from services.chassis.bus import Bus, NewRecord, Partition, Record
-from services.chassis.errors import TopicDiffers
-from services.chassis.kafka_connecting import Brokers
-from services.chassis.kafka_log import KafkaLog
-from services.chassis.kafka_topics import Wanted, create, look_at, look_patiently
-from services.chassis.memory_log import MemoryLog
-from services.chassis.sqlite_log import SqliteLog
+from services.chassis.log.bus import Bus, NewRecord, Partition, Record
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.log.kafka_topics import Wanted, create, look_at, look_patiently
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.log.sqlite_log import SqliteLog
+from services.chassis.process.errors import TopicDiffers
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 RETENTION_S = 3600

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
-from services.chassis import kafka_membership
-from services.chassis.bus import Partition
-from services.chassis.kafka_connecting import Brokers
-from services.chassis.kafka_log import KafkaLog
-from services.chassis.kafka_membership import KafkaMember
-from services.chassis.kafka_topics import Wanted, create
+from services.chassis.log import kafka_membership
+from services.chassis.log.bus import Partition
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.log.kafka_membership import KafkaMember
+from services.chassis.log.kafka_topics import Wanted, create
 from tests.places import ROOT
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
@@ -28,8 +28,8 @@ LONG_SESSION_S = 300.0
 """Longer than anybody waits here: what comes to pass did not wait for a session to end."""
 MEMBER = """
 import asyncio, sys, time
-from services.chassis import kafka_membership
-from services.chassis.kafka_log import KafkaLog
+from services.chassis.log import kafka_membership
+from services.chassis.log.kafka_log import KafkaLog
 
 async def follow(servers, topic, instance, session_s):
     kafka_membership.SESSION_S = float(session_s)

@@ -18,8 +18,8 @@ from cli.failing import Failure
 from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.topics import CATALOGUE, DECISIONS, RESOURCES
-from services.chassis.errors import TopicDiffers
-from services.chassis.kafka_log import KafkaLog
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.process.errors import TopicDiffers
 
 SERVERS = os.environ.get("MILLRACE_BOOTSTRAP_SERVERS", "")
 WEEK_MS = str(7 * 24 * 3600 * 1000)

@@ -17,9 +17,16 @@ import pytest
 from sandbox.cluster import Cluster
 from sandbox.http.kubeconfig import write_kubeconfig
 from sandbox.http.server import serving
-from services.chassis.errors import AlreadyExists, Conflict, Expired, NotFound, Rejected, Transient
-from services.chassis.kube import Json, KubeClient, Resource, WatchType
-from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.kube.http import HttpTransport, load_configuration
+from services.chassis.kube.port import Json, KubeClient, Resource, WatchType
+from services.chassis.process.errors import (
+    AlreadyExists,
+    Conflict,
+    Expired,
+    NotFound,
+    Rejected,
+    Transient,
+)
 from tests.sandboxed import SandboxTransport
 
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")

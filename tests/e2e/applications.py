@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contracts.bundle_format import pack
 from tests.e2e.watching import Cluster, JobObjects, Obj
 from tests.places import in_corpus
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 ROW = "row.sab"
 NESTED = "nested.sab"

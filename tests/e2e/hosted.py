@@ -12,7 +12,7 @@ from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
 from contracts.bundle_format import pack
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 DEFAULT = "$default"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cli.real.pair import BROKERS_SETTING
 from cli.running import sandbox_bus
-from services.chassis.settings import KAFKA_SCHEME
+from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
 from tests.places import ROOT
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from contracts.bundle_format import BundleLimits, open_bundle
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.numbering.records import Fusion
-from services.fusion_backend.core.planner.planning import PlanResult
+from planner.application.adl import read_application
+from planner.numbering.records import Fusion
+from planner.planning import PlanResult
 from tests.e2e.applications import REAL_ROW, REGIONS, nested, row_of_our_own
 from tests.places import corpus
-from tests.unit.fusion_backend.planner.adl_writing import plan_of
+from tests.unit.planner.adl_writing import plan_of
 
 
 def planned(bundle: bytes, fusion: Fusion, previous: PlanResult | None, *three: int) -> PlanResult:

@@ -17,13 +17,13 @@ import trustme
 
 from contracts.bundle_format import pack
 from loadtest.api import CORE, Api
-from services.fusion_backend.adapters.incoming import INCOMING
+from services.fusion_backend.adapters.bundles.incoming import INCOMING
 from tests.e2e.running import logs_of, up
 from tests.e2e.test_bad_input import example_adl
 from tests.e2e.watching import TEST_S_MAX, Cluster, Obj, System
-from tests.unit.fusion_backend.lifecycle.serving import serving
-from tests.unit.fusion_backend.planner.adl_writing import Adl
-from tests.unit.fusion_backend.planner.archive_writing import (
+from tests.unit.fusion_backend.serving import serving
+from tests.unit.planner.adl_writing import Adl
+from tests.unit.planner.archive_writing import (
     ADL_PATH,
     INFO,
     TAR,

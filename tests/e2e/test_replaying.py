@@ -12,9 +12,9 @@ from urllib.parse import quote
 import pytest
 
 from contracts.topics import CATALOGUE, PARTITIONS, partition_of, sync_group
-from services.chassis.bus import Partition
-from services.chassis.clock import SystemClock
-from services.chassis.hosting import open_bus
+from services.chassis.log.bus import Partition
+from services.chassis.process.clock import SystemClock
+from services.chassis.running.hosting import open_bus
 from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, Obj, System
 

@@ -26,8 +26,8 @@ from urllib.parse import unquote, urlsplit
 
 import structlog
 
-from services.chassis.bus import NewRecord
-from services.chassis.errors import ChassisError
+from services.chassis.log.bus import NewRecord
+from services.chassis.process.errors import ChassisError
 from tests.fuzz.objects import GOOD_JOB, Asked, Person
 from tests.fuzz.records import Scribe
 from tests.fuzz.storable import NAME_PREFIX, Claim, Stranger

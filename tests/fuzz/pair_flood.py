@@ -35,9 +35,9 @@ from cli.connecting import aclosing_transport
 from cli.controlling import ask
 from cli.running import SERVICES, child_name
 from contracts.bundle_format import pack
-from services.chassis.bus import NewRecord
-from services.chassis.errors import ChassisError, Transient
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
+from services.chassis.log.bus import NewRecord
+from services.chassis.process.errors import ChassisError, Transient
 from tests.e2e.killing import kill, pids_of, running_pids, start_again
 from tests.e2e.running import up
 from tests.e2e.watching import System

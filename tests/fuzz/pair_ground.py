@@ -15,7 +15,7 @@ import orjson
 import yaml
 
 from cli.real.furnishing import CRDS, apply_object, checked
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
 from tests.fuzz.rounds import NotRight
 from tests.older_definitions import permissive

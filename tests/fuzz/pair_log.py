@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from contracts.topics import CLUSTER, RESOURCES
-from services.chassis.bus import NewRecord, Partition, Record
-from services.chassis.kafka_log import KafkaLog
-from services.chassis.settings import KAFKA_SCHEME
+from services.chassis.log.bus import NewRecord, Partition, Record
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
 from tests.fuzz.records import Scribe
 

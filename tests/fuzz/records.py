@@ -13,7 +13,7 @@ import orjson
 from contracts import labels
 from contracts.facts import KINDS
 from contracts.topics import DEFAULT_PREFIX, PARTITIONS, RESOURCES, partition_of
-from services.chassis.bus import NewRecord, Partition, Record
+from services.chassis.log.bus import NewRecord, Partition, Record
 from tests.fuzz.hostile import Json, damaged, deep, value
 from tests.fuzz.raw import Raw, nested_lists, nested_maps, written
 from tests.fuzz.storable import DEPTHS, KEYS_MAX, MARKUP, NUMBERS

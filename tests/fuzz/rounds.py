@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from services.chassis.errors import Transient
-from services.chassis.kube import METADATA_LIST
-from services.chassis.kube_http import HttpTransport
-from services.chassis.salvaging import read_list
+from services.chassis.kube.http import HttpTransport
+from services.chassis.kube.port import METADATA_LIST
+from services.chassis.kube.salvaging import read_list
+from services.chassis.process.errors import Transient
 from tests.fuzz.objects import CORE, STREAMS
 from tests.fuzz.storable import NAME_PREFIX
 

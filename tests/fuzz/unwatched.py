@@ -15,7 +15,7 @@ import orjson
 
 from cli.real.furnishing import checked
 from cli.real.probing import HEALTHY, until
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import Asked
 from tests.older_definitions import KEEP
 

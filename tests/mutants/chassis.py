@@ -6,18 +6,18 @@ from tests.mutants.planting import Mutant
 
 _UNIT = "tests/unit/chassis"
 _FAULTS = "tests/simulation/test_faults.py"
-_LIES = f"{_UNIT}/test_lies.py"
-_TABLE = f"{_UNIT}/test_table.py"
-_RECONCILING = f"{_UNIT}/test_reconciling.py"
-_WRITING = f"{_UNIT}/test_writing.py"
+_LIES = "tests/unit/chassis/table/test_lies.py"
+_TABLE = "tests/unit/chassis/table/test_table.py"
+_RECONCILING = "tests/unit/chassis/running/test_reconciling.py"
+_WRITING = "tests/unit/chassis/kube/test_writing.py"
 
-_LOG_FILE = f"{_UNIT}/test_log_file.py"
-_UNREADABLE = f"{_UNIT}/test_unreadable.py"
+_LOG_FILE = "tests/unit/chassis/log/test_log_file.py"
+_UNREADABLE = "tests/unit/chassis/table/test_unreadable.py"
 
 MUTANTS = (
     Mutant(
         "a status is written beside managed fields that are too large",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer.patch",
         "is_clearing = has_large_managed_fields(entry.data)",
         "is_clearing = False",
@@ -25,7 +25,7 @@ MUTANTS = (
     ),
     Mutant(
         "a watch goes on before an event that nobody can read",
-        "services/chassis/listing.py",
+        "services/chassis/kube/listing.py",
         "ListWatch._watch",
         'except Garbled as problem:\n    self._version = ""',
         "except Garbled as problem:",
@@ -33,7 +33,7 @@ MUTANTS = (
     ),
     Mutant(
         "a key that needs what cannot be read counts as crashed",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._reconcile",
         "except ObjectUnreadable as problem:",
         "except ZeroDivisionError as problem:",
@@ -41,11 +41,11 @@ MUTANTS = (
     ),
     Mutant(
         "a log line is as long as what it quotes",
-        "services/chassis/log_lines.py",
+        "services/chassis/process/log_lines.py",
         "_to_line",
         "if len(line) <= LOG_LINE_CHARS_MAX:",
         "if line:",
-        (f"{_UNIT}/test_log_lines.py",),
+        ("tests/unit/chassis/process/test_log_lines.py",),
     ),
     Mutant(
         "escape characters of others are printed",
@@ -65,7 +65,7 @@ MUTANTS = (
     ),
     Mutant(
         "a process goes on with a log file that is not that of its path any more",
-        "services/chassis/sqlite_file.py",
+        "services/chassis/log/sqlite_file.py",
         "LogFile.usable",
         "problem = self._problem(opened)",
         "problem = None",
@@ -73,7 +73,7 @@ MUTANTS = (
     ),
     Mutant(
         "a log file that came in the place of another keeps its committed offsets",
-        "services/chassis/sqlite_file.py",
+        "services/chassis/log/sqlite_file.py",
         "LogFile._number_of",
         "self._forget(connection)",
         "pass",
@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is left of the -wal of a log file that was replaced is read",
-        "services/chassis/sqlite_file.py",
+        "services/chassis/log/sqlite_file.py",
         "LogFile._remove_unusable",
         "if is_left or _identity(self.path) is None:",
         "if part == '' and is_left:",
@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     Mutant(
         "restore reads the log from its beginning",
-        "services/chassis/reading.py",
+        "services/chassis/table/reading.py",
         "FactReader._begin",
         "start = {partition: offset or 0 for partition, offset in committed.items()}",
         "start = dict.fromkeys(committed, 0)",
@@ -97,7 +97,7 @@ MUTANTS = (
     ),
     Mutant(
         "live before everything that exists was said",
-        "services/chassis/restoring.py",
+        "services/chassis/table/restoring.py",
         "Restore._note",
         "if not waiting.missing:",
         "if True:",
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "live without making every key dirty once",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._reconcile_all",
         "self._mark_all((key for key in keys if self._part_of(key) in completed), cause)",
         "del keys, cause",
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "only what appears makes a key dirty, not what goes",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._mark_changed",
         "for entry in (change.old, change.new):",
         "for entry in (change.new,):",
@@ -121,7 +121,7 @@ MUTANTS = (
     ),
     Mutant(
         "a bad object stops the reading of others",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._applied",
         ":\n    return self.table.apply(said.fact, said.partition)\nexcept Exception:",
         ":\n    return self.table.apply(said.fact, said.partition)\nexcept OSError:",
@@ -129,39 +129,39 @@ MUTANTS = (
     ),
     Mutant(
         "a key that crashes is tried again at once",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._reconcile",
         "return self._failing.mark_failed(key, self._runtime.clock.now())",
         "return self._runtime.clock.now()",
-        (f"{_UNIT}/test_crashing.py",),
+        ("tests/unit/chassis/running/test_crashing.py",),
     ),
     Mutant(
         "a key that becomes dirty while it runs is forgotten",
-        "services/chassis/keyed_work.py",
+        "services/chassis/running/keyed_work.py",
         "KeyedWork.mark",
         "self._marked_again.add(key)",
         "pass",
-        (f"{_UNIT}/test_keyed_work.py",),
+        ("tests/unit/chassis/running/test_keyed_work.py",),
     ),
     Mutant(
         "a sleep lasts as long as the wall clock said once",
-        "services/chassis/keyed_work.py",
+        "services/chassis/running/keyed_work.py",
         "WAKE_DELAY_MAX_S",
         "WAKE_DELAY_MAX_S = 60.0",
         "WAKE_DELAY_MAX_S = 3600.0",
-        (f"{_UNIT}/test_keyed_work.py", "-k", "steps_back"),
+        ("tests/unit/chassis/running/test_keyed_work.py", "-k", "steps_back"),
     ),
     Mutant(
         "retries do not back off",
-        "services/chassis/backing_off.py",
+        "services/chassis/process/backing_off.py",
         "Backoffs.mark_failed",
         "growth = 2.0 ** min(known.count - 1, 30)",
         "growth = 1.0",
-        (_RECONCILING, f"{_UNIT}/test_listing.py"),
+        (_RECONCILING, "tests/unit/chassis/kube/test_listing.py"),
     ),
     Mutant(
         "an effect that finds newer input does not stop the others",
-        "services/chassis/carrying_out.py",
+        "services/chassis/running/carrying_out.py",
         "CarryingOut._carry_out_one",
         "fence.is_broken = True\nresult.decide_again = True",
         "result.decide_again = True",
@@ -169,7 +169,7 @@ MUTANTS = (
     ),
     Mutant(
         "effects of an older decision go on although the input changed",
-        "services/chassis/carrying_out.py",
+        "services/chassis/running/carrying_out.py",
         "CarryingOut._must_stop",
         "self._fence_of(key) != fence.decided_on",
         "False",
@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "epochs are ignored",
-        "services/chassis/epochs.py",
+        "services/chassis/table/epochs.py",
         "Epochs.admit",
         "if highest is not None and order < highest:",
         "if False:",
@@ -185,7 +185,7 @@ MUTANTS = (
     ),
     Mutant(
         "another cluster does not empty the table",
-        "services/chassis/epochs.py",
+        "services/chassis/table/epochs.py",
         "Epochs.admit",
         "Verdict.OTHER_CLUSTER if self._cluster_uid else Verdict.TAKE",
         "Verdict.TAKE",
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fact of the past replaces what is known",
-        "services/chassis/table.py",
+        "services/chassis/table/table.py",
         "Table._place",
         "if same and entry.resource_version <= old.resource_version:",
         "if False:",
@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     Mutant(
         "deletions that nobody saw are never found",
-        "services/chassis/table.py",
+        "services/chassis/table/table.py",
         "Table._sweep",
         "if row.partition == partition and row.said < order:",
         "if False:",
@@ -209,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         "an own write is swept by a list that began before it",
-        "services/chassis/table.py",
+        "services/chassis/table/table.py",
         "LISTS_OUTLIVED_MAX",
         "LISTS_OUTLIVED_MAX = 2",
         "LISTS_OUTLIVED_MAX = 1",
@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is gone comes back by a late fact",
-        "services/chassis/tombstones.py",
+        "services/chassis/table/tombstones.py",
         "Tombstones.holds",
         "return known is not None and (known.version is None",
         "return False and (known is None",
@@ -225,7 +225,7 @@ MUTANTS = (
     ),
     Mutant(
         "a false deletion outranks a look at the API server",
-        "services/chassis/tombstones.py",
+        "services/chassis/table/tombstones.py",
         "Tombstones.exhume",
         "if known is not None and known.at <= asked_at:",
         "if False:",
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "the late answer of a GET outranks a deletion",
-        "services/chassis/tombstones.py",
+        "services/chassis/table/tombstones.py",
         "Tombstones.exhume",
         "if known is not None and known.at <= asked_at:",
         "if known is not None:",
@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "an absence is trusted without a GET",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer.confirm_absent",
         "there = await self._kube.get(resource, namespace, name)",
         "raise NotFound(404, 'NotFound', name, {})",
@@ -249,7 +249,7 @@ MUTANTS = (
     ),
     Mutant(
         "409 is success, whoever the owner is",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer.create",
         "await self._require_ours(resource, existing, body)",
         "",
@@ -257,7 +257,7 @@ MUTANTS = (
     ),
     Mutant(
         "a create whose outcome is unknown has failed",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer.create",
         "if not problem.outcome_unknown or await self.confirm_absent(resource, namespace, name):\n"
         "    raise",
@@ -266,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "a stale patch is forced through under the new version",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer._version_if_unchanged",
         "if self._project(entry.kind, there) != entry.data:",
         "if False:",
@@ -274,7 +274,7 @@ MUTANTS = (
     ),
     Mutant(
         "an older generation overwrites the stamp of a newer one",
-        "services/chassis/writing.py",
+        "services/chassis/kube/writing.py",
         "Writer._settle_stamp",
         'if written > wanted or "spec" in body:',
         'if "spec" in body:',
@@ -282,7 +282,7 @@ MUTANTS = (
     ),
     Mutant(
         "a delete drops the uid from its preconditions",
-        "services/chassis/kube.py",
+        "services/chassis/kube/port.py",
         "KubeClient.delete",
         'guard: Json = {"uid": uid}',
         "guard: Json = {}",
@@ -290,7 +290,7 @@ MUTANTS = (
     ),
     Mutant(
         "a patch carries no version",
-        "services/chassis/kube.py",
+        "services/chassis/kube/port.py",
         "KubeClient.patch",
         '{**meta, "resourceVersion": str(resource_version)}',
         "meta",
@@ -298,42 +298,42 @@ MUTANTS = (
     ),
     Mutant(
         "a watch that is cut waits for the server's goodbye",
-        "services/chassis/kube_http.py",
+        "services/chassis/kube/http.py",
         "cut",
         "connection.transport.abort()",
         "pass",
-        (f"{_UNIT}/test_cutting_watches.py",),
+        ("tests/unit/chassis/kube/test_cutting_watches.py",),
     ),
     Mutant(
         "a Lease is taken from one who renews it",
-        "services/chassis/leases.py",
+        "services/chassis/kube/leases.py",
         "LeaderLease._may_take",
         "return unchanged_s >= float(",
         "return True or bool(",
-        (f"{_UNIT}/test_leases.py",),
+        ("tests/unit/chassis/kube/test_leases.py",),
     ),
     Mutant(
         "a Lease that could not be renewed in time is held on to",
-        "services/chassis/leases.py",
+        "services/chassis/kube/leases.py",
         "RENEW_WITHIN",
         "RENEW_WITHIN = 2 / 3",
         "RENEW_WITHIN = 20.0",
-        (f"{_UNIT}/test_leases.py",),
+        ("tests/unit/chassis/kube/test_leases.py",),
     ),
     Mutant(
         "nobody notices that the process slept",
-        "services/chassis/waking.py",
+        "services/chassis/process/waking.py",
         "Wakefulness.look",
         "if last is not None and now - last > SLEPT_S:",
         "if False:",
-        (f"{_UNIT}/test_waking.py",),
+        ("tests/unit/chassis/process/test_waking.py",),
     ),
     Mutant(
         "who slept decides on what it knew",
-        "services/chassis/reconciling.py",
+        "services/chassis/running/reconciling.py",
         "StageRunner._note_slept",
         "self._restore.doubt()",
         "pass",
-        (f"{_UNIT}/test_waking.py",),
+        ("tests/unit/chassis/process/test_waking.py",),
     ),
 )

@@ -6,7 +6,7 @@ from tests.mutants.planting import Mutant
 
 _CORE = "services/fusion_backend/core"
 _SHELL = "services/fusion_backend/adapters"
-_LIFE = "tests/unit/fusion_backend/lifecycle"
+_LIFE = "tests/unit/fusion_backend"
 _A_JOB = f"{_LIFE}/test_life_of_a_job.py"
 _CARRY_OUT = f"{_LIFE}/test_carry_out.py"
 _RESIZING = "tests/simulation/test_resizing.py"

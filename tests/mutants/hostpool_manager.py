@@ -16,11 +16,11 @@ _FOLLOWING = f"{_UNIT}/test_following.py"
 MUTANTS = (
     Mutant(
         "a refusal names jobs and pools of other namespaces",
-        f"{_CORE}/placing/nearing.py",
+        "placement/nearing.py",
         "_may_be_named",
         'return job.partition("/")[0] == to.partition("/")[0]',
         "return True",
-        (f"{_UNIT}/test_refusals.py",),
+        ("tests/unit/placement/test_refusals.py",),
     ),
     Mutant(
         "what is promised to processing elements without a pod takes no room",
@@ -112,11 +112,11 @@ MUTANTS = (
     ),
     Mutant(
         "a host that is closed and full is called unfit",
-        f"{_CORE}/placing/explaining.py",
+        "placement/explaining.py",
         "_passing",
         ":\n    return ()\nreturn _together(passing, has_placement)",
         ":\n    return ()\nreturn ()",
-        (f"{_UNIT}/test_refusals.py", "-k", "cordoned and full"),
+        ("tests/unit/placement/test_refusals.py", "-k", "cordoned and full"),
     ),
     Mutant(
         "those that wait are searched in the lane of those that are new",
@@ -128,11 +128,11 @@ MUTANTS = (
     ),
     Mutant(
         "an exclusive pool takes a node on which pods of others run",
-        f"{_CORE}/placing/pooling.py",
+        "placement/pooling.py",
         "_View._used_by_others",
         "used = self.foreign | (",
         "used = (",
-        (f"{_UNIT}/test_deciding.py", "-k", "no_node_that_somebody_has_or_uses"),
+        ("tests/unit/placement/test_deciding.py", "-k", "no_node_that_somebody_has_or_uses"),
     ),
     Mutant(
         "the gap that a lost member leaves is closed by moving the others",
@@ -144,7 +144,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pool that nobody counts keeps gaps",
-        f"{_CORE}/placing/settling.py",
+        "placement/settling.py",
         "_in_order",
         "if not problem.job.keeps_numbers(pool):",
         "if False:",
@@ -152,11 +152,11 @@ MUTANTS = (
     ),
     Mutant(
         "a member that does not exist is no violation",
-        f"{_CORE}/placing/checking.py",
+        "placement/checking.py",
         "_View.members",
         "if name not in self.cluster.index:",
         'if name == "":',
-        (f"{_UNIT}/test_checking.py",),
+        ("tests/unit/placement/test_checking.py",),
     ),
     Mutant(
         "an answer is written that no object can hold",

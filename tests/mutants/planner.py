@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from tests.mutants.planting import Mutant
 
-_CORE = "services/fusion_backend/core"
-_PLANNER = "tests/unit/fusion_backend/planner"
+_PLANNER = "tests/unit/planner"
 _PLANNED_RESIZES = f"{_PLANNER}/test_resizes.py"
 
 MUTANTS = (
     Mutant(
         "the numbers of operators begin anew with each plan",
-        f"{_CORE}/numbering/identity.py",
+        "planner/numbering/identity.py",
         "Identities.__init__",
         "self._operator_high = high.operator",
         "self._operator_high = HighWater().operator",
@@ -19,7 +18,7 @@ MUTANTS = (
     ),
     Mutant(
         "the numbers of PEs begin anew with each plan",
-        f"{_CORE}/numbering/identity.py",
+        "planner/numbering/identity.py",
         "Identities.before_pes",
         "found._pe_high = self._high_before.pe",
         "found._pe_high = HighWater().pe",
@@ -27,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "fusion takes channels that share an operator for one consistent region",
-        f"{_CORE}/planner/drafting.py",
+        "planner/drafting.py",
         "_units",
         "consistent.fused_with",
         "consistent.member_of",
@@ -35,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "consistent regions are counted by whatever widths there are",
-        f"{_CORE}/graph/consistent.py",
+        "planner/graph/consistent.py",
         "find_consistent_regions",
         "if is_counted else _numbers(seeds)",
         "",
@@ -43,7 +42,7 @@ MUTANTS = (
     ),
     Mutant(
         "who shares a PE need not share its host",
-        f"{_CORE}/fusion/contradicting.py",
+        "planner/fusion/contradicting.py",
         "_join_units",
         'groups.join(index, ("unit", unit.operators[0]))',
         "pass",
@@ -51,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "an operator that compat numbers anew is gone and new",
-        f"{_CORE}/planner/outline.py",
+        "planner/outline.py",
         "_by_identity",
         "-1 if is_compat else each.index",
         "each.index",
@@ -59,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "an operator of another bundle is the same by its name",
-        f"{_CORE}/numbering/identity.py",
+        "planner/numbering/identity.py",
         "Identities.__init__",
         "previous if previous and previous.bundle_digest == bundle_digest else None",
         "previous",

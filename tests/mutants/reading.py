@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _UNIT = "tests/unit/chassis"
-_LIES = f"{_UNIT}/test_lies.py"
-_UNREADABLE = f"{_UNIT}/test_unreadable.py"
-_SALVAGING = f"{_UNIT}/test_salvaging.py"
+_LIES = "tests/unit/chassis/table/test_lies.py"
+_UNREADABLE = "tests/unit/chassis/table/test_unreadable.py"
+_SALVAGING = "tests/unit/chassis/kube/test_salvaging.py"
 
 MUTANTS = (
     Mutant(
         "one item that nests too deep costs the whole list",
-        "services/chassis/salvaging.py",
+        "services/chassis/kube/salvaging.py",
         "read_list",
         "return [_item(outline, span) for span in spans], metadata",
         "return [orjson.loads(outline.text_of(span)) for span in spans], metadata",
@@ -20,7 +20,7 @@ MUTANTS = (
     ),
     Mutant(
         "managed fields that nest too deep make an object unreadable",
-        "services/chassis/salvaging.py",
+        "services/chassis/kube/salvaging.py",
         "_metadata",
         'managed = members.pop(b"managedFields", None)',
         'managed = members.get(b"managedFields")',
@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "managed fields that are too large leave no mark in an answer",
-        "services/chassis/salvaging.py",
+        "services/chassis/kube/salvaging.py",
         "_lean",
         "if managed and _is_too_large(managed):",
         "if False:",
@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "large managed fields are hidden by a spec that nests too deep",
-        "services/chassis/salvaging.py",
+        "services/chassis/kube/salvaging.py",
         "_salvaged",
         "return _lean(found)",
         "return found",
@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "a backslash before a quote is not looked at",
-        "services/chassis/salvaging.py",
+        "services/chassis/kube/salvaging.py",
         "_Outline._is_in_string",
         "is_quote[1:] &= backslashes % 2 == 0",
         "is_quote[1:] &= backslashes == 0",

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 import pytest
 
-from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.kube.http import HttpTransport, load_configuration
 from tests.real.differential.playing import RealSide, SandboxSide, Side, living
 from tests.sandboxed import new_cluster
 

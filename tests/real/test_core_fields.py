@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from sandbox.store.core_fields import declared
-from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.kube.http import HttpTransport, load_configuration
 
 SETTING = "MILLRACE_KUBECONFIG"
 _DOCUMENTS = (

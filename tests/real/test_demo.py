@@ -10,8 +10,8 @@ import pytest
 
 from cli.connecting import JOBS, aclosing_transport
 from cli.real.pair import existing_pair
-from services.chassis.errors import NotFound
-from services.chassis.kube import KubeClient
+from services.chassis.kube.port import KubeClient
+from services.chassis.process.errors import NotFound
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.real]

@@ -30,9 +30,9 @@ from cli.real.state import PairFolder, PairPlan
 from cli.showing import Screen
 from cli.topics import TopicsWish, apply_topics, check_topics
 from contracts.topics import RESOURCES
-from services.chassis.bus import NewRecord, Partition
-from services.chassis.kafka_log import KafkaLog
-from services.chassis.kafka_security import KafkaSecurity
+from services.chassis.log.bus import NewRecord, Partition
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.log.kafka_security import KafkaSecurity
 from tests.real.__main__ import STATE_SETTING
 
 pytestmark = [pytest.mark.real]

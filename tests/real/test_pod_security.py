@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import pytest
 
-from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.kube.http import HttpTransport, load_configuration
 from services.fusion_backend.core.spec.pod_security import CONTROLS, Level, excesses
 from tests.pod_security_cases import CASES, Case
 

@@ -17,11 +17,11 @@ from cli.accounts import Account, renew_token, service_accounts
 from cli.connecting import aclosing_transport
 from cli.real.pair import existing_pair
 from deploy.roles import PERMISSIONS
-from services.chassis.errors import Rejected
-from services.chassis.kube import KubeClient, Resource
-from services.chassis.kube_http import HttpTransport
-from services.chassis.permissions import Permission
-from services.chassis.resources import resource_of
+from services.chassis.kube.http import HttpTransport
+from services.chassis.kube.permissions import Permission
+from services.chassis.kube.port import KubeClient, Resource
+from services.chassis.kube.resources import resource_of
+from services.chassis.process.errors import Rejected
 
 pytestmark = [pytest.mark.real]
 SERVICES = sorted(PERMISSIONS)

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import orjson
 
 from sandbox.controllers.settings import Settings
-from services.chassis.bus import Bus, NewRecord, Partition, Record
-from services.chassis.errors import Transient
-from services.chassis.kube import Response
+from services.chassis.kube.port import Response
+from services.chassis.log.bus import Bus, NewRecord, Partition, Record
+from services.chassis.process.errors import Transient
 from tests.simulation.effects import Effect, Kind, Mishap, Tap
 from tests.simulation.mains import UNCONSTRAINED
 from tests.simulation.one_at_a_time import INSTANCE, OneAtATimeLoop

@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import Any
 
 from contracts import labels
+from planner.numbering.records import PlanRecord
 from sandbox.store.resources import POD
 from sandbox.store.store import Store
-from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.recording import parts_of, plan_of
 from tests.sandboxed import kind_of
 from tests.simulation.node_invariants import OVER, ApartWatch, ClaimsWatch

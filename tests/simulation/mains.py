@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from services.chassis.hosting import Main, stage_main
+from services.chassis.running.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
 from services.hostpool_manager.adapters.stage import manager_main

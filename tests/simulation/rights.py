@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from services.chassis.permissions import Permission, Permissions
+from services.chassis.kube.permissions import Permission, Permissions
 
 _WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 

@@ -25,7 +25,7 @@ from tests.simulation.hands import (
 )
 from tests.simulation.mains import MAINS
 from tests.simulation.world import World, simulate
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 APART = '<exLocation exlocId="apart"/>'
 IN_POOL = '<poolLocation poolIndex="1"/>'

@@ -9,7 +9,7 @@ import pytest
 
 from contracts.topics import DEFAULT_PREFIX, sync_group
 from sandbox.http.in_process import Fault, When
-from services.chassis.memory_log import MemoryLog
+from services.chassis.log.memory_log import MemoryLog
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.mains import UNCONSTRAINED

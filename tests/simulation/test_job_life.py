@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from contracts import labels
+from planner.planning import PlanResult
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
-from services.chassis.errors import Transient
+from services.chassis.process.errors import Transient
 from services.fusion_backend.adapters.job_ids import JOB_ID_MAX
 from services.fusion_backend.adapters.planner import InlinePlanner, PlanTask
-from services.fusion_backend.core.planner.planning import PlanResult
 from tests.sandboxed import MERGE
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
 from tests.simulation.world import Request, World, simulate

@@ -18,7 +18,7 @@ from deploy.roles import PERMISSIONS, rules
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.resources import NODE
-from services.chassis.permissions import Permission
+from services.chassis.kube.permissions import Permission
 from services.fusion_backend.adapters import permissions as fusion_backend
 from services.fusion_backend.core import effects as fusion_effects
 from services.pod_state_machine.adapters import permissions as pod_state_machine

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.chassis.stage import Decision
+from services.chassis.running.stage import Decision
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.snapshot import Snapshot
 from services.pod_state_machine.adapters.carry_out import CarryOut

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from contracts import labels
-from services.chassis.bus import NewRecord
+from services.chassis.log.bus import NewRecord
 from tests.simulation.applications import OUTSIDE, with_example
 from tests.simulation.world import Obj, World, simulate
 

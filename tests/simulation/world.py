@@ -22,13 +22,13 @@ from deploy.roles import PERMISSIONS
 from sandbox.controllers.settings import Settings
 from sandbox.http.in_process import Fault
 from sandbox.store.resources import ResourceType
-from services.chassis.bus import Bus, NewRecord, Partition, Record
-from services.chassis.clock import LoopClock
-from services.chassis.hosting import Main
-from services.chassis.kube import KubeClient, Response
-from services.chassis.memory_log import MemoryLog
-from services.chassis.permissions import Permission
-from services.chassis.wiring import Runtime
+from services.chassis.kube.permissions import Permission
+from services.chassis.kube.port import KubeClient, Response
+from services.chassis.log.bus import Bus, NewRecord, Partition, Record
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.process.clock import LoopClock
+from services.chassis.running.hosting import Main
+from services.chassis.running.wiring import Runtime
 from tests.sandboxed import MERGE, SandboxTransport, kind_of, new_cluster
 from tests.simulation.invariants import WATCHES, leftovers, podless
 from tests.simulation.mains import MAINS, UNCONSTRAINED

@@ -14,11 +14,11 @@ from typing import Any
 import orjson
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.planner.compressing import CompressedTexts
-from services.fusion_backend.core.planner.planning import PlanResult
-from services.fusion_backend.core.planner.requesting import PlanLimits
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.compressing import CompressedTexts
+from planner.numbering.records import PlanRecord
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
+from planner.requesting import PlanLimits
 
 FRAME_BYTES = 1024 * 1024
 """A frame of AADLs ends with the one that makes it as large as this."""

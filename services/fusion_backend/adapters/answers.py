@@ -15,11 +15,11 @@ from typing import Final, cast
 
 from contracts import labels
 from contracts.reasons import Reason
-from services.chassis.table import Entry
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
+from services.chassis.table.table import Entry
 from services.fusion_backend.core.effects import Wish
-from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import port_labels_id
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import Provisions

@@ -19,11 +19,11 @@ from typing import Any
 
 from contracts import labels
 from contracts.moments import moment_of
-from services.chassis.errors import Conflict, NameTaken, NotFound, Superseded, Transient
-from services.chassis.kube import Resource
-from services.chassis.table import Entry
-from services.chassis.wiring import Wiring
-from services.chassis.writing import Outcome
+from services.chassis.kube.port import Resource
+from services.chassis.kube.writing import Outcome
+from services.chassis.process.errors import Conflict, NameTaken, NotFound, Superseded, Transient
+from services.chassis.running.wiring import Wiring
+from services.chassis.table.table import Entry
 from services.fusion_backend.adapters.certifying import (
     Certificate,
     Validity,

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Mapping
 from typing import Protocol
 
-from services.chassis.errors import Transient
+from services.chassis.process.errors import Transient
 
 _NONE = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 """There is no such name, or it has no address of that family; anything else may pass."""

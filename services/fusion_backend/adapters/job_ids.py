@@ -27,9 +27,9 @@ from typing import Any, Final
 
 from contracts import labels
 from contracts.unreadable import Unreadable
-from services.chassis.errors import AlreadyExists, Conflict, NotFound, Rejected, Transient
-from services.chassis.kube import Json, KubeClient
-from services.chassis.resources import resource_of
+from services.chassis.kube.port import Json, KubeClient
+from services.chassis.kube.resources import resource_of
+from services.chassis.process.errors import AlreadyExists, Conflict, NotFound, Rejected, Transient
 
 ATTEMPTS_MAX = 10
 REMEMBERED_MAX = 256

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from services.chassis.kube import Resource
-from services.chassis.permissions import (
+from services.chassis.kube.permissions import (
     Permissions,
     to_block_deletion_of,
     to_create,
@@ -20,7 +19,8 @@ from services.chassis.permissions import (
     to_list,
     to_patch,
 )
-from services.chassis.resources import resource_of
+from services.chassis.kube.port import Resource
+from services.chassis.kube.resources import resource_of
 from services.fusion_backend.adapters.carry_out import JOB
 from services.fusion_backend.adapters.certificates import SECRET
 from services.fusion_backend.core.effects import (

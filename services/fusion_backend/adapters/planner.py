@@ -16,14 +16,14 @@ from typing import Any, Protocol
 from contracts.bundle_format import BundleTooLarge
 from contracts.bundle_limits import OutOfMemory
 from contracts.reasons import Reason
-from services.chassis.collecting import collector_paused
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.application.bundles import open_bundle
-from services.fusion_backend.core.application.model import Application
-from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.planner.planning import PlanResult, plan
-from services.fusion_backend.core.planner.resizing import refuse_resized_consistency
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.application.adl import read_application
+from planner.application.bundles import open_bundle
+from planner.application.model import Application
+from planner.numbering.records import PlanRecord
+from planner.planning import PlanResult, plan
+from planner.refusals import PlanRefused
+from planner.resizing import refuse_resized_consistency
+from services.chassis.process.collecting import collector_paused
 from services.fusion_backend.core.spec.inputs import PlanInputs, request
 from services.fusion_backend.core.spec.sizing import refusal_of_copies
 

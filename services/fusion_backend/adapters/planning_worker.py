@@ -30,11 +30,11 @@ from typing import Any, BinaryIO
 import orjson
 
 from contracts.reasons import Reason
-from services.chassis.errors import Transient
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused, shown
+from services.chassis.process.errors import Transient
 from services.fusion_backend.adapters.answer_frames import from_frames, to_frames
 from services.fusion_backend.adapters.planner import Applications, PlanTask, run_task
-from services.fusion_backend.core.planner.planning import PlanResult
-from services.fusion_backend.core.refusals import PlanRefused, shown
 
 _LENGTH = struct.Struct(">Q")
 ANSWER_BYTES_MAX = 512 * 1024 * 1024

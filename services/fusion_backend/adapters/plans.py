@@ -11,20 +11,21 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
-from services.chassis.backing_off import Backoffs
-from services.chassis.errors import NameTaken, NotFound, Superseded, Transient
-from services.chassis.log_lines import log_of
-from services.chassis.resources import resource_of
-from services.chassis.wiring import Wiring
-from services.chassis.writing import Outcome
+from planner.numbering.records import PlanRecord
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused, shown
+from services.chassis.kube.resources import resource_of
+from services.chassis.kube.writing import Outcome
+from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
+from services.chassis.process.log_lines import log_of
+from services.chassis.running.wiring import Wiring
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
-from services.fusion_backend.adapters.bundle_store import BundleStore, BundleUnreadable
+from services.fusion_backend.adapters.bundles.store import BundleStore, BundleUnreadable
+from services.fusion_backend.adapters.bundles.unused import UnusedBundles
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
-from services.fusion_backend.adapters.unused import UnusedBundles
 from services.fusion_backend.core.effects import KeepRefusal, Plan, ReadPlan, RecordPlan
-from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import (
     RecordDamaged,
     known_plan,
@@ -32,7 +33,6 @@ from services.fusion_backend.core.recording import (
     parts_of,
     plan_of,
 )
-from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import Damage, JobSeen, KnownPlan, Snapshot, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 from contracts import labels
 from contracts.reasons import Reason
-from services.chassis.errors import NameTaken, Superseded
-from services.chassis.table import Entry
-from services.chassis.wiring import Wiring
+from planner.refusals import PlanRefused
+from services.chassis.process.errors import NameTaken, Superseded
+from services.chassis.running.wiring import Wiring
+from services.chassis.table.table import Entry
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.certificates import Certificates
 from services.fusion_backend.adapters.finding_servers import Resolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import (
     certified_names,

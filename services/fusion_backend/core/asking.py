@@ -19,7 +19,6 @@ import orjson
 
 from contracts import labels
 from contracts.id_runs import runs_of
-from contracts.pod_requests import CPU, pod_requests
 from contracts.reasons import Reason
 from contracts.resources.placement import (
     CLASSES_MAX,
@@ -28,10 +27,11 @@ from contracts.resources.placement import (
     TolerationOfPods,
 )
 from contracts.resources.pod_template import PE_CONTAINER
-from services.chassis.table import is_deleting
+from contracts.scheduling.requests import CPU, pod_requests
+from planner.numbering.records import PeRecord, PlanRecord
+from planner.refusals import PlanRefused
+from services.chassis.table.table import is_deleting
 from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import spec_in_force
 

@@ -16,7 +16,7 @@ from contracts import labels
 from contracts.resources import API_VERSION, HostPoolSpec
 from contracts.resources.accepting import OPERATORS_OWN
 from contracts.resources.processing_element import DEFAULT_RESOURCES
-from services.fusion_backend.core.numbering.records import (
+from planner.numbering.records import (
     PeRecord,
     PlanRecord,
     PoolRecord,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from contracts.reasons import Reason
-from services.chassis.life_cycles import Forbidden, Transition
-from services.chassis.stage import Decision
-from services.chassis.table import is_deleting
+from planner.refusals import PlanRefused
+from services.chassis.running.life_cycles import Forbidden, Transition
+from services.chassis.running.stage import Decision
+from services.chassis.table.table import is_deleting
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import (
     delete_children,
@@ -41,7 +42,6 @@ from services.fusion_backend.core.provisions_due import (
     provisions_due,
     servers_awaited,
 )
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized

@@ -15,7 +15,7 @@ from typing import Literal
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
-from services.chassis.stage import Urgency
+from services.chassis.running.stage import Urgency
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisAsked
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 
 from contracts import labels
 from contracts.resources.processing_element import PePhase
-from services.chassis.table import Entry, annotation, is_deleting
+from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
+from planner.refusals import PlanRefused
+from services.chassis.table.table import Entry, annotation, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import (
     Body,
@@ -26,10 +28,8 @@ from services.fusion_backend.core.children import (
 )
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord, PoolRecord
 from services.fusion_backend.core.pe_services import has_address, is_as_planned
 from services.fusion_backend.core.placements import PLACEMENT, asks_for, is_asked, placement_of
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     KnownPlan,

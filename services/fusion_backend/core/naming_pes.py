@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
-from services.fusion_backend.core.refusals import shown
+from planner.numbering.records import PeRecord, PlanRecord
+from planner.refusals import shown
 
 PES_NAMED_MAX: Final = 4
 OPERATORS_NAMED_MAX: Final = 3

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from planner.refusals import PlanRefused
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.membership import all_completed
 from services.fusion_backend.core.placements import Standing
 from services.fusion_backend.core.provisions_due import servers_awaited
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.transitions import Observation, Phase
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
-from services.chassis.table import Entry, annotation
+from planner.numbering.records import PeRecord, PlanRecord
+from services.chassis.table.table import Entry, annotation
 from services.fusion_backend.core.children import Body, described, merge_patch, metadata
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
 from services.fusion_backend.core.snapshot import JobSeen
 
 PE_PORT_BASE = 10_000

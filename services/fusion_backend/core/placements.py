@@ -15,14 +15,14 @@ from pydantic import ValidationError
 
 from contracts.reasons import Reason
 from contracts.resources import PlacementPhase, PlacementSpec
-from services.chassis.table import Entry, is_deleting
+from planner.numbering.records import PlanRecord
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
+from services.chassis.table.table import Entry, is_deleting
 from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.naming_pes import with_operators
-from services.fusion_backend.core.numbering.records import PlanRecord
-from services.fusion_backend.core.planner.planning import PlanResult
 from services.fusion_backend.core.recording import WARNINGS_MAX
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
 

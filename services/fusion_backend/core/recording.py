@@ -18,10 +18,10 @@ import orjson
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.fields import NAMES_MAX
+from planner.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
 from services.fusion_backend.core.children import Body, metadata
-from services.fusion_backend.core.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
-from services.fusion_backend.core.planner.planning import PlanResult
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan
 from services.fusion_backend.core.spec.inputs import PlanInputs
 

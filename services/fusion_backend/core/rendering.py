@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from contracts import labels
-from services.chassis.table import Entry
+from planner.numbering.records import PeRecord, PoolRecord
+from services.chassis.table.table import Entry
 from services.fusion_backend.core import children, pe_services
 from services.fusion_backend.core.asking import placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
-from services.fusion_backend.core.numbering.records import PeRecord, PoolRecord
 from services.fusion_backend.core.placements import question_of
 from services.fusion_backend.core.snapshot import (
     JobSeen,

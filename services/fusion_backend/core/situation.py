@@ -14,6 +14,7 @@ from contracts import labels
 from contracts.moments import moment_of, unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobSpec
+from planner.refusals import PlanRefused
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import DeleteChild, SayWidth
 from services.fusion_backend.core.membership import (
@@ -36,7 +37,6 @@ from services.fusion_backend.core.placements import (
     waits_for,
 )
 from services.fusion_backend.core.provisions_due import provisions_missing
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit

@@ -16,11 +16,11 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.unreadable import Unreadable, part_of
-from services.chassis.table import Entry, label
+from planner.numbering.records import PeRecord, PlanRecord
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
+from services.chassis.table.table import Entry, label
 from services.fusion_backend.core.effects import Wish
-from services.fusion_backend.core.numbering.records import PeRecord, PlanRecord
-from services.fusion_backend.core.planner.planning import PlanResult
-from services.fusion_backend.core.refusals import PlanRefused
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from contracts.reasons import Reason
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Phase(StrEnum):

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from contracts import labels
 from contracts.reasons import UNPLACEABLE, Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
-from services.chassis.table import Entry, is_deleting
+from planner.numbering.records import RegionRecord
+from planner.refusals import PlanRefused, shown
+from services.chassis.table.table import Entry, is_deleting
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import SayWidth, Wish
-from services.fusion_backend.core.numbering.records import RegionRecord
-from services.fusion_backend.core.refusals import PlanRefused, shown
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up

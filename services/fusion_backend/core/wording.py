@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
+from planner.refusals import PlanRefused, counted
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import Announcement, FieldValue, JobStatusChange, Said
 from services.fusion_backend.core.placements import Standing
-from services.fusion_backend.core.refusals import PlanRefused, counted
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
     TROUBLE_SETTLES_S,

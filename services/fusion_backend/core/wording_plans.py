@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from contracts.resources import JobCondition
+from planner.numbering.records import PlanRecord
+from planner.refusals import counted, shown
 from services.fusion_backend.core.asking import asks
 from services.fusion_backend.core.conditions import says
 from services.fusion_backend.core.effects import JobStatusChange, Said
-from services.fusion_backend.core.numbering.records import PlanRecord
 from services.fusion_backend.core.placements import (
     Question,
     Standing,
@@ -21,7 +22,6 @@ from services.fusion_backend.core.placements import (
     standing_in_force,
     waits_for,
 )
-from services.fusion_backend.core.refusals import counted, shown
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import KnownPlan
 from services.fusion_backend.core.transitions import Phase

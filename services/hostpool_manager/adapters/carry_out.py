@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contracts.moments import moment_of
-from services.chassis.errors import Superseded
-from services.chassis.table import Entry, Table
-from services.chassis.writing import Outcome, Writer
+from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.process.errors import Superseded
+from services.chassis.table.table import Entry, Table
 from services.hostpool_manager.adapters.intake import HOST_POOL, PLACEMENT
 from services.hostpool_manager.adapters.searching import Searches
 from services.hostpool_manager.core.effects import (

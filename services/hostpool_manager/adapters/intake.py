@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from contracts.resources.placement import PlacementPhase
-from services.chassis.metrics import Metrics
-from services.chassis.table import Entry, Index, TableReading
+from placement.cluster import Node
+from services.chassis.process.metrics import Metrics
+from services.chassis.table.table import Entry, Index, TableReading
 from services.hostpool_manager.adapters.readable import Readable
 from services.hostpool_manager.adapters.reading import (
     host_pool_of,
@@ -26,7 +27,6 @@ from services.hostpool_manager.adapters.reading import (
 )
 from services.hostpool_manager.core.following import members_needed
 from services.hostpool_manager.core.picture import Picture
-from services.hostpool_manager.core.placing.cluster import Node
 from services.hostpool_manager.core.saying import stands
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,

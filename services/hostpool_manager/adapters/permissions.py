@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.chassis.permissions import Permissions, to_lead, to_list, to_patch
-from services.chassis.resources import resource_of
+from services.chassis.kube.permissions import Permissions, to_lead, to_list, to_patch
+from services.chassis.kube.resources import resource_of
 from services.hostpool_manager.adapters.intake import HOST_POOL, LISTED_FIRST, PLACEMENT
 from services.hostpool_manager.core.effects import (
     Effect,

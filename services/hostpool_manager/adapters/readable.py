@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contracts.unreadable import ObjectUnreadable
-from services.chassis.log_lines import log_of
-from services.chassis.metrics import Metrics
-from services.chassis.table import Entry
+from services.chassis.process.log_lines import log_of
+from services.chassis.process.metrics import Metrics
+from services.chassis.table.table import Entry
 
 ObjectRef = tuple[str, str, str]
 """(kind, namespace, name)."""

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from contracts import labels
-from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.placement import PlacementPhase, assigned
-from services.chassis.table import Entry, is_deleting
+from contracts.scheduling.requests import amounts_of
+from placement.cluster import Node, Taint
+from services.chassis.table.table import Entry, is_deleting
 from services.hostpool_manager.core.picture import BoundPod
-from services.hostpool_manager.core.placing.cluster import Node, Taint
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 

@@ -15,8 +15,12 @@ from functools import partial
 from typing import TypeVar
 
 from contracts.reasons import Reason
-from services.chassis.log_lines import log_of
-from services.chassis.wiring import Wiring
+from placement.answers import Unknown
+from placement.cluster import Cluster
+from placement.deciding import Limits
+from placement.job import Job
+from services.chassis.process.log_lines import log_of
+from services.chassis.running.wiring import Wiring
 from services.hostpool_manager.adapters.intake import CLUSTER, JobKey, Knowledge
 from services.hostpool_manager.core.answering import (
     Dropped,
@@ -26,10 +30,6 @@ from services.hostpool_manager.core.answering import (
     misses_in_a_row,
     search_for,
 )
-from services.hostpool_manager.core.placing.answers import Unknown
-from services.hostpool_manager.core.placing.cluster import Cluster
-from services.hostpool_manager.core.placing.deciding import Limits
-from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.snapshot import Found, SearchTarget, Tried
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import stalled_patch
-from services.chassis.hosting import Main, stage_main
-from services.chassis.leading import Leadership
-from services.chassis.stage import Decision
-from services.chassis.table import Entry, Index, TableReading
-from services.chassis.wiring import MakeStage, Wiring
+from services.chassis.running.hosting import Main, stage_main
+from services.chassis.running.leading import Leadership
+from services.chassis.running.stage import Decision
+from services.chassis.running.wiring import MakeStage, Wiring
+from services.chassis.table.table import Entry, Index, TableReading
 from services.hostpool_manager.adapters import intake
 from services.hostpool_manager.adapters.carry_out import CarryOut
 from services.hostpool_manager.adapters.intake import JobKey, Key, Knowledge

@@ -16,13 +16,13 @@ from enum import StrEnum
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
+from placement.answers import Answer, Placed, Refused
+from placement.checking import violations
+from placement.cluster import Cluster
+from placement.deciding import Limits, decide
+from placement.job import Job
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.mending import Mended, mended
-from services.hostpool_manager.core.placing.answers import Answer, Placed, Refused
-from services.hostpool_manager.core.placing.checking import violations
-from services.hostpool_manager.core.placing.cluster import Cluster
-from services.hostpool_manager.core.placing.deciding import Limits, decide
-from services.hostpool_manager.core.placing.job import Job
 from services.hostpool_manager.core.saying import said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     Found,

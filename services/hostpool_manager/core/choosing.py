@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources.placement import PlacementPhase
-from services.chassis.life_cycles import Transition
+from services.chassis.running.life_cycles import Transition
 from services.hostpool_manager.core.effects import Search
 from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.snapshot import (

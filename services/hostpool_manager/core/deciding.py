@@ -16,8 +16,8 @@ from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
 from contracts.showing import shown
-from services.chassis.life_cycles import Forbidden, Row, Transition
-from services.chassis.stage import Decision
+from services.chassis.running.life_cycles import Forbidden, Row, Transition
+from services.chassis.running.stage import Decision
 from services.hostpool_manager.core.choosing import choose
 from services.hostpool_manager.core.effects import (
     Effect,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.hostpool_manager.core.placing.cluster import Bools, Cluster
-from services.hostpool_manager.core.placing.job import Job, Pool, running
+from placement.cluster import Bools, Cluster
+from placement.job import Job, Pool, running
 from services.hostpool_manager.core.snapshot import InForce
 
 

@@ -18,15 +18,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from services.hostpool_manager.core.placing.answers import Family, Placed
-from services.hostpool_manager.core.placing.checking import violations
-from services.hostpool_manager.core.placing.cluster import Cluster
-from services.hostpool_manager.core.placing.deciding import PREFERENCES, Budget, Limits, search
-from services.hostpool_manager.core.placing.greedy import Draw, attempt
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool, running
-from services.hostpool_manager.core.placing.problem import PoolChoice, Solution
-from services.hostpool_manager.core.placing.settling import settle
-from services.hostpool_manager.core.placing.stating import state
+from placement.answers import Family, Placed
+from placement.checking import violations
+from placement.cluster import Cluster
+from placement.deciding import PREFERENCES, Budget, Limits, search
+from placement.greedy import Draw, attempt
+from placement.job import Job, Pe, Pool, running
+from placement.problem import PoolChoice, Solution
+from placement.settling import settle
+from placement.stating import state
 from services.hostpool_manager.core.snapshot import InForce
 
 TRIED_ALONE_MAX: Final = 200

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
-from services.hostpool_manager.core.placing.answers import Refused
+from placement.answers import Refused
 from services.hostpool_manager.core.saying import said_of, stands
 from services.hostpool_manager.core.snapshot import Placement, PlacementSaid, PlacementSeen
 from services.hostpool_manager.core.transitions import Observation, Phase

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from services.hostpool_manager.core.following import follows, not_followed
-from services.hostpool_manager.core.placing.checking import violations
-from services.hostpool_manager.core.placing.cluster import (
+from placement.checking import violations
+from placement.cluster import (
     Amounts,
     Claim,
     Cluster,
@@ -22,8 +21,9 @@ from services.hostpool_manager.core.placing.cluster import (
     Pod,
     normalised,
 )
-from services.hostpool_manager.core.placing.job import Job
-from services.hostpool_manager.core.placing.patching import with_claims, with_nodes, with_taken
+from placement.job import Job
+from placement.patching import with_claims, with_nodes, with_taken
+from services.hostpool_manager.core.following import follows, not_followed
 from services.hostpool_manager.core.snapshot import (
     HostPool,
     InForce,

@@ -16,8 +16,8 @@ from contracts.resources.conditions import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from contracts.resources.placement import NEAREST_MAX, PlacementPhase
 from contracts.showing import shown
-from services.hostpool_manager.core.placing.answers import Answer, Nearest, Placed, Refused
-from services.hostpool_manager.core.placing.job import Job
+from placement.answers import Answer, Nearest, Placed, Refused
+from placement.job import Job
 from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
 
 PLACED = "Placed"

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
-from services.hostpool_manager.core.placing.answers import Family, Members, Nearest, Placed
-from services.hostpool_manager.core.placing.job import Job, Pool
+from placement.answers import Family, Members, Nearest, Placed
+from placement.job import Job, Pool
 
 
 class Ref(NamedTuple):

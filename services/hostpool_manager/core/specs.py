@@ -9,7 +9,6 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from contracts.id_runs import ids_of
-from contracts.pod_requests import amounts_of
 from contracts.resources.host_pool import HostPoolDeclaration, MembershipMode
 from contracts.resources.placement import (
     PES_MAX,
@@ -17,10 +16,11 @@ from contracts.resources.placement import (
     PeClass,
     PlacementSpec,
 )
+from contracts.scheduling.requests import amounts_of
 from contracts.showing import shown
-from services.hostpool_manager.core.placing.cluster import Toleration
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool
-from services.hostpool_manager.core.placing.selecting import Expression, Term
+from placement.cluster import Toleration
+from placement.job import Job, Pe, Pool
+from placement.selecting import Expression, Term
 from services.hostpool_manager.core.snapshot import Ref
 
 VALUE_CHARS_MAX: Final = 80

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from services.hostpool_manager.core.placing.cluster import PODS, TOTAL_MAX, Ints, Pod, capped
+from placement.cluster import PODS, TOTAL_MAX, Ints, Pod, capped
 
 _STREAMS_PODS = ""
 """Stands among the names of resources for how many pods of Streams there are."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum
 
 from contracts.reasons import Reason
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Phase(StrEnum):

@@ -13,11 +13,11 @@ from typing import Any
 
 from contracts import labels
 from contracts.facts import project
-from services.chassis.errors import Expired, Superseded, Transient
-from services.chassis.kube import KubeClient
-from services.chassis.resources import resource_of
-from services.chassis.table import Entry, Table
-from services.chassis.writing import Outcome, Writer
+from services.chassis.kube.port import KubeClient
+from services.chassis.kube.resources import resource_of
+from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.process.errors import Expired, Superseded, Transient
+from services.chassis.table.table import Entry, Table
 from services.node_tainter.adapters.intake import HOST_POOL, NODE, snapshot_of
 from services.node_tainter.core.effects import AddFinalizer, Effect, RemoveFinalizer, SetMarks
 from services.node_tainter.core.marking import marking_patch, marks_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.chassis.permissions import Permissions, to_get, to_list, to_patch
-from services.chassis.resources import resource_of
+from services.chassis.kube.permissions import Permissions, to_get, to_list, to_patch
+from services.chassis.kube.resources import resource_of
 from services.node_tainter.adapters.intake import HOST_POOL, NODE
 from services.node_tainter.core.effects import AddFinalizer, Effect, RemoveFinalizer, SetMarks
 

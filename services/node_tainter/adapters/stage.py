@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from services.chassis.stage import Decision
-from services.chassis.table import Entry, Index, TableReading
-from services.chassis.wiring import MakeStage, Wiring
+from services.chassis.running.stage import Decision
+from services.chassis.running.wiring import MakeStage, Wiring
+from services.chassis.table.table import Entry, Index, TableReading
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.core.deciding import decide

@@ -11,8 +11,8 @@ not written; marks of a pool that lives or that nobody told of go only after a l
 from __future__ import annotations
 
 from contracts.reasons import Reason
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
-from services.chassis.stage import Decision
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.stage import Decision
 from services.node_tainter.core.claiming import Wanted, is_claim, wanted_marks
 from services.node_tainter.core.effects import AddFinalizer, Effect, RemoveFinalizer, SetMarks
 from services.node_tainter.core.observing import (

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from contracts import labels
-from services.chassis.errors import Conflict, NotFound, Rejected, Superseded
-from services.chassis.resources import resource_of
-from services.chassis.table import Entry, Table, is_deleting
-from services.chassis.writing import Outcome, Writer
+from services.chassis.kube.resources import resource_of
+from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.process.errors import Conflict, NotFound, Rejected, Superseded
+from services.chassis.table.table import Entry, Table, is_deleting
 from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import node_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.chassis.permissions import (
+from services.chassis.kube.permissions import (
     Permissions,
     to_block_deletion_of,
     to_create,
@@ -17,7 +17,7 @@ from services.chassis.permissions import (
     to_get,
     to_patch,
 )
-from services.chassis.resources import resource_of
+from services.chassis.kube.resources import resource_of
 from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.core.effects import (
     CreatePod,

@@ -17,7 +17,7 @@ from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
 from contracts.showing import shown
 from contracts.unreadable import part_of
-from services.chassis.table import Entry, annotation, is_deleting, label
+from services.chassis.table.table import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
     Condition,
     HostPool,

@@ -7,7 +7,7 @@ catches what a crash leaves.
 from __future__ import annotations
 
 from contracts.reasons import Reason
-from services.chassis.stage import Decision
+from services.chassis.running.stage import Decision
 from services.pod_state_machine.core.effects import DeletePod, DeletePodsOfJob, Effect
 from services.pod_state_machine.core.snapshot import JobSnapshot, PeSnapshot
 

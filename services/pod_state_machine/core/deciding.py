@@ -17,8 +17,8 @@ from dataclasses import replace
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
-from services.chassis.stage import Decision
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.stage import Decision
 from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus

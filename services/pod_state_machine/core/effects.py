@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.stage import Urgency
+from services.chassis.running.stage import Urgency
 from services.pod_state_machine.core.snapshot import PeStatus
 
 

@@ -18,7 +18,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from contracts.showing import shown
-from services.chassis.life_cycles import Transition
+from services.chassis.running.life_cycles import Transition
 from services.pod_state_machine.core.awaiting import awaited_place
 from services.pod_state_machine.core.conditions import (
     BACKING_OFF,

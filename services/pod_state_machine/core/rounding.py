@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING
 from typing import Any, Final
 
-from contracts.quantities import THOUSANDS_AS_MANY_WRITE_IT, quantity_of
+from contracts.scheduling.quantities import THOUSANDS_AS_MANY_WRITE_IT, quantity_of
 
 _IN_BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 
 
 class Observation(Enum):

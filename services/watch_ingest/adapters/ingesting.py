@@ -16,16 +16,16 @@ from typing import Any, TypeVar
 
 from contracts.facts import WATCHED, Epoch, Fact, SyncCompleted, WatchedKind
 from contracts.unreadable import Unreadable
-from services.chassis.backing_off import GrowingPause
-from services.chassis.bus import Partition
-from services.chassis.errors import NotAllowed, Transient
-from services.chassis.hosting import Main
-from services.chassis.kube import Json, Resource, WatchEvent, WatchType
-from services.chassis.leases import LeaderLease, LeaseLost
-from services.chassis.listing import ListWatch, Watched
-from services.chassis.log_lines import log_of
-from services.chassis.resources import watched_resource
-from services.chassis.wiring import Runtime
+from services.chassis.kube.leases import LeaderLease, LeaseLost
+from services.chassis.kube.listing import ListWatch, Watched
+from services.chassis.kube.port import Json, Resource, WatchEvent, WatchType
+from services.chassis.kube.resources import watched_resource
+from services.chassis.log.bus import Partition
+from services.chassis.process.backing_off import GrowingPause
+from services.chassis.process.errors import NotAllowed, Transient
+from services.chassis.process.log_lines import log_of
+from services.chassis.running.hosting import Main
+from services.chassis.running.wiring import Runtime
 from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.noticing import Notices
 from services.watch_ingest.adapters.overhearing import Outranked, Overhearing

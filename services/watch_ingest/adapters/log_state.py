@@ -8,7 +8,7 @@ import orjson
 
 from contracts.facts import Epoch, epoch_from_json
 from contracts.topics import CATALOGUE, CLUSTER, RESOURCES, sync_group
-from services.chassis.bus import Bus, Partition, Record
+from services.chassis.log.bus import Bus, Partition, Record
 
 TAIL_RECORDS = 50
 _WATCHED_TOPICS = (RESOURCES, CLUSTER)

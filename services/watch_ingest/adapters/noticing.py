@@ -11,15 +11,15 @@ import asyncio
 import random
 
 from contracts.reasons import Reason
-from services.chassis.backing_off import Backoffs
-from services.chassis.clock import Clock
-from services.chassis.errors import Conflict, NotFound, Rejected, Transient
-from services.chassis.events import emit_event
-from services.chassis.keyed_work import KeyedWork
-from services.chassis.kube import KubeClient
-from services.chassis.log_lines import log_of
-from services.chassis.metrics import Metrics
-from services.chassis.resources import resource_of
+from services.chassis.kube.events import emit_event
+from services.chassis.kube.port import KubeClient
+from services.chassis.kube.resources import resource_of
+from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.clock import Clock
+from services.chassis.process.errors import Conflict, NotFound, Rejected, Transient
+from services.chassis.process.log_lines import log_of
+from services.chassis.process.metrics import Metrics
+from services.chassis.running.keyed_work import KeyedWork
 from services.watch_ingest.core.noticing import Notice, notice_again
 from services.watch_ingest.core.recording import SERVICE
 

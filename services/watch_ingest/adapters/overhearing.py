@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from contracts.facts import Epoch
-from services.chassis.bus import Bus, Partition
-from services.chassis.errors import ChassisError
+from services.chassis.log.bus import Bus, Partition
+from services.chassis.process.errors import ChassisError
 from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.publisher import Publisher
 

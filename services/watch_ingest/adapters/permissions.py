@@ -7,7 +7,7 @@ an object that nobody can read it says so (`noticing.py`).
 from __future__ import annotations
 
 from contracts.facts import WATCHED
-from services.chassis.permissions import (
+from services.chassis.kube.permissions import (
     Permissions,
     to_emit_events,
     to_get,
@@ -15,7 +15,7 @@ from services.chassis.permissions import (
     to_patch_status,
     to_watch,
 )
-from services.chassis.resources import resource_of, watched_resource
+from services.chassis.kube.resources import resource_of, watched_resource
 from services.watch_ingest.adapters.ingesting import LEASE, NAMESPACE, SYSTEM_NAMESPACE
 from services.watch_ingest.core.noticing import CONDITIONED
 

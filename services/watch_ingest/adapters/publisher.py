@@ -13,10 +13,10 @@ from collections import Counter
 import orjson
 
 from contracts.envelope import to_headers
-from services.chassis.bus import Bus, NewRecord, Partition
-from services.chassis.clock import Clock
-from services.chassis.errors import Transient
-from services.chassis.metrics import Metrics
+from services.chassis.log.bus import Bus, NewRecord, Partition
+from services.chassis.process.clock import Clock
+from services.chassis.process.errors import Transient
+from services.chassis.process.metrics import Metrics
 from services.watch_ingest.core.recording import Outgoing
 
 QUEUE_RECORDS_MAX = 20_000

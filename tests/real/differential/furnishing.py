@@ -14,7 +14,7 @@ import orjson
 
 from sandbox.cluster import Cluster
 from sandbox.store.resources import NAMESPACE
-from services.chassis.kube_http import HttpTransport, load_configuration
+from services.chassis.kube.http import HttpTransport, load_configuration
 from tests.real.differential.objects import DEFINITIONS, Obj
 from tests.real.differential.playing import Outcomes, RealSide, SandboxSide, Side, living, play
 from tests.real.differential.steps import Exchange

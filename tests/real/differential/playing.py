@@ -18,7 +18,7 @@ import orjson
 from sandbox.cluster import Cluster
 from sandbox.http.answers import Answer
 from sandbox.http.watching import chunks
-from services.chassis.kube_http import HttpTransport
+from services.chassis.kube.http import HttpTransport
 from tests.real.differential.masking import Mask
 from tests.real.differential.reading import read
 from tests.real.differential.steps import Exchange, Step

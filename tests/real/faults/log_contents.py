@@ -8,11 +8,11 @@ from contextlib import aclosing, asynccontextmanager
 
 from contracts.facts import Fact
 from contracts.topics import RESOURCES
-from services.chassis.bus import Bus, Partition
-from services.chassis.clock import SystemClock
-from services.chassis.hosting import open_bus
-from services.chassis.reading import Said, decode
-from services.chassis.settings import KAFKA_SCHEME
+from services.chassis.log.bus import Bus, Partition
+from services.chassis.process.clock import SystemClock
+from services.chassis.process.settings import KAFKA_SCHEME
+from services.chassis.running.hosting import open_bus
+from services.chassis.table.reading import Said, decode
 
 Ref = tuple[str, str, str]
 

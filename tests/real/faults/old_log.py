@@ -21,7 +21,7 @@ from cli.topics import TopicsWish, apply_topics
 from contracts.envelope import Envelope, to_headers
 from contracts.facts import Epoch, Fact, FactType
 from contracts.topics import CATALOGUE, RESOURCES, RETENTION_S, sync_group
-from services.chassis.bus import Partition
+from services.chassis.log.bus import Partition
 from tests.real.faults.log_contents import log_at, resource_partitions
 
 AGE_S = RETENTION_S - 3600

@@ -24,8 +24,8 @@ from contracts.bundle_format import pack
 from contracts.facts import project
 from contracts.topics import PARTITIONS, RESOURCES, partition_of
 from loadtest.api import Api
-from services.chassis.kafka_connecting import Brokers
-from services.chassis.kafka_offsets import see_topics
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_offsets import see_topics
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.running import up
 from tests.e2e.test_bad_input import example_adl

@@ -14,12 +14,12 @@ import pytest
 
 from cli.real.pair import Pair
 from cli.running import SERVICES
-from services.chassis import listing
-from services.chassis.clock import SystemClock
-from services.chassis.errors import Expired
-from services.chassis.kube import Json, KubeClient, Resource, Response, WatchEvent
-from services.chassis.kube_http import HttpTransport, load_configuration
-from services.chassis.listing import ListWatch, Watched, list_all
+from services.chassis.kube import listing as list_watch
+from services.chassis.kube.http import HttpTransport, load_configuration
+from services.chassis.kube.listing import ListWatch, Watched, list_all
+from services.chassis.kube.port import Json, KubeClient, Resource, Response, WatchEvent
+from services.chassis.process.clock import SystemClock
+from services.chassis.process.errors import Expired
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster
@@ -164,7 +164,7 @@ async def test_a_list_whose_continue_token_expired_begins_anew(
     pair: Pair, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is told of half a list; the next try has everything that exists then."""
-    monkeypatch.setattr(listing, "PAGE_OBJECTS_MAX", 2)
+    monkeypatch.setattr(list_watch, "PAGE_OBJECTS_MAX", 2)
     for name in "abcde":
         await scene.create(name)
     kube = KubeClient(scene.gate, "listing")

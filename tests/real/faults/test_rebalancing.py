@@ -11,8 +11,8 @@ import pytest
 
 from cli.real.pair import Pair
 from contracts.topics import PARTITIONS, RESOURCES, partition_of, reader_group
-from services.chassis.bus import Partition
-from services.chassis.kafka_log import KafkaLog
+from services.chassis.log.bus import Partition
+from services.chassis.log.kafka_log import KafkaLog
 from tests.e2e.following import WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import Cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 from contracts.bundle_format import pack
 from tests.simulation.faulted_world import FaultedWorld
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 BUNDLE = "small.sab"
 WORK = "Work"

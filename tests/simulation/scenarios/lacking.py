@@ -8,7 +8,7 @@ from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.scenarios.applications import WORK
 from tests.simulation.scenarios.placing import IN_POOL, OWN, TAGGED, placed
 from tests.simulation.scenarios.scenario import Scenario
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 
 def pool_of_two() -> Adl:

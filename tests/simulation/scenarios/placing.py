@@ -19,7 +19,7 @@ from tests.simulation.scenarios.ending import nothing_is_left
 from tests.simulation.scenarios.resizing import resized_quickly
 from tests.simulation.scenarios.scenario import Act, Scenario
 from tests.simulation.scenarios.submitting import j_runs
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 TAG = "gold"
 TAGGED = "node-1"

@@ -14,7 +14,7 @@ from tests.simulation.scenarios.applications import (
 )
 from tests.simulation.scenarios.scenario import Act, Holds, Scenario
 from tests.simulation.scenarios.submitting import services_running
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 OVERTAKEN = (
     "a width that is overtaken may have been planned or not: generations, launches and the objects"

@@ -33,10 +33,10 @@ from cli.real.pair import PartStatus
 from cli.showing import Bars, Rows, Screen, answer, bars, cell, tell, tell_crash, tell_failure
 from cli.topics import _show
 from contracts.bundle_format import pack
-from services.chassis.kafka_topics import Found, Wanted
+from services.chassis.log.kafka_topics import Found, Wanted
 from tests.hostile import HOSTILE, harm, visible
 from tests.places import ROOT
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 IN_XML = [text for text in HOSTILE.values() if all(c >= " " and c != "\ud800" for c in text)]

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from cli.bundles import bundle_app, default_of
 from contracts.bundle_format import BundleLimits, open_bundle, pack
-from services.fusion_backend.core.application.model import SubmissionValue
-from services.fusion_backend.core.application.submission import resolve_values
+from planner.application.model import SubmissionValue
+from planner.application.submission import resolve_values
 from tests.places import ROOT, corpus
-from tests.unit.fusion_backend.planner.adl_writing import Adl
-from tests.unit.fusion_backend.planner.archive_writing import file as tar_file
-from tests.unit.fusion_backend.planner.archive_writing import info_of, sab, tar_of
+from tests.unit.planner.adl_writing import Adl
+from tests.unit.planner.archive_writing import file as tar_file
+from tests.unit.planner.archive_writing import info_of, sab, tar_of
 
 (EXAMPLE,) = (ROOT / "examples" / "wordcount").glob("*.adl")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.children import RESTART_DELAY_S, RESTART_RESETS_AFTER_S, Child, ChildEnded, ChildSpec
-from services.chassis.settings import EXIT_USAGE
+from services.chassis.process.settings import EXIT_USAGE
 from tests.virtual_time import virtually
 
 

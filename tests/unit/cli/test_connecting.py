@@ -24,7 +24,7 @@ from cli.failing import CannotReach, Misused
 from cli.ports import free_ports
 from cli.running import Layout, UpOptions
 from contracts.resources import CUSTOM_RESOURCES
-from services.chassis.resources import resource_of
+from services.chassis.kube.resources import resource_of
 
 
 def kubeconfig(server: str) -> str:

@@ -12,7 +12,7 @@ from cli import drawing
 from cli.drawing import draw_svg
 from cli.failing import Failure
 from tests.unit.cli.test_planning import ran, written
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 
 def table(*words: str | Path) -> str:

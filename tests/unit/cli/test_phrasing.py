@@ -9,7 +9,7 @@ import pytest
 
 from cli.phrasing import given_twice, in_words_of_options
 from tests.unit.cli.test_planning import ran, written
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 
 @pytest.fixture(name="adl")

@@ -15,8 +15,8 @@ from cli.__main__ import app
 from cli.drawing import draw_svg
 from contracts.bundle_format import pack
 from tests.places import ROOT
-from tests.unit.fusion_backend.planner.adl_writing import Adl
-from tests.unit.fusion_backend.planner.reading import read_pe
+from tests.unit.planner.adl_writing import Adl
+from tests.unit.planner.reading import read_pe
 
 KEYS = {
     "pes",

@@ -16,7 +16,7 @@ from cli.jobs import put_bundle
 from cli.recognizing import kind_of
 from contracts.bundle_format import pack
 from tests.places import ROOT
-from tests.unit.fusion_backend.planner.adl_writing import Adl
+from tests.unit.planner.adl_writing import Adl
 
 ADL = Adl().chain("a", "b").text().encode()
 

@@ -11,7 +11,7 @@ from cli import topics
 from cli.failing import Failure
 from cli.showing import Screen
 from cli.topics import LOOKS_AFTER_MAX, TopicsWish, apply_topics
-from services.chassis.kafka_topics import Found, wanted_topics
+from services.chassis.log.kafka_topics import Found, wanted_topics
 from tests.virtual_time import virtually
 
 WISH = TopicsWish("127.0.0.1:1", "late")

@@ -10,8 +10,8 @@ from typing import Any
 
 from contracts import labels
 from sandbox.store.deleting import DeleteOptions
-from services.chassis.memory_log import MemoryLog
-from services.chassis.wiring import Runtime
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.running.wiring import Runtime
 from services.hostpool_manager.adapters.stage import SERVICE, manager_main
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.watch_ingest.adapters.ingesting import ingest

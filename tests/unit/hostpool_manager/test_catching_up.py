@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from services.chassis.metrics import Metrics
-from services.chassis.table import Entry, Table
+from services.chassis.process.metrics import Metrics
+from services.chassis.table.table import Entry, Table
 from services.hostpool_manager.adapters.intake import READ_AT_ONCE, JobKey, Knowledge
 from services.hostpool_manager.adapters.stage import CatchingUp
 from services.hostpool_manager.core.snapshot import Ref

@@ -9,9 +9,9 @@ import pytest
 from contracts.id_runs import ids_of
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
+from placement.answers import Members, Placed
+from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core.choosing import Choice, choose
-from services.hostpool_manager.core.placing.answers import Members, Placed
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.saying import OBJECT_BYTES_MAX, said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,

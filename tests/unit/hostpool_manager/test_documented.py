@@ -9,7 +9,7 @@ from contracts.reasons import UNPLACEABLE, Reason
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "placement.md"
-CORE = ROOT / "services" / "hostpool_manager" / "core"
+DECIDING = (ROOT / "services" / "hostpool_manager" / "core", ROOT / "placement")
 OF_OURS = frozenset(
     {
         Reason.NOTHING_TO_CHANGE,
@@ -24,7 +24,8 @@ OF_OURS = frozenset(
 
 def _said() -> set[Reason]:
     """The reasons that the code names, whatever for."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in CORE.rglob("*.py"))
+    paths = (path for folder in DECIDING for path in folder.rglob("*.py"))
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in paths)
     return {
         Reason[node.attr]
         for tree in trees

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from contracts.topics import CLUSTER
-from services.chassis.bus import NewRecord
-from services.chassis.memory_log import MemoryLog
+from services.chassis.log.bus import NewRecord
+from services.chassis.log.memory_log import MemoryLog
 from services.hostpool_manager.adapters.permissions import LEASE
 from tests.unit.hostpool_manager.scene import Scene, a_class
 from tests.virtual_time import virtually

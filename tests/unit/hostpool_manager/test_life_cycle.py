@@ -11,7 +11,10 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
-from services.chassis.life_cycles import Forbidden, Ignored
+from placement.answers import Answer, Family, Placed, Refused, Unknown
+from placement.cluster import Cluster, Node
+from placement.job import Job, Pe
+from services.chassis.running.life_cycles import Forbidden, Ignored
 from services.hostpool_manager.core import transitions
 from services.hostpool_manager.core.answering import (
     Dropped,
@@ -23,9 +26,6 @@ from services.hostpool_manager.core.answering import (
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Search, WritePlacementStatus
 from services.hostpool_manager.core.observing import observe, phase_of
-from services.hostpool_manager.core.placing.answers import Answer, Family, Placed, Refused, Unknown
-from services.hostpool_manager.core.placing.cluster import Cluster, Node
-from services.hostpool_manager.core.placing.job import Job, Pe
 from services.hostpool_manager.core.saying import placement_status
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,

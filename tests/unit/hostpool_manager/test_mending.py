@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placement.answers import Placed
+from placement.cluster import Cluster, Node, Pod
+from placement.deciding import Limits, decide
+from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core import mending
 from services.hostpool_manager.core.answering import (
     Dropped,
@@ -21,14 +25,10 @@ from services.hostpool_manager.core.answering import (
 )
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.mending import Mended, mended
-from services.hostpool_manager.core.placing.answers import Placed
-from services.hostpool_manager.core.placing.cluster import Cluster, Node, Pod
-from services.hostpool_manager.core.placing.deciding import Limits, decide
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.snapshot import Found, InForce, SearchTarget
-from tests.unit.hostpool_manager.brute_force import Case, has_placement
 from tests.unit.hostpool_manager.scene import Scene, a_class, a_pool
-from tests.unit.hostpool_manager.test_every_way import OWN, a_case
+from tests.unit.placement.brute_force import Case, has_placement
+from tests.unit.placement.test_every_way import OWN, a_case
 from tests.virtual_time import virtually
 
 LIMITS = Limits()

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
+from placement.answers import Answer
+from placement.cluster import Cluster, Node
+from placement.deciding import Limits, decide
+from placement.job import Job
 from services.hostpool_manager.core import answering
-from services.hostpool_manager.core.placing.answers import Answer
-from services.hostpool_manager.core.placing.cluster import Cluster, Node
-from services.hostpool_manager.core.placing.deciding import Limits, decide
-from services.hostpool_manager.core.placing.job import Job
 from tests.unit.hostpool_manager.scene import Scene, a_class
 from tests.virtual_time import run_virtually
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from placement.cluster import Cluster, Node, Taint
+from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core.picture import BoundPod, Picture
-from services.hostpool_manager.core.placing.cluster import Cluster, Node, Taint
-from services.hostpool_manager.core.placing.job import Job, Pe, Pool
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 
 NODES = [f"n{number}" for number in range(10)]

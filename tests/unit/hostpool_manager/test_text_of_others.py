@@ -7,8 +7,8 @@ import pytest
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
+from placement.answers import Answer, Nearest, Refused, Unknown
 from services.hostpool_manager.core.deciding import pool_said
-from services.hostpool_manager.core.placing.answers import Answer, Nearest, Refused, Unknown
 from services.hostpool_manager.core.saying import (
     host_pool_status,
     placement_status,

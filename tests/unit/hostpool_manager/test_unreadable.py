@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from services.chassis.metrics import Metrics
-from services.chassis.table import Entry, Table
+from services.chassis.process.metrics import Metrics
+from services.chassis.table.table import Entry, Table
 from services.hostpool_manager.adapters.intake import CLUSTER, KINDS, JobKey, Knowledge
 from services.hostpool_manager.core.observing import observe
 from services.hostpool_manager.core.snapshot import Ref, Tried

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loadtest.placement import PES, Decided, edges, ordinary, render
-from services.hostpool_manager.core.placing.answers import Placed, Refused
-from services.hostpool_manager.core.placing.deciding import decide
+from placement.answers import Placed, Refused
+from placement.deciding import decide
 
 
 def test_there_are_ten_jobs_at_the_edge_of_500_pes_each() -> None:

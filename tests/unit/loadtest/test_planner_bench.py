@@ -9,10 +9,10 @@ import pytest
 from contracts.bundle_format import Bundle
 from loadtest.applications import SHAPES, Shape, wide_connection
 from loadtest.planner import GROWTH_MAX, Measured, exceeded, measure, render
-from services.fusion_backend.core.application.adl import read_application
-from services.fusion_backend.core.numbering.records import Fusion
-from services.fusion_backend.core.planner.drafting import Draft, draft
-from services.fusion_backend.core.planner.requesting import PlanRequest
+from planner.application.adl import read_application
+from planner.drafting import Draft, draft
+from planner.numbering.records import Fusion
+from planner.requesting import PlanRequest
 
 
 def drafted(adl: str) -> Draft:

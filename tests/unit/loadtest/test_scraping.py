@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loadtest.scraping import Reading, merged, samples_of, times_in, writes_in
-from services.chassis.metrics import Metrics
+from services.chassis.process.metrics import Metrics
 
 
 def test_writes_are_counted_without_reads_and_leases() -> None:

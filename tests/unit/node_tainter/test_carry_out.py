@@ -11,10 +11,10 @@ import pytest
 from contracts import labels
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
-from services.chassis.bus import Partition
-from services.chassis.errors import Superseded, Transient
-from services.chassis.table import Table
-from services.chassis.writing import Writer
+from services.chassis.kube.writing import Writer
+from services.chassis.log.bus import Partition
+from services.chassis.process.errors import Superseded, Transient
+from services.chassis.table.table import Table
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.adapters.intake import HOST_POOL, NODE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.chassis.bus import Partition
-from services.chassis.table import Table
+from services.chassis.log.bus import Partition
+from services.chassis.table.table import Table
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.intake import HOST_POOL
 from services.node_tainter.core.deciding import decide

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from services.chassis.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 from services.node_tainter.core.transitions import (
     NODES,
     POOLS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from datetime import datetime
 
-from services.chassis.stage import Decision
-from services.chassis.table import Entry, TableReading
+from services.chassis.running.stage import Decision
+from services.chassis.table.table import Entry, TableReading
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.launches import Launches

@@ -11,11 +11,11 @@ from contracts import labels
 from contracts.facts import Epoch, Fact, FactType
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
-from services.chassis.bus import Partition
-from services.chassis.errors import Rejected, Superseded
-from services.chassis.resources import resource_of
-from services.chassis.table import Table
-from services.chassis.writing import Writer
+from services.chassis.kube.resources import resource_of
+from services.chassis.kube.writing import Writer
+from services.chassis.log.bus import Partition
+from services.chassis.process.errors import Rejected, Superseded
+from services.chassis.table.table import Table
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.chassis.errors import Superseded
+from services.chassis.process.errors import Superseded
 from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
 from tests.builders import Obj, a_node, a_placement
 from tests.sandboxed import MERGE

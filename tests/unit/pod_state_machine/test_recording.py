@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
-from services.chassis.stage import Decision, Urgency, urgency_of
+from services.chassis.running.stage import Decision, Urgency, urgency_of
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import status_patch

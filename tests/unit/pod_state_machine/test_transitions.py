@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from contracts.resources.processing_element import PePhase
-from services.chassis.life_cycles import Forbidden, Ignored, Transition
+from services.chassis.running.life_cycles import Forbidden, Ignored, Transition
 from services.pod_state_machine.core.transitions import TRANSITIONS, Action, Observation
 
 OWNERS = (Observation.JOB_GONE, Observation.PE_DELETING, Observation.VIEW_BEHIND)

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from contracts.topics import sync_group
-from services.chassis.bus import NewRecord, Partition
-from services.chassis.errors import Transient
-from services.chassis.memory_log import MemoryLog
+from services.chassis.log.bus import NewRecord, Partition
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.process.errors import Transient
 from services.watch_ingest.adapters.log_state import fact_partitions
 from tests.builders import a_job
 from tests.unit.watch_ingest.test_ingesting import PREFIX, World

@@ -12,11 +12,11 @@ from contracts.facts import KINDS, Epoch, Fact, FactType, SyncCompleted
 from contracts.topics import CLUSTER, RESOURCES, sync_group
 from sandbox.http.in_process import Fault
 from sandbox.store.deleting import DeleteOptions
-from services.chassis.bus import NewRecord, Partition
-from services.chassis.errors import Transient
-from services.chassis.memory_log import MemoryLog
-from services.chassis.reading import decode
-from services.chassis.wiring import Runtime
+from services.chassis.log.bus import NewRecord, Partition
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.process.errors import Transient
+from services.chassis.running.wiring import Runtime
+from services.chassis.table.reading import decode
 from services.watch_ingest.adapters.ingesting import LEASE, ingest
 from services.watch_ingest.adapters.log_state import fact_partitions, highest_incarnation
 from services.watch_ingest.adapters.publisher import Publisher

@@ -14,9 +14,9 @@ import pytest
 
 from contracts.facts import KINDS, Epoch, Fact, FactType
 from contracts.unreadable import FACT_DEPTH_MAX, Unreadable
-from services.chassis.clock import LoopClock
-from services.chassis.kube import KubeClient, Response
-from services.chassis.metrics import Metrics
+from services.chassis.kube.port import KubeClient, Response
+from services.chassis.process.clock import LoopClock
+from services.chassis.process.metrics import Metrics
 from services.watch_ingest.adapters.noticing import NOTICES_MAX, Notices
 from services.watch_ingest.core.noticing import Notice, notice_of
 from tests.builders import Builder, a_job, a_node, a_parallel_region, a_pod

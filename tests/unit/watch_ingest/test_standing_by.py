@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 
-from services.chassis.kube import KubeClient
-from services.chassis.leases import LeaderLease
+from services.chassis.kube.leases import LeaderLease
+from services.chassis.kube.port import KubeClient
 from services.watch_ingest.adapters.ingesting import LEASE
 from tests.sandboxed import SandboxTransport, new_cluster
 from tests.unit.watch_ingest.test_ingesting import World

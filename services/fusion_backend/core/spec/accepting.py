@@ -18,7 +18,7 @@ from contracts.resources.pod_names import KEY_RULE, is_key
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from contracts.unreadable import Unreadable
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from planner.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules, faults_of
 from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis

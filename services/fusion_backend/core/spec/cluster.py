@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from contracts.resources import JobSpec
 from contracts.resources.fields import ResourceRequirements
-from services.fusion_backend.core.numbering.records import Fusion, FusionType
+from planner.numbering.records import Fusion, FusionType
 from services.fusion_backend.core.spec.dividing import mcpu_of
 
 

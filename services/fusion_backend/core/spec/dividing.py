@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal, localcontext
 from typing import Any, Final
 
-from contracts.quantities import EXACT, Quantity, quantity_of, rounded_up
+from contracts.scheduling.quantities import EXACT, Quantity, quantity_of, rounded_up
 
 _DECIMALS: Final = Decimal("0.001")
 _WHOLE_BYTES: Final = ("memory", "ephemeral-storage")

@@ -24,9 +24,9 @@ import orjson
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
 from contracts.unreadable import Unreadable
-from services.fusion_backend.core.graph.threading_models import Threading
-from services.fusion_backend.core.numbering.records import Fusion
-from services.fusion_backend.core.refusals import PlanRefused, shown
+from planner.graph.threading_models import Threading
+from planner.numbering.records import Fusion
+from planner.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.accepting import refusal_of_spec, sentence
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import (

@@ -16,11 +16,11 @@ import orjson
 
 from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
-from services.fusion_backend.core.application.model import Application
-from services.fusion_backend.core.fusion.placing import HostRules
-from services.fusion_backend.core.graph.threading_models import Threading
-from services.fusion_backend.core.numbering.records import Fusion, PlanRecord
-from services.fusion_backend.core.planner.requesting import PlanRequest
+from planner.application.model import Application
+from planner.fusion.placing import HostRules
+from planner.graph.threading_models import Threading
+from planner.numbering.records import Fusion, PlanRecord
+from planner.requesting import PlanRequest
 from services.fusion_backend.core.spec.bundle_urls import shown_url
 from services.fusion_backend.core.spec.cluster import Cluster, automatic_fusion, fusion_type
 

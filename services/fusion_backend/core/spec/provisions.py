@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import asked_redis, is_encrypted
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.refusals import PlanRefused
 
 REDIS_PORT: Final = 6379
 REDIS_SERVERS_MAX: Final = 256

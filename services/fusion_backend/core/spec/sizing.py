@@ -20,7 +20,7 @@ from contracts.reasons import Reason
 from contracts.resources.accepting import OPERATORS_OWN
 from contracts.showing import json_text
 from contracts.unreadable import too_deep
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.refusals import PlanRefused
 from services.fusion_backend.core.spec.inputs import TEMPLATE_FIELDS, PlanInputs
 from services.fusion_backend.core.spec.provisions import TEMPLATE
 

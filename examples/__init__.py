@@ -1,0 +1,1 @@
+"""Applications of our own, which `millrace demo` and the load tests run."""

@@ -1,0 +1,392 @@
+"""What is known of the cluster: nodes, what runs or is promised on them, and who holds them.
+
+`Node`, `Pod` and `Claim` are plain values that facts and Placements are turned into; `Cluster.of`
+makes arrays of them once, and every decision of a pass over all waiting jobs reads the same arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from contracts.labels import HOSTNAME, ORIGINAL_TAG, TAG_PREFIX
+from contracts.scheduling.requests import AMOUNT_MAX
+from placement.selecting import Selector
+
+Amounts = Mapping[str, int]
+"""By resource: "cpu" in milli-CPU, "memory" in bytes, "pods" and others as they are counted."""
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+T = TypeVar("T")
+
+PODS: Final = "pods"
+KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
+PASSING: Final = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+    }
+)
+"""Taints by which Kubernetes itself says that a node is not up yet, or not reached."""
+REMEMBERED_MAX: Final = 1_000
+"""Of what is made of one cluster: some kilobytes each."""
+TOTAL_MAX: Final = 1 << 60
+"""Of what many pods request together: no sum of it and an amount leaves 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration of a pod; an empty key or effect stands for every one."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether the taint does not keep the pod out."""
+        if self.effect not in ("", taint.effect):
+            return False
+        if self.operator == "Exists":
+            return self.key in ("", taint.key)
+        return self.key == taint.key and self.value == taint.value
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node; `taints` without those that node-tainter puts there for a claim."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
+    allocatable: Amounts = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags that it carries, in our form and in the original's."""
+        found = {key.removeprefix(TAG_PREFIX) for key in self.labels if key.startswith(TAG_PREFIX)}
+        original = self.labels.get(ORIGINAL_TAG, "")
+        return frozenset(found | {original} if original else found)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod that is bound to a node; or one that will be, of a PE whose job has been placed there.
+
+    `job` (namespace/name) is empty where the pod is none of Streams; `is_bound` tells the two
+    apart: what is bound stays where it is. `requests` does not count the pod itself.
+    """
+
+    node: str
+    requests: Amounts
+    job: str = ""
+    pe: int = -1
+    is_bound: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That a pool of a job has a node.
+
+    Exclusive pools claim their members; shared ones only where the application counts or names
+    them: others hold on to no node, so that an exclusive pool may take it.
+    """
+
+    node: str
+    job: str
+    pool: str
+    is_exclusive: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cluster:
+    """The cluster as arrays over its nodes, by name. Nobody writes into the arrays."""
+
+    nodes: tuple[Node, ...]
+    index: Mapping[str, int]
+    addresses: Mapping[str, tuple[int, ...]]
+    tagged: Mapping[str, Bools]
+    unready: Bools
+    cordoned: Bools
+    tainted: tuple[tuple[tuple[Taint, ...], Ints], ...]
+    allocatable: Mapping[str, Ints]
+    used: Mapping[str, Ints]
+    streams_pods: Ints
+    pods: Mapping[str, tuple[Pod, ...]]
+    claims: tuple[Claim, ...]
+    claims_of: Mapping[str, tuple[Claim, ...]]
+    held: Ints
+    held_exclusively: Ints
+    remembered: dict[Hashable, Any] = field(default_factory=dict)
+    """What was asked once and is asked again by other jobs: nothing but what follows from it."""
+
+    @classmethod
+    def of(
+        cls, nodes: Iterable[Node], pods: Iterable[Pod] = (), claims: Iterable[Claim] = ()
+    ) -> Cluster:
+        """Arrays of values. What speaks of a node that does not exist counts nowhere.
+
+        Of nodes with one name the last counts: a name is one node's, and that is its newest fact.
+        """
+        by_name = {node.name: node for node in nodes}
+        ordered = tuple(by_name[name] for name in sorted(by_name))
+        index = {node.name: at for at, node in enumerate(ordered)}
+        used, streams_pods, of_jobs = _taken(pods, index)
+        claimed = tuple(sorted(claims, key=lambda claim: (claim.node, claim.job, claim.pool)))
+        return cls(
+            nodes=ordered,
+            index=index,
+            addresses=addresses_of(ordered),
+            tagged=_tagged(ordered),
+            unready=np.array([not node.ready for node in ordered], bool),
+            cordoned=np.array([node.unschedulable for node in ordered], bool),
+            tainted=tainted_of(ordered),
+            allocatable=_columns([node.allocatable for node in ordered]),
+            used=used,
+            streams_pods=streams_pods,
+            pods={job: tuple(each) for job, each in of_jobs.items()},
+            claims=claimed,
+            claims_of=by_job(claimed),
+            held=held_of(claimed, index),
+            held_exclusively=held_of((each for each in claimed if each.is_exclusive), index),
+        )
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def remember(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What was made of the cluster under this name; nobody writes into it."""
+        if what in self.remembered:
+            found: T = self.remembered[what]
+            return found
+        made = make()
+        if len(self.remembered) < REMEMBERED_MAX:
+            self.remembered[what] = made
+        return made
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the nodes."""
+        return self.remember("names", lambda: tuple(node.name for node in self.nodes))
+
+    def free(self, resource: str) -> Ints:
+        """What is left of a resource on each node; below 0 where more is promised than there is."""
+
+        def made() -> Ints:
+            nothing = np.zeros(len(self), np.int64)
+            return self.allocatable.get(resource, nothing) - self.used.get(resource, nothing)
+
+        return self.remember(("free", resource), made)
+
+    def node_of(self, host: str) -> int | None:
+        """The node of this name or, where it reads as one, with this address.
+
+        Of several with one address it is the first that is ready: the others are what it was before
+        it was set up anew.
+        """
+        address = normalised(host)
+        if address is None:
+            return self.index.get(host)
+        return self._first(self.addresses.get(address, ()))
+
+    def named(self, hosts: Iterable[str]) -> tuple[str, ...]:
+        """The nodes of hosts in their order, each once; "" for each host that has none."""
+        found: dict[int | str, str] = {}
+        for host in hosts:
+            at = self.node_of(host)
+            if at is None:
+                found.setdefault(host, "")
+            else:
+                found.setdefault(at, self.nodes[at].name)
+        return tuple(found.values())
+
+    def among(self, hosts: Iterable[str]) -> Bools:
+        """The nodes of hosts, as far as they exist."""
+        found = np.zeros(len(self), bool)
+        found[[at for host in hosts if (at := self.node_of(host)) is not None]] = True
+        return found
+
+    def _first(self, nodes: tuple[int, ...]) -> int | None:
+        return min(nodes, key=lambda at: (self.unready[at], at), default=None)
+
+    def open_to(
+        self, tolerations: tuple[Toleration, ...], *, cordons: bool = True, readiness: bool = True
+    ) -> Bools:
+        """Nodes that are ready and not cordoned, and whose taints all are tolerated.
+
+        Without `cordons` cordons and taints count for nothing, without `readiness` it does not
+        matter whether a node is up yet.
+        """
+
+        def made() -> Bools:
+            found = ~(self.unready & readiness | self.cordoned & cordons)
+            for taints, where in self.tainted:
+                minded = [each for each in taints if (readiness if _passes(each) else cordons)]
+                if not all(any(each.tolerates(taint) for each in tolerations) for taint in minded):
+                    found[where] = False
+            return found
+
+        return self.remember(("open", tolerations, cordons, readiness), made)
+
+    def with_tags(self, tags: Iterable[str]) -> Bools:
+        """Nodes that carry all of these tags."""
+        found = np.ones(len(self), bool)
+        for tag in tags:
+            found &= self.tagged.get(tag, np.zeros(len(self), bool))
+        return found
+
+    def selected(self, selector: Selector) -> Bools:
+        """Nodes that the template of a pod selects by their labels."""
+
+        def made() -> Bools:
+            each = (selector.selects(node.name, node.labels) for node in self.nodes)
+            return np.fromiter(each, bool, len(self))
+
+        return self.remember(("selected", selector), made)
+
+    def held_by_others(self, job: str, *, exclusive_only: bool) -> Bools:
+        """Nodes that pools of other jobs hold."""
+        own = [
+            claim
+            for claim in self.claims_of.get(job, ())
+            if claim.is_exclusive or not exclusive_only
+        ]
+        total = self.held_exclusively if exclusive_only else self.held
+        found: Bools = total > held_of(own, self.index)
+        return found
+
+    def used_by_others(self, job: str) -> Bools:
+        """Nodes on which PEs of other jobs run."""
+        own = [self.index[pod.node] for pod in self.pods.get(job, ()) if pod.node in self.index]
+        found: Bools = self.streams_pods > np.bincount(np.array(own, np.int64), minlength=len(self))
+        return found
+
+    def domains(self, topology_key: str) -> Ints:
+        """The number of each node's topology domain; -1 where a node is in none."""
+
+        def made() -> Ints:
+            if topology_key == HOSTNAME:
+                return np.arange(len(self))
+            values = [node.labels.get(topology_key) for node in self.nodes]
+            numbers = {value: at for at, value in enumerate(sorted({v for v in values if v}))}
+            return np.array([numbers[v] if v else -1 for v in values], np.int64)
+
+        return self.remember(("domains", topology_key), made)
+
+
+def _passes(taint: Taint) -> bool:
+    return taint.key in PASSING
+
+
+@functools.lru_cache(maxsize=65_536)
+def normalised(host: str) -> str | None:
+    """An IPv4 or IPv6 address in its one form; None for what is no address."""
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
+
+
+def addresses_of(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    for at, node in enumerate(nodes):
+        for address in {normalised(each) or each for each in node.addresses}:
+            found.setdefault(address, []).append(at)
+    return {address: tuple(where) for address, where in found.items()}
+
+
+def _tagged(nodes: Sequence[Node]) -> dict[str, Bools]:
+    members: dict[str, list[int]] = {}
+    for at, node in enumerate(nodes):
+        for tag in node.tags:
+            members.setdefault(tag, []).append(at)
+    found = {tag: np.zeros(len(nodes), bool) for tag in members}
+    for tag, where in members.items():
+        found[tag][where] = True
+    return found
+
+
+def tainted_of(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], ...]:
+    """Nodes by what keeps pods out of them."""
+    kinds: dict[tuple[Taint, ...], list[int]] = {}
+    for at, node in enumerate(nodes):
+        if node.taints:
+            taints = tuple(taint for taint in node.taints if taint.effect in KEEPS_OUT)
+            kinds.setdefault(taints, []).append(at)
+    return tuple((taints, np.array(where, np.int64)) for taints, where in kinds.items())
+
+
+def _columns(amounts: Sequence[Amounts]) -> dict[str, Ints]:
+    names = {name for each in amounts for name in each}
+    return {
+        name: np.array([capped(each.get(name, 0)) for each in amounts], np.int64)
+        for name in sorted(names)
+    }
+
+
+def capped(amount: int) -> int:
+    """An amount as a number that is searched: nothing below none, and no more than anybody has."""
+    return min(max(amount, 0), AMOUNT_MAX)
+
+
+def by_job(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in claims:
+        found.setdefault(claim.job, []).append(claim)
+    return {job: tuple(each) for job, each in found.items()}
+
+
+def held_of(claims: Iterable[Claim], index: Mapping[str, int]) -> Ints:
+    """How many of these claims each node has."""
+    found = np.zeros(len(index), np.int64)
+    for claim in claims:
+        if claim.node in index:
+            found[index[claim.node]] += 1
+    return found
+
+
+def _taken(
+    pods: Iterable[Pod], index: Mapping[str, int]
+) -> tuple[dict[str, Ints], Ints, dict[str, list[Pod]]]:
+    used: dict[str, list[int]] = {PODS: [0] * len(index)}
+    streams_pods = np.zeros(len(index), np.int64)
+    of_jobs: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.job:
+            of_jobs.setdefault(pod.job, []).append(pod)
+        at = index.get(pod.node)
+        if at is None:
+            continue
+        used[PODS][at] += 1
+        streams_pods[at] += bool(pod.job)
+        for name, amount in pod.requests.items():
+            if name not in used:
+                used[name] = [0] * len(index)
+            used[name][at] += capped(amount)
+    return (
+        {name: np.array([min(each, TOTAL_MAX) for each in used[name]], np.int64) for name in used},
+        streams_pods,
+        of_jobs,
+    )

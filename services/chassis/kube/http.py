@@ -1,0 +1,224 @@
+"""The transport to a real or sandboxed API server: aiohttp, set up by kubernetes_asyncio.
+
+The only module that imports kubernetes_asyncio, which gives configuration (kubeconfig, in-cluster)
+and authentication; bytes go in and out unparsed, `kube.py` gives them meaning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import yaml
+from kubernetes_asyncio import config
+from kubernetes_asyncio.client import Configuration
+from kubernetes_asyncio.config.incluster_config import SERVICE_TOKEN_FILENAME
+
+from services.chassis.kube.port import Response, refusal
+from services.chassis.process.errors import Away, TooLarge, Transient
+from services.chassis.process.log_lines import log_of
+
+CONNECTIONS_MAX = 128
+REQUEST_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 5.0
+KEEP_ALIVE_S = 60.0
+READ_BUFFER_BYTES = 2**21
+RESPONSE_BYTES_MAX = 8 * 2**20
+"""A page of 500 ordinary objects is 3 MiB. Who lists asks for fewer objects above it: an outline of
+JSON that nests too deep (`salvaging.py`) takes 22 times the memory of its text."""
+TOKEN_REREAD_S = 60.0
+
+_BEARER = "BearerToken"
+
+
+async def load_configuration(kubeconfig: str) -> Configuration:
+    """The configuration of a kubeconfig's current context, or of the pod we run in."""
+    configuration = Configuration()
+    if kubeconfig:
+        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+        token_file = _token_file(Path(kubeconfig))
+    else:
+        config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        token_file = Path(SERVICE_TOKEN_FILENAME)
+    if token_file is not None:
+        configuration.refresh_api_key_hook = TokenFile(token_file)
+    return configuration
+
+
+class TokenFile:
+    """A bearer token in a file that somebody renews: it is read again every minute.
+
+    A token that the API server does not know (401) is read again before the next request: the
+    account was made anew, or the whole cluster, and a newer token may lie there already.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read_again_at = 0.0
+
+    def distrust(self) -> None:
+        """Read the file again before the next request."""
+        self._read_again_at = 0.0
+
+    def __call__(self, configuration: Configuration) -> None:
+        """Put the newest token into the configuration; the last one stays where none is there."""
+        now = asyncio.get_running_loop().time()
+        if now < self._read_again_at:
+            return
+        self._read_again_at = now + TOKEN_REREAD_S
+        try:
+            token = self._path.read_text(encoding="utf-8").strip()
+        except OSError as problem:
+            log_of("kube").warning("token_unread", file=str(self._path), problem=str(problem))
+            return
+        configuration.api_key[_BEARER] = f"Bearer {token}"
+
+
+def _token_file(kubeconfig: Path) -> Path | None:
+    """The `tokenFile` of the current context's user; the client's own loader reads it only once."""
+    content: dict[str, Any] = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    contexts = {each["name"]: each["context"] for each in content.get("contexts") or ()}
+    users = {each["name"]: each["user"] or {} for each in content.get("users") or ()}
+    name = contexts.get(content.get("current-context"), {}).get("user")
+    named = users.get(name, {}).get("tokenFile")
+    return kubeconfig.parent / named if named else None
+
+
+class HttpTransport:
+    """`Transport` over one aiohttp session with a pool of kept-alive connections."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._root = (configuration.host or "").rstrip("/")
+        connector = aiohttp.TCPConnector(
+            limit=CONNECTIONS_MAX,
+            ssl=_ssl_context(configuration),
+            keepalive_timeout=KEEP_ALIVE_S,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector, read_bufsize=READ_BUFFER_BYTES, auto_decompress=True
+        )
+
+    async def request(
+        self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
+    ) -> Response:
+        """One request; raises Away when nobody listens, Transient when its outcome is unknown."""
+        timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_S, sock_connect=CONNECT_TIMEOUT_S)
+        try:
+            async with self._session.request(
+                method,
+                self._root + path,
+                data=body,
+                headers=await self._authenticated(headers),
+                timeout=timeout,
+                allow_redirects=False,
+            ) as answer:
+                self._note_status(answer.status)
+                body = await _body_of(answer, path)
+                return Response(answer.status, body, _lower(answer.headers))
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as problem:
+            raise Away(f"{method} {path}: {problem}") from problem
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            raise Transient(f"{method} {path}: {type(problem).__name__} {problem}") from problem
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_s: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A watch: one JSON line at a time; Transient after `silence_s` without a byte."""
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=silence_s
+        )
+        try:
+            async with self._session.get(
+                self._root + path,
+                headers=await self._authenticated(headers),
+                timeout=timeout,
+                allow_redirects=False,
+            ) as answer:
+                self._note_status(answer.status)
+                if answer.status >= 400:
+                    body = await answer.read()
+                    raise refusal(Response(answer.status, body, _lower(answer.headers)))
+                try:
+                    yield _lines(answer.content)
+                finally:
+                    cut(answer)
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            raise Transient(f"watch {path}: {type(problem).__name__} {problem}") from problem
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._session.close()
+
+    def _note_status(self, status: int) -> None:
+        hook = self._configuration.refresh_api_key_hook
+        if status == HTTPStatus.UNAUTHORIZED and isinstance(hook, TokenFile):
+            hook.distrust()
+
+    async def _authenticated(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Tokens of a service account change while we run, so each request asks for its own."""
+        complete = dict(headers)
+        token = await self._configuration.get_api_key_with_prefix(_BEARER)
+        if token:
+            complete["authorization"] = token
+        elif self._configuration.username:
+            complete["authorization"] = self._configuration.get_basic_auth_token()
+        return complete
+
+
+def cut(answer: aiohttp.ClientResponse) -> None:
+    """End a watch in the middle: TLS would wait for the server's goodbye, beyond `close`."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+
+
+async def _body_of(answer: aiohttp.ClientResponse, path: str) -> bytes:
+    """The body; raises TooLarge before more than that is in memory."""
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > RESPONSE_BYTES_MAX:
+            cut(answer)
+            raise TooLarge(f"{path}: the answer has more than {RESPONSE_BYTES_MAX} bytes")
+    return bytes(body)
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Lines of any length; a rest without its newline was cut off and is dropped."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *complete, rest = (rest + chunk).split(b"\n")
+        for line in complete:
+            if line:
+                yield line
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    """Lower names; what is said several times becomes one header, as HTTP has it."""
+    found: dict[str, str] = {}
+    for key, value in headers.items():
+        name = key.lower()
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+def _ssl_context(configuration: Configuration) -> ssl.SSLContext | bool:
+    if not (configuration.host or "").startswith("https"):
+        return True
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if configuration.disable_strict_ssl_verification:
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context

@@ -1,0 +1,215 @@
+"""The list-watch loop: list in pages, watch from the list's version, relist when it expired.
+
+1. List; tell the sink everything; watch from the list's version.
+2. A watch that ends goes on from the newest version it saw, bookmarks included.
+3. 410, as a status or as an ERROR event, means: list again. So does an event that nobody can read:
+   what it said is unknown, and a watch from the version before it would meet it again, for ever.
+4. A list that is older than what was seen before (of an API server that lags behind) is asked for
+   again; one that stays older for long is believed: the cluster was restored from a backup.
+5. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
+   bookmark, is taken for dead.
+
+What was seen is told as it is; projecting and publishing it is watch-ingest's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.chassis.kube.port import Json, KubeClient, Resource, WatchEvent, WatchType
+from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.clock import Clock
+from services.chassis.process.errors import ChassisError, Expired, Garbled, Transient
+from services.chassis.process.log_lines import log_of
+
+PAGE_OBJECTS_MAX = 500
+WATCH_TIMEOUT_S = 300
+SILENCE_S = 90.0
+RETRY_CAP_S = 5.0
+"""Nothing is seen meanwhile, so an absence of the API server is not prolonged by much."""
+OLDER_LISTS_MAX = 8
+"""Half a minute of back-off: no API server lags behind for so long."""
+WATCH_SHORTEST_S = 1.0
+"""A watch that ends sooner without an event counts as a failure, or we would ask in a circle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is listed and watched; `namespace` None means all."""
+
+    resource: Resource
+    namespace: str | None = None
+    label_selector: str = ""
+    metadata_only: bool = False
+
+
+class Sink(Protocol):
+    """Who is told what was seen."""
+
+    async def listed(self, items: Sequence[Json], resource_version: str) -> None:
+        """Everything that existed at `resource_version`."""
+        ...
+
+    async def seen(self, event: WatchEvent) -> None:
+        """ADDED, MODIFIED or DELETED, in order; bookmarks are not told."""
+        ...
+
+
+async def list_all(kube: KubeClient, watched: Watched) -> tuple[list[Json], str]:
+    """Every object, and the version at which the list was true."""
+    items: list[Json] = []
+    version = ""
+    async for page in kube.list_pages(
+        watched.resource,
+        watched.namespace,
+        label_selector=watched.label_selector,
+        limit=PAGE_OBJECTS_MAX,
+        metadata_only=watched.metadata_only,
+    ):
+        items += page.items
+        version = page.resource_version
+    return items, version
+
+
+class ListWatch:
+    """One list-watch that survives everything; `relist()` asks for a new list."""
+
+    def __init__(
+        self,
+        kube: KubeClient,
+        watched: Watched,
+        *,
+        clock: Clock,
+        random: random.Random,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        self._kube = kube
+        self._watched = watched
+        self._clock = clock
+        self._silence_s = silence_s
+        self._backoffs: Backoffs[str] = Backoffs(random, cap_s=RETRY_CAP_S)
+        self._relist_wanted = asyncio.Event()
+        self._version = ""
+        self._seen = 0
+        self._older_lists = 0
+        self._log = log_of("listing")
+
+    def relist(self) -> None:
+        """End the watch and list again."""
+        self._relist_wanted.set()
+
+    async def run(self, sink: Sink) -> None:
+        """Run for ever; an exception of the sink ends it."""
+        while True:
+            if not self._version or self._relist_wanted.is_set():
+                await self._list(sink)
+            else:
+                await self._watch_until_relist(sink)
+
+    async def _list(self, sink: Sink) -> None:
+        self._relist_wanted.clear()
+        try:
+            items, version = await list_all(self._kube, self._watched)
+        except ChassisError as problem:
+            self._version = ""
+            await self._wait("list", problem)
+            return
+        if int(version) < self._seen and self._older_lists < OLDER_LISTS_MAX:
+            self._older_lists += 1
+            self._version = ""
+            older = f"a list of version {version} after {self._seen} was seen"
+            await self._wait("list", Transient(older))
+            return
+        self._older_lists = 0
+        self._backoffs.mark_succeeded("list")
+        await sink.listed(items, version)
+        self._version = version
+        self._seen = int(version)
+
+    async def _watch_until_relist(self, sink: Sink) -> None:
+        """Watch, but let go at once when a new list is wanted."""
+        watching = asyncio.ensure_future(self._watch(sink))
+        wishing = asyncio.ensure_future(self._relist_wanted.wait())
+        try:
+            await asyncio.wait((watching, wishing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            wishing.cancel()
+            watching.cancel()
+            await asyncio.wait((watching, wishing))
+        if not watching.cancelled():
+            watching.result()
+
+    async def _watch(self, sink: Sink) -> None:
+        began_s = self._clock.monotonic()
+        told = 0
+        try:
+            async with aclosing(self._events()) as events:
+                async for event in events:
+                    told += 1
+                    if event.type is not WatchType.BOOKMARK:
+                        await _tell(sink, event)
+                    if event.resource_version.isdecimal():
+                        self._version = event.resource_version
+                        self._seen = max(self._seen, int(event.resource_version))
+                    self._backoffs.mark_succeeded("watch")
+        except _SinkFailed as failure:
+            raise failure.cause from None
+        except Expired as problem:
+            self._log.info("watch_expired", **self._names(), problem=str(problem))
+            self._version = ""
+            return
+        except Garbled as problem:
+            self._version = ""
+            await self._wait("watch", problem)
+            return
+        except ChassisError as problem:
+            await self._wait("watch", problem)
+            return
+        if not told and self._clock.monotonic() - began_s < WATCH_SHORTEST_S:
+            await self._wait("watch", None)
+
+    def _events(self) -> AsyncGenerator[WatchEvent, None]:
+        return self._kube.watch(
+            self._watched.resource,
+            self._watched.namespace,
+            resource_version=self._version,
+            label_selector=self._watched.label_selector,
+            metadata_only=self._watched.metadata_only,
+            timeout_s=WATCH_TIMEOUT_S,
+            silence_s=self._silence_s,
+        )
+
+    async def _wait(self, what: str, problem: ChassisError | None) -> None:
+        now = self._clock.now()
+        at_least_s = getattr(problem, "retry_after_s", None) or 0.0
+        until = self._backoffs.mark_failed(what, now, at_least_s=at_least_s)
+        self._log.warning(
+            f"{what}_failed", **self._names(), problem=str(problem or "ended"), wait_s=until - now
+        )
+        await self._clock.sleep(until - now)
+
+    def _names(self) -> dict[str, str]:
+        return {
+            "resource": self._watched.resource.plural,
+            "namespace": self._watched.namespace or "",
+        }
+
+
+class _SinkFailed(Exception):
+    """Carries what a sink raised past the handling of the API server's failures."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+async def _tell(sink: Sink, event: WatchEvent) -> None:
+    try:
+        await sink.seen(event)
+    except ChassisError as problem:
+        raise _SinkFailed(problem) from problem

@@ -1,0 +1,178 @@
+"""The service host: one task group, signals, drain, exit codes, health and metrics on a port.
+
+    sys.exit(run_service("pod-state-machine", stage_main(make_stage), read_settings(Settings)))
+
+SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
+`grace_s` and exits 0. A crash is one log line and exit code 1: whoever started us starts us again,
+and the restore makes good what was lost. Where the log refuses for good (a topic is missing), the
+line is the sentence that says what to do. What a service does is its `main`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from services.chassis.kube.http import HttpTransport, load_configuration
+from services.chassis.kube.port import KubeClient
+from services.chassis.kube.reaching import PatientTransport
+from services.chassis.kube.request_metrics import MeasuredTransport
+from services.chassis.log.bus import Bus
+from services.chassis.log.kafka_log import KafkaLog
+from services.chassis.log.kafka_security import KafkaSecurity
+from services.chassis.log.memory_log import MemoryLog
+from services.chassis.log.sqlite_log import SqliteLog
+from services.chassis.process.clock import Clock, SystemClock
+from services.chassis.process.errors import LogRefused
+from services.chassis.process.log_lines import configure, log_of
+from services.chassis.process.metrics import Metrics
+from services.chassis.process.settings import KAFKA_SCHEME, ServiceSettings, read_settings
+from services.chassis.running.leading import Leadership
+from services.chassis.running.probes import serve_probes
+from services.chassis.running.reconciling import StageRunner
+from services.chassis.running.wiring import MakeStage, Probes, Runtime
+
+EXIT_DRAINED = 0
+EXIT_CRASHED = 1
+
+Main = Callable[[Runtime], Awaitable[None]]
+"""A service as a coroutine: returns after `runtime.stopping` is set; an exception is a crash."""
+
+
+def run_service(service: str, main: Main, settings: ServiceSettings) -> int:
+    """Run a service until SIGTERM or SIGINT; returns the exit code (0 drained, 1 crashed)."""
+    configure(service, settings.log_level)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_host(service, main, settings))
+
+
+def stage_main(
+    make_stage: MakeStage,
+    *,
+    effects_in_flight_max: int = 32,
+    leadership: Leadership | None = None,
+) -> Main:
+    """The coroutine of a service that is one stage; one that leads has a Lease."""
+
+    async def main(runtime: Runtime) -> None:
+        runner = StageRunner(
+            make_stage,
+            runtime,
+            effects_in_flight_max=effects_in_flight_max,
+            leadership=leadership,
+        )
+        runtime.probes.is_ready = lambda: runner.is_live
+        await runner.run()
+
+    return main
+
+
+async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
+    log = log_of("hosting")
+    try:
+        async with open_runtime(service, settings) as runtime:
+            _drain_on_signals(runtime.stopping)
+            probes = Probes(lambda: runtime.bus.is_answering and runtime.probes.is_ready())
+            port, host = settings.metrics_port, settings.metrics_host
+            async with serve_probes(port, runtime.metrics, probes, host=host):
+                log.info("started", pid=os.getpid(), bus=settings.bus)
+                await run_until_drained(main, runtime, settings.grace_s)
+    except Exception as problem:
+        refused = _refusal_in(problem)
+        if refused is None:
+            log.exception("crashed")
+        else:
+            log.error("log_refused", problem=str(refused))
+        return EXIT_CRASHED
+    log.info("drained")
+    return EXIT_DRAINED
+
+
+def _refusal_in(problem: BaseException) -> LogRefused | None:
+    """What the log refused for good; people mend it, and a traceback would not help them."""
+    if isinstance(problem, BaseExceptionGroup):
+        found = (_refusal_in(each) for each in problem.exceptions)
+        return next((each for each in found if each is not None), None)
+    return problem if isinstance(problem, LogRefused) else None
+
+
+async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
+    """Run `main`; once it is asked to stop it has `grace_s`, then it is cancelled."""
+    running = asyncio.ensure_future(main(runtime))
+    stopping = asyncio.ensure_future(runtime.stopping.wait())
+    await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
+    if not running.done():
+        await asyncio.wait((running,), timeout=grace_s)
+    stopping.cancel()
+    if not running.done():
+        log_of("hosting").warning("grace_exceeded", grace_s=grace_s)
+        running.cancel()
+        await asyncio.wait((running,))
+        if running.cancelled():
+            return
+    running.result()
+    if not runtime.stopping.is_set():
+        raise RuntimeError(f"{runtime.service} ended although nobody asked it to stop")
+
+
+@asynccontextmanager
+async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator[Runtime]:
+    """The runtime of a process: log, API server and clock as the settings say."""
+    clock = SystemClock()
+    metrics = Metrics()
+    transport = HttpTransport(await load_configuration(settings.kubeconfig))
+    randomness = random.SystemRandom()
+    measured = MeasuredTransport(transport, metrics, clock.monotonic)
+    patient = PatientTransport(measured, clock=clock, random=randomness)
+    async with AsyncExitStack() as open_ones:
+        open_ones.push_async_callback(transport.close)
+        bus = open_bus(settings.bus, clock, client_id=service, instance=settings.instance)
+        open_ones.push_async_callback(bus.close)
+        yield Runtime(
+            service=service,
+            bus=bus,
+            kube=KubeClient(patient, user_agent=service),
+            clock=clock,
+            random=randomness,
+            new_id=lambda: str(uuid.uuid4()),
+            prefix=settings.topic_prefix,
+            instance=settings.instance,
+            namespaces=settings.namespaces,
+            metrics=metrics,
+        )
+
+
+def open_bus(url: str, clock: Clock, *, client_id: str = "millrace", instance: str = "") -> Bus:
+    """The adapter that a bus URL names: `memory:`, `sqlite:///PATH`, `kafka://HOST:PORT[,…]`."""
+    if url == "memory:":
+        return MemoryLog(now=clock.now)
+    if url.startswith(KAFKA_SCHEME):
+        return KafkaLog(
+            url.removeprefix(KAFKA_SCHEME),
+            now=clock.now,
+            client_id=client_id,
+            instance=instance,
+            security=read_settings(KafkaSecurity),
+        )
+    return SqliteLog(Path(url.removeprefix("sqlite://")), now=clock.now)
+
+
+def _drain_on_signals(stopping: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it runs: it halves the cost of a request."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

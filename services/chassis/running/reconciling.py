@@ -1,0 +1,397 @@
+"""Runs a stage: facts → table → snapshot → decide → effects → decision record.
+
+    await StageRunner(make_stage, runtime).run()
+
+returns when `runtime.stopping` is set and the effects in flight are done. How one effect is carried
+out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `keyed_work.py`.
+
+1. A batch of facts enters the table as a whole; each change makes keys dirty.
+2. Nothing is decided before the restore is complete; then every key is dirty once.
+3. A dirty key: snapshot, decide, effects side by side. What its own writes change meanwhile makes
+   it dirty once, when all of them are done: 1500 effects are followed by one decision, not 1500.
+4. A costly decision without effects rests for a moment, so that what it hears of coalesces.
+5. Whatever a key's code raises is that key's: logged, counted, backed off; others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from contracts.decisions import DecisionRecord
+from contracts.facts import SyncCompleted
+from contracts.topics import CATALOGUE
+from contracts.unreadable import ObjectUnreadable
+from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.log.bus import Partition
+from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.errors import Superseded
+from services.chassis.process.log_lines import log_of
+from services.chassis.process.tracing import Cause, caused_by
+from services.chassis.process.waking import Wakefulness
+from services.chassis.running.carrying_out import CarriedOut, CarryingOut
+from services.chassis.running.confirming import confirm_unsaid
+from services.chassis.running.crashes import Crashes
+from services.chassis.running.decision_log import DecisionLog, effect_records
+from services.chassis.running.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
+from services.chassis.running.leading import BeginsToLead, Leadership, Leading, read_anew
+from services.chassis.running.stage import CatchesUp, Decision
+from services.chassis.running.stage_times import StageTimes
+from services.chassis.running.wiring import MakeStage, Runtime, Wiring
+from services.chassis.table.reading import FactReader, Said
+from services.chassis.table.restoring import Restore
+from services.chassis.table.sharing import Part, Sharing, Told
+from services.chassis.table.table import Change, Entry, Table
+
+EFFECTS_IN_FLIGHT_MAX = 32
+REMEMBERED_KEYS_MAX = 20_000
+COSTLY_DECISION_S = 0.002
+REST_PER_SPENT = 9
+REST_S_MAX = 0.25
+"""A key with 500 parts takes 20 ms to look at and hears of hundreds of facts a second: without a
+rest it is decided once a fact, a core is spent, and nothing comes of it."""
+
+
+class StageRunner:
+    """One stage in one event loop; several may share a loop, a log and a transport."""
+
+    def __init__(
+        self,
+        make_stage: MakeStage,
+        runtime: Runtime,
+        *,
+        effects_in_flight_max: int = EFFECTS_IN_FLIGHT_MAX,
+        keys_in_flight_max: int = KEYS_IN_FLIGHT_MAX,
+        leadership: Leadership | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self.table = Table()
+        self._writer = self._new_writer()
+        self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
+        self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
+        self._work: KeyedWork[Hashable] = KeyedWork(
+            self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
+        )
+        self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
+        self._sharing = Sharing(self.stage.name, self.stage.kinds, runtime.prefix)
+        self._told = self._sharing.told(frozenset())
+        self.table.declare_indexes(self.stage.indexes)
+        self.table.expect(self._told)
+        self._times = StageTimes(runtime.metrics, runtime.clock)
+        self.table.on_observation = self._note_written
+        self._restore = Restore(self._sharing)
+        self._failing: Backoffs[Hashable] = Backoffs(runtime.random)
+        self._carrying_out = CarryingOut(
+            self.stage,
+            self.table,
+            runtime,
+            is_marked=self._work.is_marked,
+            is_abandoned=self._work.is_abandoned,
+            effects_in_flight_max=effects_in_flight_max,
+        )
+        self._decisions = DecisionLog(runtime)
+        self._crashes = Crashes(self.stage, self.stage.name)
+        self._reasons: OrderedDict[Hashable, str] = OrderedDict()
+        self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
+        self._leading = self._new_leading(leadership) if leadership is not None else None
+        self._log = log_of(self.stage.name)
+
+    def _new_writer(self) -> Writer:
+        return Writer(
+            self._runtime.kube,
+            self.table,
+            component=self._runtime.service,
+            now=self._runtime.clock.now,
+            require_awake=self._require_awake,
+        )
+
+    def _new_leading(self, leadership: Leadership) -> Leading:
+        return Leading(
+            self._runtime,
+            leadership,
+            prepare=self._prepare_to_lead,
+            begin=self._begin_to_lead,
+            end=lambda: self._work.abandon(lambda _: True),
+        )
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the restore is complete, so that decisions are taken."""
+        return self._restore.is_live
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no key runs or waits in line (timers may be set)."""
+        return self._work.is_idle
+
+    async def run(self) -> None:
+        """Run until `runtime.stopping` is set and the effects in flight are done."""
+        bus, prefix = self._runtime.bus, self._runtime.prefix
+        await bus.ensure_topics({topic.name(prefix): topic.partitions for topic in CATALOGUE})
+        reader = FactReader(
+            bus,
+            prefix,
+            self._sharing,
+            take=self._take,
+            assign=self._assign,
+            catch_up=self._note_all_read,
+            metrics=self._runtime.metrics,
+        )
+        async with asyncio.TaskGroup() as group:
+            behind = [
+                group.create_task(reader.run()),
+                group.create_task(self._decisions.run()),
+                group.create_task(confirm_unsaid(self.table, self._writer, self._runtime.clock)),
+                group.create_task(self._wakefulness.run()),
+                group.create_task(self._catch_up_after_sleep(reader)),
+            ]
+            if self._leading is not None:
+                behind.append(group.create_task(self._leading.run()))
+            await self._work.run(self._runtime.stopping)
+            for task in behind:
+                task.cancel()
+        if self._leading is not None:
+            await self._leading.release()
+        await self._decisions.flush()
+
+    # ------------------------------------------------------------------ facts
+
+    async def _take(self, batch: Sequence[Said]) -> None:
+        """Take in a batch of facts without a pause, so that its changes coalesce."""
+        for said in batch:
+            cause = Cause(said.envelope.id, said.envelope.trace_id)
+            changes = self._applied(said)
+            if self.is_live:  # facts of a restore are old
+                self._times.note_read(said)
+            # Before any key is marked: an emptied table must not look like a deleted cluster.
+            self._restore.follow_cluster(self.table.cluster_uid)
+            for change in changes:
+                self._mark_changed(change, cause)
+            if isinstance(said.fact, SyncCompleted) and self.table.is_newest(
+                said.fact, said.partition
+            ):
+                self._note_completed(said.fact, said.partition, cause)
+        self._show_state()
+
+    def _applied(self, said: Said) -> Sequence[Change]:
+        """The changes that a record causes; one whose object cannot be indexed causes none."""
+        try:
+            return self.table.apply(said.fact, said.partition)
+        except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
+            self._runtime.metrics.count("millrace_crashes_total", where="table")
+            self._log.exception("fact_crashed", key=said.fact.key)
+            return ()
+
+    def _show_state(self) -> None:
+        metrics = self._runtime.metrics
+        metrics.set_gauge("millrace_live", float(self.is_live))
+        metrics.set_gauge("millrace_table_entries", len(self.table))
+        metrics.set_gauge("millrace_keys_waiting", self._work.dirty_count)
+
+    def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
+        was_live = self._restore.is_live
+        self._reconcile_all(self._restore.note_completed(sync, partition), was_live, cause)
+
+    def _note_all_read(self, partition: Partition) -> None:
+        was_live = self._restore.is_live
+        self._reconcile_all(self._restore.note_all_read(partition), was_live, None)
+        self._show_state()
+
+    def _reconcile_all(
+        self, completed: frozenset[Part], was_live: bool, cause: Cause | None
+    ) -> None:
+        """Look once at every key of the parts for which everything was said."""
+        if not completed:
+            return
+        if self._restore.is_live and not was_live:
+            self._log.info("live", entries=len(self.table))
+            self._went_live.set()
+        self._runtime.metrics.count("millrace_resyncs_completed_total")
+        keys = self.stage.all_keys(self.table)
+        self._mark_all((key for key in keys if self._part_of(key) in completed), cause)
+
+    def _note_written(self, change: Change) -> None:
+        """The answer to a write of ours is an observation like any other."""
+        self._times.note_write(change)
+        self._mark_changed(change)
+
+    def _mark_changed(self, change: Change, cause: Cause | None = None) -> None:
+        """Mark the keys of the entry before and after; nobody is woken during the restore."""
+        if not self._restore.is_any_live:
+            return
+        for entry in (change.old, change.new):
+            if entry is None:
+                continue
+            try:
+                keys = list(self.stage.keys(entry, self.table))
+            except ObjectUnreadable:
+                continue  # nothing can be decided for what only the missing part names
+            except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
+                self._runtime.metrics.count("millrace_crashes_total", where="keys")
+                self._log.exception("keys_crashed", object="/".join(entry.ref))
+                continue
+            self._mark_all(keys, cause)
+
+    def _mark_all(self, keys: Iterable[Hashable], cause: Cause | None) -> None:
+        for key in keys:
+            if not self._is_decided_here(key):
+                continue
+            if cause is not None:
+                _remember(self._causes, key, cause)
+                self._times.note_marked(key)
+            self._work.mark(key)
+
+    def _wake(self, key: Hashable) -> None:
+        if self._is_decided_here(key):
+            self._work.mark(key)
+
+    # ------------------------------------------------------------------ after a sleep
+
+    def _note_slept(self, for_s: float) -> None:
+        """Others may have acted in our place: nothing is decided before their doings are read."""
+        self._log.warning("slept", for_s=round(for_s, 1))
+        self._runtime.metrics.count("millrace_sleeps_total")
+        self._restore.doubt()
+        self._work.abandon(lambda _: True)
+        self._has_slept.set()
+
+    async def _catch_up_after_sleep(self, reader: FactReader) -> None:
+        while True:
+            await self._has_slept.wait()
+            self._has_slept.clear()  # before: who sleeps again meanwhile asks for the ends again
+            await reader.catch_up_again()
+
+    def _require_awake(self) -> None:
+        self._wakefulness.look()
+        if self._restore.is_doubted:
+            raise Superseded("this process slept, and reads first what was done meanwhile")
+        if self._leading is not None and not self._leading.is_leading:
+            raise Superseded("another instance decides now")
+
+    # ------------------------------------------------------------------ one instance at a time
+
+    async def _prepare_to_lead(self, kinds: Iterable[str]) -> None:
+        await self._went_live.wait()
+        for kind in kinds:
+            await read_anew(self._runtime, self.table, self._writer, kind)
+
+    def _begin_to_lead(self) -> None:
+        if isinstance(self.stage, BeginsToLead):
+            self.stage.begin_to_lead()
+        self._mark_all(self.stage.all_keys(self.table), None)
+
+    # ------------------------------------------------------------------ this instance's part
+
+    def _assign(self, told: Told) -> None:
+        """Begin with new partitions; what another instance has now leaves without a trace."""
+        before = {each for partitions in self._told.values() for each in partitions}
+        now = {each for partitions in told.values() for each in partitions}
+        left = before - now
+        self._told = told
+        self._restore.assign(told)
+        if left:
+            parts = {partition.number for partition in left}
+            self._work.abandon(lambda key: self._part_of(key) in parts)
+            self.table.leave(left, lambda entry: self._is_left(entry, parts))
+        self.table.expect(told)
+        self._log.info("assigned", partitions=len(now), left=len(left))
+
+    def _part_of(self, key: Hashable) -> Part:
+        return self._sharing.part_of(*self.stage.subject(key))
+
+    def _is_decided_here(self, key: Hashable) -> bool:
+        is_led = self._leading is None or self._leading.is_leading
+        return is_led and self._restore.is_decided(self._part_of(key))
+
+    def _is_left(self, entry: Entry, parts: set[int]) -> bool:
+        keys = list(self.stage.keys(entry, self.table))
+        return bool(keys) and all(self._part_of(key) in parts for key in keys)
+
+    # ------------------------------------------------------------------ one key
+
+    async def _reconcile(self, key: Hashable) -> float | None:
+        """Decide and carry out once; returns when to look again."""
+        if not self._is_decided_here(key):
+            return None
+        waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
+        if waiting_until is not None:
+            return waiting_until
+        cause = self._causes.get(key, Cause())
+        with caused_by(cause):
+            try:
+                carried_out = await self._decide_and_carry_out(key)
+            except ObjectUnreadable as problem:
+                # What runs stays as it is, and the next version of the object wakes the key.
+                self._runtime.metrics.count("millrace_unreadable_inputs_total")
+                self._log.warning("key_rests", key=str(key), problem=problem.why)
+                await self._crashes.note_unreadable(key, problem.why)
+                return None
+            except Exception as defect:  # noqa: BLE001 - a bad object delays only its own key
+                self._runtime.metrics.count("millrace_crashes_total", where="key")
+                self._log.exception("key_crashed", key=str(key))
+                await self._crashes.note_crashed(key, defect)
+                return self._failing.mark_failed(key, self._runtime.clock.now())
+        self._failing.mark_succeeded(key)
+        self._show_state()
+        return carried_out
+
+    async def _decide_and_carry_out(self, key: Hashable) -> float | None:
+        if isinstance(self.stage, CatchesUp):
+            await self.stage.catch_up()
+            if not self._is_decided_here(key):
+                return None
+        began_s = self._times.note_begun(key)
+        snapshot = self.stage.snapshot(self.table, key)
+        decision = self.stage.decide(snapshot, self._runtime.clock.now())
+        decided_s = self._times.note_decided(began_s)
+        carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
+        if carried_out.outcomes:
+            self._times.note_carried_out(decided_s)
+        if carried_out.decide_again:
+            self._work.mark(key)
+        self._record(key, decision, carried_out)
+        await self._crashes.note_run(key, decision.effects, carried_out)
+        if not carried_out.outcomes:
+            await self._rest(decided_s - began_s)
+        wishes = [each for each in (decision.recheck_at, carried_out.retry_at) if each is not None]
+        return min(wishes) if wishes else None
+
+    async def _rest(self, spent_s: float) -> None:
+        """After a costly decision that nothing came of, let news of its key gather."""
+        if spent_s > COSTLY_DECISION_S:
+            await self._runtime.clock.sleep(min(REST_S_MAX, REST_PER_SPENT * spent_s))
+
+    def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
+        """A decision is said when something came of it, or for another reason than before.
+
+        That what is looked at now and then is as it should be is no news.
+        """
+        is_news = any(outcome != Outcome.EXISTED for _, outcome in carried_out.outcomes)
+        if not is_news and self._reasons.get(key) == decision.reason:
+            return
+        _remember(self._reasons, key, decision.reason)
+        namespace, subject = self.stage.subject(key)
+        cause = self._causes.get(key, Cause())
+        record = DecisionRecord(
+            service=self.stage.name,
+            key=key_text(key),
+            reason=decision.reason,
+            effects=effect_records(carried_out),
+            cause=cause.event_id,
+            detail=decision.detail or {},
+        )
+        self._decisions.say(namespace, subject, record, cause.trace_id)
+
+
+def key_text(key: Hashable) -> str:
+    """A key as people read it."""
+    return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _remember(memory: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > REMEMBERED_KEYS_MAX:
+        memory.popitem(last=False)

@@ -1,0 +1,103 @@
+"""What a service declares, and the chassis runs: facts → table → snapshot → decide → carry out.
+
+A stage is the only seam between a service and the chassis. Everything here is domain-free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from services.chassis.table.table import Entry, Index, TableReading
+
+K = TypeVar("K", bound=Hashable)
+S = TypeVar("S")
+E = TypeVar("E", bound=Hashable)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+class Urgency(IntEnum):
+    """Which of the effects that are to be carried out go first; an effect says it itself."""
+
+    PROMPT = 0
+    """Something waits for it."""
+    PATIENT = 1
+    """Nothing waits for it: it is put off behind what is prompt."""
+
+
+def urgency_of(effect: object) -> Urgency:
+    """An effect's `urgency`; one that says nothing is prompt."""
+    urgency: Urgency = getattr(effect, "urgency", Urgency.PROMPT)
+    return urgency
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[E]):
+    """What a core decided for one key.
+
+    `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
+    hashable value (a failed one backs off under its own value). `recheck_at` (unix seconds) wakes
+    the key when no fact would. `reason` and `detail` go into the decision record.
+    """
+
+    effects: tuple[E, ...]
+    reason: str
+    recheck_at: float | None = None
+    detail: Mapping[str, Any] | None = None
+
+
+@runtime_checkable
+class CatchesUp(Protocol):
+    """A stage to which a snapshot may cost more than an event loop can be kept from others."""
+
+    async def catch_up(self) -> None:
+        """Take in what it was told, a little at a time, before a snapshot is made."""
+        ...
+
+
+class Stage(Protocol[K, S, E]):
+    """One service's logic, as the chassis sees it."""
+
+    name: str
+    """The service's name, e.g. `pod-state-machine`; User-Agent and source of its records."""
+
+    kinds: frozenset[str]
+    """The kinds of facts it reads (their topics follow from contracts/facts.py)."""
+
+    indexes: Mapping[str, Index]
+    """Secondary indexes of its table."""
+
+    def keys(self, entry: Entry, table: TableReading) -> Iterable[K]:
+        """The keys that a change of this entry (old or new value) makes dirty."""
+        ...
+
+    def all_keys(self, table: TableReading) -> Iterable[K]:
+        """Every key, for the one reconciliation after a full resync."""
+        ...
+
+    def snapshot(self, table: TableReading, key: K) -> S:
+        """Everything that `decide` may look at, as a frozen value."""
+        ...
+
+    def decide(self, snapshot: S, now: float) -> Decision[E]:
+        """The core: a plain function."""
+        ...
+
+    def fence(self, table: TableReading, key: K) -> Hashable:
+        """The inputs which, when they change, stop the carrying out of an older decision."""
+        ...
+
+    async def carry_out(self, key: K, snapshot: S, effect: E) -> str:
+        """Execute one effect; returns its outcome in a word.
+
+        Raises `services.chassis.process.errors.Transient` (tried again with back-off),
+        `Rejected` (the API server refused it for good: logged, backed off at the cap) or
+        `Superseded` (the input is newer: stop, decide again).
+        """
+        ...
+
+    def subject(self, key: K) -> tuple[str, str]:
+        """(namespace, name) that a key is about: its decision records are kept under it."""
+        ...

@@ -1,0 +1,170 @@
+"""Reads facts of this instance's partitions: from the newest complete resync on, for ever.
+
+Decoding is here; what a fact changes is decided by `table.py`, and when a service may decide by
+`restoring.py`. A record that cannot be read is counted, logged with its offset and skipped: the
+next resync says it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from contracts.envelope import SCHEMA_VERSION, Envelope, MalformedRecord, from_headers
+from contracts.facts import Fact, FactType, SyncCompleted, fact_from_json
+from contracts.topics import sync_group
+from contracts.unreadable import FACT_DEPTH_MAX, may_nest_deeper, too_deep
+from services.chassis.log.bus import Bus, Partition, Record
+from services.chassis.process.log_lines import log_of
+from services.chassis.process.metrics import Metrics
+from services.chassis.table.sharing import Sharing, Told
+
+BATCH_RECORDS_MAX = 500
+RECORD_DEPTH_MAX = FACT_DEPTH_MAX + 2
+"""Levels of a record: those of a projection, and what is around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One decoded record; `appended_s` is when it was handed to the log (unix seconds)."""
+
+    fact: Fact | SyncCompleted
+    envelope: Envelope
+    partition: Partition
+    appended_s: float = 0.0
+
+
+def decode(record: Record) -> Said:
+    """The fact of a record; raises MalformedRecord."""
+    envelope = from_headers(record.headers)
+    if envelope.schema_version != SCHEMA_VERSION:
+        raise MalformedRecord(f"schema version {envelope.schema_version} is not {SCHEMA_VERSION}")
+    try:
+        value = orjson.loads(record.value)
+        fact = fact_from_json(FactType(envelope.type), value)
+        is_misplaced = fact.key.encode() != record.key
+    except Exception as problem:  # a record of a stranger may hold anything, and concerns itself
+        raise MalformedRecord(f"{type(problem).__name__}: {problem}") from problem
+    if is_misplaced:
+        raise MalformedRecord(f"its key is not that of its object, {fact.key}")
+    if may_nest_deeper(record.value, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
+        raise MalformedRecord(f"it nests more than {RECORD_DEPTH_MAX} levels deep")
+    return Said(fact, envelope, record.partition, record.timestamp_s)
+
+
+class FactReader:
+    """Gives decoded batches of this instance's partitions to `take`.
+
+    `assign` is told where each kind is heard from now on, before anything of it is read. What
+    stays is read on where it was; what is new is read from the newest complete resync.
+    `catch_up` is told of each new partition when all that it held at the beginning was taken.
+    """
+
+    def __init__(
+        self,
+        bus: Bus,
+        prefix: str,
+        sharing: Sharing,
+        *,
+        take: Callable[[Sequence[Said]], Awaitable[None]],
+        assign: Callable[[Told], None],
+        catch_up: Callable[[Partition], None],
+        metrics: Metrics,
+    ) -> None:
+        self._bus = bus
+        self._sync_group = sync_group(prefix)
+        self._sharing = sharing
+        self._kinds = frozenset(sharing.told(frozenset()))
+        self._positions: dict[Partition, int] = {}
+        self._take = take
+        self._assign = assign
+        self._catch_up = catch_up
+        self._ends: dict[Partition, int] = {}
+        self._metrics = metrics
+        self._log = log_of("reading")
+
+    async def run(self) -> None:
+        """Read for ever; an emptied log is simply waited for."""
+        if not self._sharing.topics:
+            await self._read(self._sharing.told(frozenset()))
+            return
+        assignments = self._bus.assignment(self._sharing.group, self._sharing.topics)
+        async with asyncio.TaskGroup() as group:
+            reading: asyncio.Task[None] | None = None
+            async for assigned in assignments:
+                if reading is not None:
+                    await _ended(reading)
+                told = self._sharing.told(assigned)
+                self._forget_all_but(assigned)
+                self._assign(told)
+                reading = group.create_task(self._read(told))
+
+    async def _read(self, told: Told) -> None:
+        await self._begin({each for partitions in told.values() for each in partitions})
+        async for records in self._bus.read(dict(self._positions), batch_max=BATCH_RECORDS_MAX):
+            said = [each for each in map(self._decoded, records) if each is not None]
+            self._metrics.count("millrace_records_read_total", len(records))
+            if said:
+                await self._take(said)
+            for record in records:
+                self._positions[record.partition] = record.offset + 1
+            self._note_caught_up()
+            await asyncio.sleep(0)
+
+    async def catch_up_again(self) -> None:
+        """Tell `catch_up` once more, when all that the partitions hold now was taken."""
+        ends = await self._bus.end_offsets(sorted(self._positions))
+        self._ends |= {each: end for each, end in ends.items() if each in self._positions}
+        self._note_caught_up()
+
+    async def _begin(self, partitions: set[Partition]) -> None:
+        """What is new begins at the newest complete resync: a restore costs what exists."""
+        new = sorted(partitions - self._positions.keys())
+        committed = await self._bus.committed(self._sync_group, new) if new else {}
+        ends = await self._bus.end_offsets(new) if new else {}
+        start = {partition: offset or 0 for partition, offset in committed.items()}
+        offsets = {f"{each.topic}/{each.number}": offset for each, offset in start.items()}
+        self._log.info("reading_begins", offsets=offsets, read_on=len(self._positions))
+        self._positions |= start
+        self._ends |= ends
+        self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        """Say which partitions were read to where they ended when their reading began."""
+        for partition, end in list(self._ends.items()):
+            if self._positions[partition] >= end:
+                del self._ends[partition]
+                self._catch_up(partition)
+
+    def _forget_all_but(self, assigned: frozenset[Partition]) -> None:
+        """What is assigned again later begins anew: its entries have left the table by then."""
+        for partition in [*self._positions]:
+            if self._sharing.is_shared(partition) and partition not in assigned:
+                del self._positions[partition]
+                self._ends.pop(partition, None)
+
+    def _decoded(self, record: Record) -> Said | None:
+        first, _, rest = record.key.decode(errors="replace").partition("/")
+        if (rest if first == "sync" else first) not in self._kinds:
+            return None
+        try:
+            return decode(record)
+        except MalformedRecord as problem:
+            self._metrics.count("millrace_records_malformed_total")
+            self._log.error(
+                "record_malformed",
+                topic=record.partition.topic,
+                partition=record.partition.number,
+                offset=record.offset,
+                problem=str(problem),
+            )
+            return None
+
+
+async def _ended(reading: asyncio.Task[None]) -> None:
+    """Cancel a reader; what it has read it has given away, and its positions say so."""
+    reading.cancel()
+    await asyncio.wait({reading})

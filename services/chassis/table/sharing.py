@@ -1,0 +1,58 @@
+"""Which part of the work is this instance's, where several instances of a service share it.
+
+A topic whose catalogue row names a service under `shared_by` is shared by that service's instances:
+each has some of its partitions, and works on the keys whose facts are told there. A *part* is a
+partition number of the shared topics. Every other topic is read whole by every instance.
+
+Who has which part is decided by the log (`Bus.assignment`). Two instances may believe for a while
+that a part is theirs; what both write then is fenced at the effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from contracts.facts import KINDS
+from contracts.topics import partition_of, reader_group
+from services.chassis.log.bus import Partition
+
+Part = int | None
+"""A partition number of the shared topics; None: the whole, where nothing is shared."""
+
+Told = Mapping[str, tuple[Partition, ...]]
+"""Where facts of each kind are told."""
+
+
+class Sharing:
+    """What the instances of a service share among them."""
+
+    def __init__(self, service: str, kinds: Iterable[str], prefix: str) -> None:
+        topics = {kind: KINDS[kind].topic for kind in sorted(kinds)}
+        shared = {topic for topic in topics.values() if service in topic.shared_by}
+        counts = {topic.partitions for topic in shared}
+        assert len(counts) <= 1, "shared topics have as many partitions as each other"
+        self._parts = max(counts, default=0)
+        self._everywhere: Told = {
+            kind: tuple(Partition(topic.name(prefix), n) for n in range(topic.partitions))
+            for kind, topic in topics.items()
+        }
+        self.topics = tuple(sorted(topic.name(prefix) for topic in shared))
+        self.group = reader_group(prefix, service)
+
+    def told(self, assigned: frozenset[Partition]) -> Told:
+        """Where this instance hears of each kind, with these partitions of the shared topics."""
+        return {
+            kind: tuple(each for each in partitions if self._is_heard(each, assigned))
+            for kind, partitions in self._everywhere.items()
+        }
+
+    def is_shared(self, partition: Partition) -> bool:
+        """Whether a partition is one of those that the instances share."""
+        return partition.topic in self.topics
+
+    def part_of(self, namespace: str, subject: str) -> Part:
+        """The part that everything about a subject (`Stage.subject`) belongs to."""
+        return partition_of(namespace, subject, self._parts) if self._parts else None
+
+    def _is_heard(self, partition: Partition, assigned: frozenset[Partition]) -> bool:
+        return partition in assigned or not self.is_shared(partition)

@@ -1,0 +1,395 @@
+"""The table: what a service knows of the cluster, from facts and from its own writes.
+
+An entry is one object's projection. Entries change by facts (through restore and live reading) and
+by observations: the response of a write or a GET is itself an observation and enters at once, so a
+service reads its own writes; facts with an older resourceVersion are then ignored. Who is woken by
+a change is decided by the stage's `keys`; the table only says which entries changed. Which of two
+sayings is newer is decided in `epochs.py` (lists and cluster) and here (versions and uids).
+
+What may go wrong, and what holds instead:
+
+1. A late fact about an object that was written since: lower version, only its epoch counts.
+2. A late response about an object whose deletion was said: its tombstone (name, uid, version).
+3. A late fact about an object that answered 404: a tombstone without a version, since a uid that
+   is gone never returns.
+4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
+   own write that no fact has said yet survives until two full resyncs of its kind have completed
+   since, as the first may have listed before the write.
+5. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
+   object that was seen terminating is one: `saw_end`. Facts coalesce, so what an object said last
+   may never have been looked at: `last_seen` keeps it.
+6. A fact that lies (a deletion, a later version): a GET that was asked after it was heard knows
+   better, because a uid that is gone never returns and versions never fall.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from contracts.facts import KINDS, Fact, FactType, SyncCompleted
+from contracts.unreadable import Unreadable
+from services.chassis.log.bus import Partition
+from services.chassis.table.epochs import Epochs, Order, Verdict
+from services.chassis.table.indexing import Indexed, Places
+from services.chassis.table.tombstones import TOMBSTONES_MAX, Ref, Tombstones
+
+LAST_SEEN_MAX = 20_000
+LISTS_OUTLIVED_MAX = 2
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object as last seen; `data` is its projection, or an `Unreadable`; never change it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: int
+    data: Mapping[str, Any]
+
+    @property
+    def ref(self) -> Ref:
+        """(kind, namespace, name)."""
+        return (self.kind, self.namespace, self.name)
+
+    @property
+    def unreadable(self) -> str:
+        """Why the object cannot be read whole; empty for every other."""
+        return self.data.why if isinstance(self.data, Unreadable) else ""
+
+
+def is_deleting(entry: Entry) -> bool:
+    """Whether the object has a deletion timestamp; not every projection carries metadata."""
+    return (entry.data.get("metadata") or {}).get("deletionTimestamp") is not None
+
+
+def label(entry: Entry, key: str) -> str:
+    """A label of the object, or nothing."""
+    return str(entry.data["metadata"]["labels"].get(key, ""))
+
+
+def annotation(entry: Entry, key: str) -> str:
+    """An annotation of the object, or nothing."""
+    return str(entry.data["metadata"]["annotations"].get(key, ""))
+
+
+Index = Callable[[Entry], Iterable[Hashable]]
+"""The values under which an entry is found in one secondary index."""
+
+
+class TableReading:
+    """The read side of the table that stages see (implemented by `Table`)."""
+
+    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The entry of one object."""
+        raise NotImplementedError
+
+    def by(self, index: str, value: Hashable) -> list[Entry]:
+        """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
+        raise NotImplementedError
+
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value of a secondary index; costs nothing."""
+        raise NotImplementedError
+
+    def of_kind(self, kind: str) -> Iterable[Entry]:
+        """Every entry of a kind."""
+        raise NotImplementedError
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether the last object of this name was seen terminating, and then said to be gone."""
+        raise NotImplementedError
+
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """How the last object of this name looked, if it is gone and no list found it missing."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object's entry before and after; None where there was or is none."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+@dataclass(slots=True)
+class _Row:
+    """An entry and who said it last; `said` is None for an own write that no fact has said yet.
+
+    `at` counts what the table had heard when the entry came. An own write counts the lists that
+    completed everywhere since (`outlived` of them, the newest being `completed`).
+    """
+
+    entry: Entry
+    at: int
+    said: Order | None = None
+    partition: Partition | None = None
+    completed: Order | None = None
+    outlived: int = 0
+
+
+class Table(TableReading):
+    """The whole table; a stage reads it and observes its own writes in it."""
+
+    def __init__(self, indexes: Mapping[str, Index] | None = None) -> None:
+        self._rows: dict[str, dict[tuple[str, str], _Row]] = {}
+        self._indexed: Indexed[Entry] = Indexed(indexes or {})
+        self._epochs = Epochs()
+        self._kinds = frozenset(KINDS)
+        self._unsaid: dict[Ref, None] = {}
+        self._tombstones = Tombstones()
+        self._ended: OrderedDict[Ref, None] = OrderedDict()
+        self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
+        self._heard = 0
+        self.on_observation: Callable[[Change], None] = lambda _change: None
+
+    # ------------------------------------------------------------------ reading
+
+    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The entry of one object."""
+        row = self._rows.get(kind, {}).get((namespace, name))
+        return row.entry if row else None
+
+    def by(self, index: str, value: Hashable) -> list[Entry]:
+        """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
+        return self._indexed.find(index, value)
+
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value of a secondary index; costs nothing."""
+        return self._indexed.count(index, value)
+
+    def of_kind(self, kind: str) -> Iterable[Entry]:
+        """Every entry of a kind, in order of (namespace, name)."""
+        rows = self._rows.get(kind, {})
+        return [rows[key].entry for key in sorted(rows)]
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether the last object of this name was seen terminating, and then said to be gone."""
+        return (kind, namespace, name) in self._ended
+
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """How the last object of this name looked before it was said to be gone."""
+        return self._last_seen.get((kind, namespace, name))
+
+    def unsaid(self) -> list[Entry]:
+        """Own writes that no fact has said yet, oldest first."""
+        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unsaid)
+        return [row.entry for row in rows if self.reads(row.entry.kind)]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for rows in self._rows.values())
+
+    # ------------------------------------------------------------------ facts
+
+    def declare_indexes(self, indexes: Mapping[str, Index]) -> None:
+        """Set the secondary indexes; only while the table is empty."""
+        assert not len(self), "indexes are declared before the first entry"
+        self._indexed = Indexed(indexes)
+
+    def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
+        """Say in which partitions each kind is told: a sweep of own writes waits for all."""
+        self._epochs.expect(partitions_of)
+        self._kinds = frozenset(partitions_of)
+
+    def leave(self, partitions: Iterable[Partition], is_left: Callable[[Entry], bool]) -> None:
+        """Drop what was told in partitions that are not read any more; nobody is woken.
+
+        `is_left` says which entries that no fact has said yet are dropped with them.
+        """
+        left = frozenset(partitions)
+        self._epochs.forget(left)
+        rows = [row for rows in self._rows.values() for row in rows.values()]
+        for row in rows:
+            if row.partition in left or (row.partition is None and is_left(row.entry)):
+                self._remove(row.entry)
+
+    def reads(self, kind: str) -> bool:
+        """Whether facts of a kind come here: what no fact would ever sweep is not observed."""
+        return kind in self._kinds
+
+    @property
+    def heard(self) -> int:
+        """How much was heard so far: what `observe` wants to know of the time of a question."""
+        return self._heard
+
+    @property
+    def cluster_uid(self) -> str:
+        """The cluster that the table is about; empty before the first fact."""
+        return self._epochs.cluster_uid
+
+    def is_newest(self, said: Fact | SyncCompleted, partition: Partition) -> bool:
+        """Whether nothing newer was said of the kind in the partition (so `apply` took it)."""
+        return self._epochs.is_newest(said.kind, partition, said.epoch)
+
+    def apply(self, said: Fact | SyncCompleted, partition: Partition) -> Sequence[Change]:
+        """Take in what a record says; the changes of entries that it causes, mostly none or one."""
+        verdict = self._epochs.admit(said.kind, partition, said.epoch)
+        if verdict is Verdict.LATE:
+            return ()
+        emptied = self._empty() if verdict is Verdict.OTHER_CLUSTER else ()
+        order = Order.of(said.epoch)
+        if isinstance(said, SyncCompleted):
+            return (*emptied, *(self._sweep(said.kind, partition, order) if said.full else ()))
+        if said.type is FactType.DELETION or said.data is None:
+            change = self._apply_deletion(said)
+        else:
+            change = self._apply_presence(said, order, partition)
+        return (*emptied, change) if change else emptied
+
+    def _apply_deletion(self, fact: Fact) -> Change | None:
+        self._bury(fact.ref, fact.uid, fact.resource_version)
+        row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
+        if row is None or row.entry.uid != fact.uid:
+            return None
+        if is_deleting(row.entry):
+            _remember(self._ended, fact.ref, None, TOMBSTONES_MAX)
+        _remember(self._last_seen, fact.ref, row.entry, LAST_SEEN_MAX)
+        return self._remove(row.entry)
+
+    def _apply_presence(self, fact: Fact, order: Order, partition: Partition) -> Change | None:
+        if self._tombstones.holds(fact.ref, fact.uid, fact.resource_version):
+            return None
+        version, data = fact.resource_version, fact.data or {}
+        entry = Entry(fact.kind, fact.namespace, fact.name, fact.uid, version, data)
+        row = self._rows.get(fact.kind, {}).get((fact.namespace, fact.name))
+        is_other = row is not None and row.entry.uid != fact.uid
+        if row is not None and is_other and row.entry.resource_version >= fact.resource_version:
+            return None
+        change = self._place(entry)
+        row = self._rows[fact.kind][(fact.namespace, fact.name)]
+        row.said, row.partition = order, partition
+        self._unsaid.pop(entry.ref, None)
+        return change
+
+    def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
+        """Drop what a completed list did not say."""
+        everywhere = self._epochs.complete(kind, partition, order)
+        gone: list[Entry] = []
+        for row in self._rows.get(kind, {}).values():
+            if row.said is not None:
+                if row.partition == partition and row.said < order:
+                    gone.append(row.entry)
+                continue
+            if everywhere is None or everywhere == row.completed:
+                continue
+            row.completed = everywhere
+            row.outlived += 1
+            if row.outlived >= LISTS_OUTLIVED_MAX:
+                gone.append(row.entry)
+        return [self._remove(entry) for entry in gone]
+
+    def _empty(self) -> tuple[Change, ...]:
+        entries = [row.entry for rows in self._rows.values() for row in rows.values()]
+        self._tombstones.clear()
+        self._ended.clear()
+        self._last_seen.clear()
+        return tuple(self._remove(entry) for entry in entries)
+
+    # ------------------------------------------------------------------ observations
+
+    def observe(
+        self,
+        kind: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: int,
+        data: Mapping[str, Any],
+        asked_at: int = -1,
+    ) -> None:
+        """Take in what a response said; wakes the keys it concerns.
+
+        `asked_at` is what `heard` was before a GET was sent: what contradicts it and is older lied.
+        """
+        self._forget_lies((kind, namespace, name), uid, resource_version, asked_at)
+        if self._tombstones.holds((kind, namespace, name), uid, resource_version):
+            return
+        row = self._rows.get(kind, {}).get((namespace, name))
+        is_other = row is not None and row.entry.uid != uid
+        if row is not None and is_other and row.entry.resource_version > resource_version:
+            return
+        change = self._place(Entry(kind, namespace, name, uid, resource_version, data))
+        if change is not None:
+            self.on_observation(change)
+
+    def _forget_lies(self, ref: Ref, uid: str, version: int, asked_at: int) -> None:
+        """Drop a tombstone of what lives, and a version that the object has not reached."""
+        kind, namespace, name = ref
+        self._tombstones.exhume(ref, uid, asked_at=asked_at)
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None and row.at <= asked_at and row.entry.resource_version > version:
+            self._remove(row.entry)
+
+    def observe_gone(self, ref: Ref, uid: str) -> None:
+        """Take in that the object with this uid does not exist any more."""
+        kind, namespace, name = ref
+        self._bury(ref, uid, None)
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None and row.entry.uid == uid:
+            _remember(self._last_seen, ref, row.entry, LAST_SEEN_MAX)
+            self.on_observation(self._remove(row.entry))
+
+    def forget(self, ref: Ref) -> None:
+        """Drop an entry of a stage's own kind, or one that left what its kind tells of."""
+        kind, namespace, name = ref
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is not None:
+            self.on_observation(self._remove(row.entry))
+
+    # ------------------------------------------------------------------ rows
+
+    def _place(self, entry: Entry) -> Change | None:
+        """Put an entry where it is newer than the row; a Change only if its data differ."""
+        rows = self._rows.setdefault(entry.kind, {})
+        key = (entry.namespace, entry.name)
+        row = rows.get(key)
+        if row is None:
+            self._begin_row(entry, self._indexed.places_of(entry))
+            return Change(None, entry)
+        old = row.entry
+        same = old.uid == entry.uid
+        if same and entry.resource_version <= old.resource_version:
+            return None
+        places = self._indexed.places_of(entry)  # raises where the object is bad: all stays
+        self._indexed.drop(old)
+        if same:
+            self._heard += 1
+            row.entry, row.at = entry, self._heard
+            self._indexed.put(entry, places)
+        else:
+            self._bury(entry.ref, old.uid, None)
+            self._begin_row(entry, places)
+        return None if same and old.data == entry.data else Change(old, entry)
+
+    def _begin_row(self, entry: Entry, places: Places) -> None:
+        completed = self._epochs.completed_everywhere(entry.kind)
+        key = (entry.namespace, entry.name)
+        self._heard += 1
+        self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
+        self._unsaid[entry.ref] = None
+        self._ended.pop(entry.ref, None)
+        self._last_seen.pop(entry.ref, None)
+        self._indexed.put(entry, places)
+
+    def _remove(self, entry: Entry) -> Change:
+        del self._rows[entry.kind][(entry.namespace, entry.name)]
+        self._unsaid.pop(entry.ref, None)
+        self._indexed.drop(entry)
+        return Change(entry, None)
+
+    def _bury(self, ref: Ref, uid: str, version: int | None) -> None:
+        self._heard += 1
+        self._tombstones.bury(ref, uid, version, at=self._heard)
+
+
+def _remember(memory: OrderedDict[Ref, T], ref: Ref, value: T, most: int) -> None:
+    memory[ref] = value
+    if len(memory) > most:
+        memory.popitem(last=False)

@@ -1,0 +1,69 @@
+"""Builders of facts, records and observations for the tests of the chassis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from contracts.envelope import Envelope, to_headers
+from contracts.facts import Epoch, Fact, FactType, SyncCompleted
+from contracts.topics import RESOURCES
+from services.chassis.log.bus import NewRecord, Partition
+
+CLUSTER_UID = "cluster-a"
+RESOURCES_0 = Partition(RESOURCES.name(), 0)
+RESOURCES_1 = Partition(RESOURCES.name(), 1)
+
+
+def epoch(number: int = 1, *, incarnation: int = 1, cluster: str = CLUSTER_UID) -> Epoch:
+    """An epoch of the usual cluster and incarnation."""
+    return Epoch(incarnation, number, cluster)
+
+
+def present(
+    name: str = "a",
+    *,
+    version: int = 1,
+    uid: str = "",
+    kind: str = "Service",
+    at: Epoch | None = None,
+    **data: Any,
+) -> Fact:
+    """A fact that says that an object exists."""
+    return Fact(
+        FactType.ADDITION,
+        kind,
+        "ns",
+        name,
+        uid or f"uid-{name}",
+        version,
+        at or epoch(),
+        data=data,
+    )
+
+
+def gone(
+    name: str = "a",
+    *,
+    version: int = 1,
+    uid: str = "",
+    kind: str = "Service",
+    at: Epoch | None = None,
+) -> Fact:
+    """A fact that says that an object was deleted."""
+    return Fact(FactType.DELETION, kind, "ns", name, uid or f"uid-{name}", version, at or epoch())
+
+
+def synced(kind: str = "Service", *, at: Epoch | None = None, full: bool = True) -> SyncCompleted:
+    """Everything of a kind has been said."""
+    return SyncCompleted(kind, at or epoch(), full)
+
+
+def record(said: Fact | SyncCompleted, partition: Partition, *, event_id: str = "e") -> NewRecord:
+    """The record of a fact as watch-ingest writes it."""
+    kind = said.type if isinstance(said, Fact) else FactType.SYNC_COMPLETED
+    envelope = Envelope(event_id, "watch-ingest", kind, said.key, 1.0, "ab" * 16)
+    return NewRecord(
+        partition, said.key.encode(), orjson.dumps(said.to_json()), to_headers(envelope)
+    )

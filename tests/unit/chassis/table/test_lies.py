@@ -1,0 +1,101 @@
+"""What somebody else wrote into the log is outlived: a look at the API server knows better."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.facts import NUMBER_MAX, FactType, fact_from_json, job_of
+from services.chassis.table.table import Table
+from tests.unit.chassis.running.saying import RESOURCES_0, gone, present
+
+
+@pytest.fixture
+def table() -> Table:
+    table = Table()
+    table.expect({"Service": (RESOURCES_0,)})
+    return table
+
+
+def learn(table: Table, *, version: int, asked_at: int, size: int = 0) -> None:
+    """What the answer to a GET of Service a said."""
+    data = {"size": size}
+    table.observe(
+        "Service", "ns", "a", uid="uid-a", resource_version=version, data=data, asked_at=asked_at
+    )
+
+
+def test_a_get_that_was_asked_after_a_deletion_was_said_knows_better(table: Table) -> None:
+    """A uid that is gone never returns, so it was not gone."""
+    table.apply(present(version=5), RESOURCES_0)
+    table.apply(gone(version=5), RESOURCES_0)
+    learn(table, version=5, asked_at=table.heard)
+    assert table.get("Service", "ns", "a") is not None
+    table.apply(present(version=6, size=2), RESOURCES_0)
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert entry.data == {"size": 2}
+
+
+def test_a_get_that_was_asked_before_a_deletion_was_said_is_late(table: Table) -> None:
+    """Its answer was true when it was given, and is not any more."""
+    table.apply(present(version=5), RESOURCES_0)
+    asked_at = table.heard
+    table.apply(gone(version=7), RESOURCES_0)
+    learn(table, version=5, asked_at=asked_at)
+    assert table.get("Service", "ns", "a") is None
+
+
+def test_a_get_ends_the_belief_in_a_version_that_the_object_has_not_reached(table: Table) -> None:
+    """Versions never fall, so the later one was never there."""
+    table.apply(present(version=10**9, size=9), RESOURCES_0)
+    learn(table, version=5, asked_at=table.heard, size=1)
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert (entry.resource_version, entry.data) == (5, {"size": 1})
+
+
+def test_a_late_answer_does_not_replace_what_was_written_meanwhile(table: Table) -> None:
+    """A GET that was sent before a write may be answered after it."""
+    table.apply(present(version=5, size=1), RESOURCES_0)
+    asked_at = table.heard
+    learn(table, version=6, asked_at=-1, size=2)
+    learn(table, version=5, asked_at=asked_at, size=1)
+    entry = table.get("Service", "ns", "a")
+    assert entry is not None
+    assert entry.data == {"size": 2}
+
+
+def test_the_end_of_a_uid_under_another_name_says_nothing(table: Table) -> None:
+    """A record that tells of an object in the wrong namespace must not bury the right one."""
+    table.observe_gone(("Service", "elsewhere", "a"), "uid-a")
+    assert table.apply(present(version=5), RESOURCES_0)
+
+
+@pytest.mark.parametrize("number", [NUMBER_MAX + 1, -1, 1e30, 7.5, "7", True, None, [7]])
+@pytest.mark.parametrize("place", ["incarnation", "list", "resourceVersion"])
+def test_numbers_that_no_api_server_gives_are_malformed(number: object, place: str) -> None:
+    """So that no record can speak above everything that is still to come."""
+    value = present().to_json()
+    target = value if place == "resourceVersion" else value["epoch"]
+    target[place] = number
+    with pytest.raises(ValueError, match="no version"):
+        fact_from_json(FactType.ADDITION, value)
+
+
+@pytest.mark.parametrize(
+    "text", ["[/x]", "pods/a", "a/status", "..", "a\n", "é", "x" * 254, ["a"], {"a": "a"}, 5, None]
+)
+@pytest.mark.parametrize("place", ["name", "namespace", "job"])
+def test_names_that_no_object_can_have_are_malformed(text: object, place: str) -> None:
+    """A pod of such a name that a PE should not have was deleted in vain, and the PE waited."""
+    value = present().to_json() | {place: text}
+    with pytest.raises(ValueError, match=f"its {place} is no name"):
+        fact_from_json(FactType.ADDITION, value)
+
+
+@pytest.mark.parametrize("name", ["a b/c", "..", "x" * 254])
+def test_an_owner_that_no_object_can_be_decides_nothing(name: str) -> None:
+    """The API server takes any name there, and a fact that no reader takes loses the object."""
+    owner = {"kind": "Job", "name": name, "uid": "u", "controller": True}
+    pod = {"metadata": {"name": "p", "namespace": "ns", "ownerReferences": [owner]}}
+    assert job_of("Pod", pod, lambda *_: None) == "p"

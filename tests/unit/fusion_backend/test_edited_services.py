@@ -1,0 +1,108 @@
+"""Services that somebody edited: what counts as an edit, and what mends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts import labels
+from contracts.unreadable import ObjectUnreadable, Unreadable
+from services.chassis.table.table import Entry
+from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
+from services.fusion_backend.core.pe_services import has_address, is_as_planned, service_patch
+from tests.builders import a_service
+from tests.unit.fusion_backend.test_children import PE, job
+from tests.unit.fusion_backend.world import JOB, World, merge
+
+Obj = dict[str, Any]
+LONE = replace(PE, id=0, name="shop-0", input_ports=())
+NAME = f"{JOB}-0"
+
+
+def submitted() -> World:
+    world = World()
+    world.converge()
+    return world
+
+
+def test_what_the_api_server_fills_in_is_no_edit() -> None:
+    assert is_as_planned(a_service().entry(), "shop", LONE)
+    others = {"sessionAffinity": "ClientIP", "ipFamilies": ["IPv6", "IPv4"], "clusterIPs": []}
+    assert is_as_planned(a_service().with_spec(**others).entry(), "shop", LONE)
+    ports = [{**each, "nodePort": 0} for each in a_service().build()["spec"]["ports"]]
+    assert is_as_planned(a_service().with_spec(ports=ports).entry(), "shop", LONE)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"selector": {labels.JOB: "else"}},
+        {"ports": []},
+        {"type": "ExternalName"},
+        {"externalName": "example.com"},
+        {"externalIPs": ["203.0.113.7"]},
+        {"publishNotReadyAddresses": False},
+    ],
+    ids=lambda edit: next(iter(edit)),
+)
+def test_what_leads_elsewhere_is_an_edit_and_the_patch_takes_it_back(edit: Obj) -> None:
+    edited = a_service().with_spec(**edit)
+    assert not is_as_planned(edited.entry(), "shop", LONE)
+    mended = edited.build()
+    merge(mended, service_patch(job(), 0, LONE, edited.entry().data))
+    assert mended == a_service().build()
+
+
+def test_a_service_as_planned_is_given_no_spec_by_a_patch_of_its_marks() -> None:
+    """Such as one whose annotation somebody took off."""
+    patch = service_patch(job(), 0, LONE, a_service().entry().data)
+    assert patch["spec"] == {}
+
+
+def test_a_fact_of_an_older_release_which_says_metadata_only_is_no_edit() -> None:
+    entry = a_service().entry()
+    older = replace(entry, data={"metadata": entry.data["metadata"]})
+    assert is_as_planned(older, "shop", LONE)
+    assert not has_address(older)
+
+
+def test_nobody_decides_on_a_service_that_cannot_be_read() -> None:
+    entry = a_service().entry()
+    hidden: Entry = replace(entry, data=Unreadable("why", {"metadata": entry.data["metadata"]}))
+    with pytest.raises(ObjectUnreadable):
+        has_address(hidden)
+    with pytest.raises(ObjectUnreadable):
+        is_as_planned(hidden, "shop", LONE)
+
+
+def test_an_edited_service_is_patched_under_the_version_that_was_seen() -> None:
+    world = submitted()
+    before = world.meaning()
+    world.edit("Service", NAME, selector={"team": "blue", labels.PE: "1"})
+    seen = int(world.objects["Service", NAME]["metadata"]["resourceVersion"])
+    assert world.step().effects == (PatchChild("Service", NAME, 0, seen, 0),)
+    assert world.meaning() == before
+
+
+def test_a_service_with_an_address_goes_and_comes_back_once_its_job_is_confirmed() -> None:
+    """The API server refuses a patch that takes an address away."""
+    world = submitted()
+    before = world.meaning()
+    world.edit("Service", NAME, clusterIP="10.96.0.7")
+    service = world.objects["Service", NAME]["metadata"]
+    uid, version = service["uid"], int(service["resourceVersion"])
+    assert world.step().effects == (DeleteChild("Service", NAME, uid, version),)
+    assert world.step().effects == (CreateChild("Service", NAME, 0, 0, confirmed=True),)
+    assert world.meaning() == before
+
+
+def test_a_submission_waits_for_a_service_that_leads_elsewhere() -> None:
+    world = World()
+    world.pods_run = False
+    while ("Service", NAME) not in world.objects:
+        world.step()
+    world.edit("Service", NAME, type="ExternalName", externalName="example.com", clusterIP=None)
+    world.converge()
+    assert world.objects["Service", NAME]["spec"]["clusterIP"] == "None"

@@ -1,0 +1,22 @@
+"""A placement is looked at again whatever became of the nodes that it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from placement.answers import Members, Placed
+from placement.checking import violations
+from placement.cluster import Cluster, Node, Pod
+from placement.job import Job, Pe, Pool
+
+NODES = [Node("n1", {}, (), {"cpu": 4000, "pods": 9})]
+
+
+@pytest.mark.parametrize("is_exclusive", [False, True])
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_member_that_does_not_exist_is_a_violation(is_exclusive: bool, runs: bool) -> None:
+    """Also where a pod is still bound to it."""
+    job = Job("default/job", (Pe(0, pool=0),), (Pool(0, "P", is_exclusive, size=2),))
+    pods = [Pod("gone", {}, job.name, 0)] if runs else []
+    placed = Placed({0: "gone" if runs else "n1"}, (Members(0, ("gone", "n1")),))
+    assert violations(Cluster.of(NODES, pods), job, placed) == ["gone of P does not exist"]
