@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from services.chassis.hosting import Main, run_service, stage_main
-from services.chassis.settings import read_settings
-from services.chassis.wiring import Runtime
-from services.fusion_backend.adapters.incoming import sweep
-from services.fusion_backend.adapters.planning_worker import WorkerPlanner
+from services.chassis.process.settings import read_settings
+from services.chassis.running.hosting import Main, run_service, stage_main
+from services.chassis.running.wiring import Runtime
+from services.fusion_backend.adapters.bundles.incoming import sweep
+from services.fusion_backend.adapters.planning_worker import WorkerLimits, WorkerPlanner
 from services.fusion_backend.adapters.stage import SERVICE, stage_maker
 from services.fusion_backend.settings import FusionBackendSettings
 
@@ -19,9 +19,12 @@ def service_main(settings: FusionBackendSettings) -> Main:
 
     async def run(runtime: Runtime) -> None:
         await asyncio.to_thread(sweep, settings.bundle_store)
-        async with WorkerPlanner(
-            workers=settings.planner_workers, limits=settings.worker_limits
-        ) as planner:
+        limits = WorkerLimits(
+            memory_bytes_max=settings.planner_memory_bytes_max,
+            cpu_s_max=settings.planner_cpu_s_max,
+            answer_s_max=settings.planner_answer_s_max,
+        )
+        async with WorkerPlanner(workers=settings.planner_workers, limits=limits) as planner:
             await stage_main(stage_maker(settings, planner=planner))(runtime)
 
     return run

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from services.chassis.settings import ServiceSettings
-from services.fusion_backend.adapters.bundle_store import StoreLimits
-from services.fusion_backend.adapters.fetching import FetchLimits
-from services.fusion_backend.adapters.planning_worker import WorkerLimits
-from services.fusion_backend.adapters.provisioner import Names
-from services.fusion_backend.adapters.root_urls import root_url_of
-from services.fusion_backend.core.application.submission import WIDTH_MAX
+from planner.application.submission import WIDTH_MAX
+from services.chassis.process.settings import ServiceSettings
 from services.fusion_backend.core.spec.addresses import Network, networks_of
+from services.fusion_backend.core.spec.bundle_urls import why_no_root_url
 from services.fusion_backend.core.spec.pod_rules import PodRules
 from services.fusion_backend.core.spec.pod_security import Level
 
@@ -95,7 +92,8 @@ class FusionBackendSettings(ServiceSettings):
     @classmethod
     def name_a_store(cls, value: str) -> str:
         """Refuse early what nothing could be fetched from."""
-        root_url_of(value)
+        if why := why_no_root_url(value, os.environ):
+            raise ValueError(why)
         return value
 
     @field_validator("bundle_root")
@@ -126,33 +124,6 @@ class FusionBackendSettings(ServiceSettings):
         )
 
     @property
-    def fetch_limits(self) -> FetchLimits:
-        """What fetching one bundle may take."""
-        return FetchLimits(total_s=self.bundle_fetch_s_max)
-
-    @property
-    def store_limits(self) -> StoreLimits:
-        """How many bundles are fetched at a time."""
-        return StoreLimits(
-            fetches_max=self.bundle_fetches_max,
-            fetches_of_namespace_max=self.bundle_fetches_of_namespace_max,
-        )
-
-    @property
     def bundle_unused_s(self) -> float:
         """How long nobody has used a bundle that is removed; 0: none is."""
         return self.bundle_unused_days_max * 24 * 3600
-
-    @property
-    def names(self) -> Names:
-        """How Services are called in the DNS."""
-        return Names(cluster_domain=self.cluster_domain, redis_host=self.redis_host)
-
-    @property
-    def worker_limits(self) -> WorkerLimits:
-        """What one planning worker may use."""
-        return WorkerLimits(
-            memory_bytes_max=self.planner_memory_bytes_max,
-            cpu_s_max=self.planner_cpu_s_max,
-            answer_s_max=self.planner_answer_s_max,
-        )

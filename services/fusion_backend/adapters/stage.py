@@ -8,22 +8,22 @@ from typing import Literal
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import stalled_patch
-from services.chassis.stage import Decision
-from services.chassis.table import Entry, Index, TableReading
-from services.chassis.wiring import MakeStage, Wiring
+from services.chassis.running.stage import Decision
+from services.chassis.running.wiring import MakeStage, Wiring
+from services.chassis.table.table import Entry, Index, TableReading
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
-from services.fusion_backend.adapters.bundle_keys import BundleKeys
-from services.fusion_backend.adapters.bundle_store import BundleStore
+from services.fusion_backend.adapters.bundles.fetching import Fetcher, FetchLimits, HttpFetcher
+from services.fusion_backend.adapters.bundles.keys import BundleKeys
+from services.fusion_backend.adapters.bundles.root_urls import root_url_of
+from services.fusion_backend.adapters.bundles.store import BundleStore, StoreLimits
+from services.fusion_backend.adapters.bundles.unused import UnusedBundles
 from services.fusion_backend.adapters.carry_out import JOB, CarryOut
-from services.fusion_backend.adapters.fetching import Fetcher, HttpFetcher
 from services.fusion_backend.adapters.finding_servers import Resolver, SystemResolver
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
-from services.fusion_backend.adapters.provisioner import Provisioner
-from services.fusion_backend.adapters.root_urls import root_url_of
-from services.fusion_backend.adapters.unused import UnusedBundles
+from services.fusion_backend.adapters.provisioner import Names, Provisioner
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
@@ -63,8 +63,9 @@ class FusionBackend:
             in_threads=in_threads,
         )
         plans = Plans(wiring, self._answers, bundles=bundles, planner=planner, unused=unused)
+        names = Names(cluster_domain=settings.cluster_domain, redis_host=settings.redis_host)
         provisioner = Provisioner(
-            wiring, self._answers, resolver=resolver, names=settings.names, in_threads=in_threads
+            wiring, self._answers, resolver=resolver, names=names, in_threads=in_threads
         )
         self._carry_out = CarryOut(wiring, self._answers, plans, provisioner)
 
@@ -131,7 +132,7 @@ def stage_maker(
     """The service's factory; `inline` plans and copies in the event loop, for simulation."""
     is_inline = planner == "inline"
     fetching = fetcher or HttpFetcher(
-        settings.fetch_limits,
+        FetchLimits(total_s=settings.bundle_fetch_s_max),
         allowed=settings.allowed_networks,
         ca_file=settings.bundle_ca_file,
     )
@@ -145,7 +146,10 @@ def stage_maker(
             store=settings.bundle_store,
             fetcher=fetching,
             keys=BundleKeys(wiring.runtime.kube),
-            limits=settings.store_limits,
+            limits=StoreLimits(
+                fetches_max=settings.bundle_fetches_max,
+                fetches_of_namespace_max=settings.bundle_fetches_of_namespace_max,
+            ),
             in_threads=not is_inline,
             now=wiring.runtime.clock.now,
         ),

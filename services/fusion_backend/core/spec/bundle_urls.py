@@ -13,10 +13,15 @@ from typing import Any, Final
 from yarl import URL
 
 from contracts.reasons import Reason
-from services.fusion_backend.core.refusals import PlanRefused
+from planner.refusals import PlanRefused
 from services.fusion_backend.core.spec.addresses import is_odd_number
 
 SCHEMES: Final = ("http", "https")
+S3_SCHEME: Final = "s3://"
+S3_FORM: Final = "s3://BUCKET/PREFIX"
+S3_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+"""Variables with the address of an S3 store that is not AWS'; the first that is set counts."""
+_BUCKET: Final = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?")
 _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f\\<>\"^`{|}]")
 _GITHUB: Final = re.compile(
     r"/(?:api/v3/)?repos/[^/]+/[^/]+/contents/.+\.sab",
@@ -76,6 +81,32 @@ def why_no_url(text: str) -> str:
     if is_odd_number(host):
         return "has an address in it that is not written as four decimal numbers"
     return ""
+
+
+def why_no_root_url(url: str, environment: Mapping[str, str]) -> str:
+    """Why no bundle root is at this URL; nothing where one may be, or where it is empty."""
+    if not url.startswith(S3_SCHEME):
+        why = why_no_url(url) if url else ""
+        return why and f"{why}; or write {S3_FORM}"
+    if _BUCKET.fullmatch(url) is None:
+        return f"is no bucket of the form {S3_FORM}"
+    name, endpoint = s3_endpoint(environment)
+    why = why_no_url(endpoint) if endpoint else ""
+    return why and f"{name} {why}"
+
+
+def bucket_and_prefix(url: str) -> tuple[str, str]:
+    """The two parts of an S3 URL that `why_no_root_url` takes; raises ValueError for another."""
+    found = _BUCKET.fullmatch(url)
+    if found is None:
+        raise ValueError(f"is no bucket of the form {S3_FORM}")
+    return found[1], (found[2] or "").strip("/")
+
+
+def s3_endpoint(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The variable that gives the address of an S3 store, and the address; empty for AWS itself."""
+    name = next((name for name in S3_ENDPOINTS if environment.get(name)), "")
+    return name, environment.get(name, "")
 
 
 def _why_not_github(text: str) -> str:
