@@ -14,15 +14,7 @@ import numpy as np
 
 from contracts.labels import HOSTNAME
 from placement.answers import Placed
-from placement.cluster import (
-    KEEPS_OUT,
-    PODS,
-    Amounts,
-    Claim,
-    Cluster,
-    Node,
-    capped,
-)
+from placement.cluster import PODS, Amounts, Claim, Cluster, Node, capped
 from placement.job import Job, Pe, Pool, running
 
 _Where = list[tuple[int, str | None]]
@@ -122,7 +114,7 @@ class _View:
         if node.unschedulable or not node.ready:
             yield f"PE {pe.id} is on {node.name}, which takes no pods"
         for taint in node.taints:
-            if taint.effect in KEEPS_OUT and not any(t.tolerates(taint) for t in pe.tolerations):
+            if taint.repels and not any(t.tolerates(taint) for t in pe.tolerations):
                 yield f"PE {pe.id} does not tolerate {taint.key} of {node.name}"
         if pe.host and self.cluster.node_of(pe.host) != self.cluster.index[node.name]:
             yield f"PE {pe.id} is on {node.name} and not on {pe.host}"

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from contracts.labels import HOSTNAME, ORIGINAL_TAG, TAG_PREFIX
+from contracts.scheduling.node_affinity import NodeAffinity
 from contracts.scheduling.requests import AMOUNT_MAX
-from placement.selecting import Selector
+from contracts.scheduling.taints import Taint, Toleration
 
 Amounts = Mapping[str, int]
 """By resource: "cpu" in milli-CPU, "memory" in bytes, "pods" and others as they are counted."""
@@ -28,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 PODS: Final = "pods"
-KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
 PASSING: Final = frozenset(
     {
         "node.kubernetes.io/not-ready",
@@ -42,33 +42,6 @@ REMEMBERED_MAX: Final = 1_000
 """Of what is made of one cluster: some kilobytes each."""
 TOTAL_MAX: Final = 1 << 60
 """Of what many pods request together: no sum of it and an amount leaves 64 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A taint of a node."""
-
-    key: str
-    value: str = ""
-    effect: str = "NoSchedule"
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A toleration of a pod; an empty key or effect stands for every one."""
-
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
-
-    def tolerates(self, taint: Taint) -> bool:
-        """Whether the taint does not keep the pod out."""
-        if self.effect not in ("", taint.effect):
-            return False
-        if self.operator == "Exists":
-            return self.key in ("", taint.key)
-        return self.key == taint.key and self.value == taint.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +230,7 @@ class Cluster:
             found &= self.tagged.get(tag, np.zeros(len(self), bool))
         return found
 
-    def selected(self, selector: Selector) -> Bools:
+    def selected(self, selector: NodeAffinity) -> Bools:
         """Nodes that the template of a pod selects by their labels."""
 
         def made() -> Bools:
@@ -333,7 +306,7 @@ def tainted_of(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], .
     kinds: dict[tuple[Taint, ...], list[int]] = {}
     for at, node in enumerate(nodes):
         if node.taints:
-            taints = tuple(taint for taint in node.taints if taint.effect in KEEPS_OUT)
+            taints = tuple(taint for taint in node.taints if taint.repels)
             kinds.setdefault(taints, []).append(at)
     return tuple((taints, np.array(where, np.int64)) for taints, where in kinds.items())
 

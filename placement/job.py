@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Final
 
 from contracts.labels import HOSTNAME
-from placement.cluster import Amounts, Cluster, Toleration
-from placement.selecting import Selector, Term
+from contracts.scheduling.node_affinity import NodeAffinity, NodeSelectorTerm
+from contracts.scheduling.taints import Toleration
+from placement.cluster import Amounts, Cluster
 
 DEFAULT_POOL: Final = "$default"
 
@@ -37,12 +38,12 @@ class Pe:
     tolerations: tuple[Toleration, ...] = ()
     assigned: str = ""
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    node_selector_terms: tuple[Term, ...] = ()
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
     @property
-    def selector(self) -> Selector:
+    def selector(self) -> NodeAffinity:
         """What its template asks of the labels of a node."""
-        return Selector(tuple(sorted(self.node_selector.items())), self.node_selector_terms)
+        return NodeAffinity(tuple(sorted(self.node_selector.items())), self.node_selector_terms)
 
     @property
     def selects(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from contracts.labels import HOSTNAME
 from placement.answers import NEAREST_TOLD_MAX, Family, Nearest
-from placement.cluster import KEEPS_OUT, Bools, Floats, Ints, Node
+from placement.cluster import Bools, Floats, Ints, Node
 from placement.job import Pe, Pool
 from placement.problem import PoolChoice, Problem, UnitClass
 
@@ -165,7 +165,7 @@ def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
         yield "is cordoned"
     said_already = {"node.kubernetes.io/unschedulable": node.unschedulable}
     for taint in node.taints:
-        if taint.effect in KEEPS_OUT and not all(
+        if taint.repels and not all(
             any(each.tolerates(taint) for each in pe.tolerations) for pe in pes
         ):
             value = f"={taint.value}" if taint.value else ""

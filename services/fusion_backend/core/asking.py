@@ -27,6 +27,7 @@ from contracts.resources.placement import (
     TolerationOfPods,
 )
 from contracts.resources.pod_template import PE_CONTAINER
+from contracts.scheduling.node_affinity import REQUIRED
 from contracts.scheduling.requests import CPU, pod_requests
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.refusals import PlanRefused
@@ -186,7 +187,7 @@ def demand_of(resources: Mapping[str, Any] | None, template: Mapping[str, Any] |
     """What a pod asks for that is made of these resources with this template laid over it."""
     spec = (template or {}).get("spec") or {}
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    required = affinity.get(REQUIRED) or {}
     return PodDemand(
         requests=_requests(resources or {}, spec),
         node_selector=dict(spec.get("nodeSelector") or {}),

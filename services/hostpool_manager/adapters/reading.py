@@ -13,7 +13,8 @@ from contracts import labels
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.placement import PlacementPhase, assigned
 from contracts.scheduling.requests import amounts_of
-from placement.cluster import Node, Taint
+from contracts.scheduling.taints import taint_of
+from placement.cluster import Node
 from services.chassis.table.table import Entry, is_deleting
 from services.hostpool_manager.core.picture import BoundPod
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
@@ -26,18 +27,18 @@ _PHASES = {phase.value: phase for phase in PlacementPhase}
 def node_of(entry: Entry) -> tuple[Node, Marks]:
     """A node without our marks, and the marks."""
     data = entry.data
-    taints = [(t["key"], t.get("value", ""), t.get("effect", "")) for t in data["taints"]]
+    taints = [taint_of(each) for each in data["taints"]]
     carried = data["metadata"]["labels"]
     node = Node(
         name=entry.name,
         labels={k: v for k, v in carried.items() if not k.startswith(labels.MEMBER_PREFIX)},
         addresses=tuple(str(each.get("address", "")) for each in data["addresses"]),
         allocatable=amounts_of(data["allocatable"]),
-        taints=tuple(Taint(*each) for each in taints if each[0] != labels.EXCLUSIVE_TAINT),
+        taints=tuple(each for each in taints if each.key != labels.EXCLUSIVE_TAINT),
         unschedulable=data["unschedulable"],
         ready=data["ready"],
     )
-    owners = frozenset(value for key, value, _ in taints if key == labels.EXCLUSIVE_TAINT)
+    owners = frozenset(each.value for each in taints if each.key == labels.EXCLUSIVE_TAINT)
     return node, Marks(owners, labels.member_places(carried))
 
 

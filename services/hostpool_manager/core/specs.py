@@ -16,11 +16,12 @@ from contracts.resources.placement import (
     PeClass,
     PlacementSpec,
 )
+from contracts.scheduling.node_affinity import NodeSelectorTerm
 from contracts.scheduling.requests import amounts_of
+from contracts.scheduling.selectors import Requirement
+from contracts.scheduling.taints import Toleration
 from contracts.showing import shown
-from placement.cluster import Toleration
 from placement.job import Job, Pe, Pool
-from placement.selecting import Expression, Term
 from services.hostpool_manager.core.snapshot import Ref
 
 VALUE_CHARS_MAX: Final = 80
@@ -115,11 +116,11 @@ def _pe(each: PeClass, where: str, pools: set[int]) -> Pe:
         ),
         node_selector=each.node_selector,
         node_selector_terms=tuple(
-            Term(_expressions(t.match_expressions), _expressions(t.match_fields))
+            NodeSelectorTerm(_expressions(t.match_expressions), _expressions(t.match_fields))
             for t in each.node_selector_terms
         ),
     )
 
 
-def _expressions(asked: Iterable[NodeSelectorRequirement]) -> tuple[Expression, ...]:
-    return tuple(Expression(e.key, e.operator, tuple(e.values or ())) for e in asked)
+def _expressions(asked: Iterable[NodeSelectorRequirement]) -> tuple[Requirement, ...]:
+    return tuple(Requirement(e.key, e.operator, tuple(e.values or ())) for e in asked)

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from services.node_tainter.core.snapshot import Listing, Marks, NodeSnapshot, Pool, Taint
+from contracts.scheduling.taints import NO_SCHEDULE
+from services.node_tainter.core.snapshot import Listing, Marks, NodeSnapshot, Pool, exclusive_taint
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,11 @@ def wanted_marks(snapshot: NodeSnapshot) -> Wanted:
     claims = tuple(each for each in snapshot.listings if is_claim(each))
     holder = holder_of(claims, carried)
     marking = [each for each in claims if each.pool == holder or not each.pool.is_exclusive]
-    ready = holder is not None and (holder.has_finalizer or Taint(holder.uid) in carried.taints)
+    ready = holder is not None and (
+        holder.has_finalizer or exclusive_taint(holder.uid) in carried.taints
+    )
     marks = Marks(
-        taints=(Taint(holder.uid),) if holder is not None and ready else (),
+        taints=(exclusive_taint(holder.uid),) if holder is not None and ready else (),
         places=tuple(sorted(_places(marking, carried))),
     )
     return Wanted(marks, any(not each.pool.has_finalizer for each in marking))
@@ -53,9 +56,9 @@ def holder_of(claims: tuple[Listing, ...], carried: Marks) -> Pool | None:
     """The exclusive claimant to which the node belongs."""
     pools = {each.pool.uid: each.pool for each in claims if each.pool.is_exclusive}
     # A taint with another effect still says whose the node was: people change effects.
-    for taint in sorted(carried.taints, key=lambda taint: taint.effect != Taint("").effect):
-        if taint.owner in pools:
-            return pools[taint.owner]
+    for taint in sorted(carried.taints, key=lambda taint: taint.effect != NO_SCHEDULE):
+        if taint.value in pools:
+            return pools[taint.value]
     return min(pools.values(), key=lambda pool: (pool.created, pool.uid), default=None)
 
 

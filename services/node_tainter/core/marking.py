@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from contracts import labels as keys
-from services.node_tainter.core.snapshot import Marks, Taint
+from contracts.scheduling.taints import taint_of
+from services.node_tainter.core.snapshot import Marks
 
 Json = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ Json = Mapping[str, Any]
 def marks_of(labels: Mapping[str, str], taints: Iterable[Json]) -> Marks:
     """What a node carries of ours."""
     return Marks(
-        taints=tuple(_taint(each) for each in taints if _is_ours(each)),
+        taints=tuple(taint_of(each) for each in taints if _is_ours(each)),
         places=tuple(sorted(keys.member_places(labels).items())),
     )
 
@@ -52,19 +53,11 @@ def _marked(taints: Sequence[Json], wanted: Marks) -> list[Json]:
     for each in taints:
         if not _is_ours(each):
             kept.append(each)
-        elif _taint(each) in missing:
-            missing.remove(_taint(each))
+        elif taint_of(each) in missing:
+            missing.remove(taint_of(each))
             kept.append(each)
-    return kept + [_as_json(each) for each in missing]
+    return kept + [each.manifest() for each in missing]
 
 
 def _is_ours(taint: Json) -> bool:
     return taint.get("key") == keys.EXCLUSIVE_TAINT
-
-
-def _taint(taint: Json) -> Taint:
-    return Taint(str(taint.get("value") or ""), str(taint.get("effect") or ""))
-
-
-def _as_json(taint: Taint) -> Json:
-    return {"key": keys.EXCLUSIVE_TAINT, "value": taint.owner, "effect": taint.effect}

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contracts.labels import EXCLUSIVE_TAINT
+from contracts.scheduling.taints import NO_SCHEDULE, Taint
+
 
 @dataclass(frozen=True, slots=True)
 class NodeKey:
@@ -33,12 +36,9 @@ class PoolKey:
 Key = NodeKey | PoolKey
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A taint under our key; `owner` is its value, the uid of a HostPool."""
-
-    owner: str
-    effect: str = "NoSchedule"
+def exclusive_taint(owner: str, *, effect: str = NO_SCHEDULE) -> Taint:
+    """The taint under our key; `owner` is the uid of a HostPool."""
+    return Taint(EXCLUSIVE_TAINT, owner, effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Marks:
     @property
     def owners(self) -> frozenset[str]:
         """The uids of all pools that the marks name."""
-        taints = (taint.owner for taint in self.taints)
+        taints = (taint.value for taint in self.taints)
         return frozenset((*taints, *(owner for owner, _ in self.places)))
 
     def place_of(self, owner: str) -> str | None:

@@ -15,6 +15,7 @@ from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.resources.processing_element import PePhase
+from contracts.scheduling.taints import NO_EXECUTE, taint_of
 from contracts.showing import shown
 from contracts.unreadable import part_of
 from services.chassis.table.table import Entry, annotation, is_deleting, label
@@ -139,13 +140,12 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
 
 def node_of(entry: Entry) -> Node:
     """A node."""
-    taints = entry.data["taints"]
+    taints = [taint_of(each) for each in entry.data["taints"]]
     return Node(
         name=entry.name,
         is_ready=entry.data["ready"],
-        is_out_of_service=any(each.get("key") == labels.OUT_OF_SERVICE_TAINT for each in taints),
-        is_closed=entry.data["unschedulable"]
-        or any(each.get("effect") == "NoExecute" for each in taints),
+        is_out_of_service=any(each.key == labels.OUT_OF_SERVICE_TAINT for each in taints),
+        is_closed=entry.data["unschedulable"] or any(each.effect == NO_EXECUTE for each in taints),
         hostname=str(entry.data["metadata"]["labels"].get(labels.HOSTNAME, "")),
     )
 

@@ -22,6 +22,9 @@ from typing import Any, Final, Literal
 from contracts import labels
 from contracts.resources.pod_names import is_label_value
 from contracts.resources.processing_element import PlacementRequest
+from contracts.scheduling.node_affinity import NODE_NAME, PREFERRED, REQUIRED
+from contracts.scheduling.selectors import Requirement
+from contracts.scheduling.taints import NO_SCHEDULE
 from services.pod_state_machine.core.launching import Launch
 from services.pod_state_machine.core.snapshot import HostPool, Node, Place
 
@@ -56,7 +59,7 @@ def _affinity(request: PlacementRequest, place: Place, job: str) -> Json:
     terms = _node_terms(request, place)
     required = {"nodeSelectorTerms": terms} if any(terms) else None
     return {
-        **({"nodeAffinity": {_REQUIRED: required}} if required else {}),
+        **({"nodeAffinity": {REQUIRED: required}} if required else {}),
         **_of_pods("podAffinity", request, job, [_sought("colocation", request.co_locations)]),
         **_of_pods(
             "podAntiAffinity",
@@ -70,17 +73,13 @@ def _affinity(request: PlacementRequest, place: Place, job: str) -> Json:
 # --------------------------------------------------------------------------- nodes
 
 
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
 def _node_terms(request: PlacementRequest, place: Place) -> list[Json]:
     """One of them must hold: each says the node, and the tags of the pool in another form."""
     pool, location = place.pool, request.host_pool_location
     member: list[Json] = []
     if pool is not None and location is not None and location.inpool_index is not None:
         at = str(location.inpool_index)
-        member = [_expression(labels.member_label(pool.uid), "In", at)]
+        member = [_requirement(labels.member_label(pool.uid), "In", at)]
     pin = {} if request.node_name else _pin(place.node)
     pinned = pin.get("matchExpressions", [])
     return [
@@ -94,8 +93,8 @@ def _node_terms(request: PlacementRequest, place: Place) -> list[Json]:
 
 def _pin(node: Node) -> Json:
     if node.hostname:
-        return {"matchExpressions": [_expression(labels.HOSTNAME, "In", node.hostname)]}
-    return {"matchFields": [_expression("metadata.name", "In", node.name)]}
+        return {"matchExpressions": [_requirement(labels.HOSTNAME, "In", node.hostname)]}
+    return {"matchFields": [_requirement(NODE_NAME, "In", node.name)]}
 
 
 def _forms_of(tags: Iterable[str]) -> list[list[Json]]:
@@ -103,10 +102,10 @@ def _forms_of(tags: Iterable[str]) -> list[list[Json]]:
 
     A node has the original's label once, so it can stand for one tag only.
     """
-    ours = {tag: _expression(f"{labels.TAG_PREFIX}{tag}", "Exists") for tag in tags}
+    ours = {tag: _requirement(f"{labels.TAG_PREFIX}{tag}", "Exists") for tag in tags}
     originals = [
         [
-            _expression(labels.ORIGINAL_TAG, "In", each) if each == tag else form
+            _requirement(labels.ORIGINAL_TAG, "In", each) if each == tag else form
             for each, form in ours.items()
         ]
         for tag in ours
@@ -120,7 +119,7 @@ def _toleration(pool: HostPool) -> Json:
         "key": labels.EXCLUSIVE_TAINT,
         "operator": "Equal",
         "value": pool.uid,
-        "effect": "NoSchedule",
+        "effect": NO_SCHEDULE,
     }
 
 
@@ -155,21 +154,21 @@ def _of_pods(
     if not terms:
         return {}
     if request.required:
-        return {group: {_REQUIRED: terms}}
-    return {group: {_PREFERRED: [{"weight": PREFERENCE, "podAffinityTerm": t} for t in terms]}}
+        return {group: {REQUIRED: terms}}
+    return {group: {PREFERRED: [{"weight": PREFERENCE, "podAffinityTerm": t} for t in terms]}}
 
 
 def _pod_term(key: str, value: str, job: str, topology: str) -> Json:
     return {
         "labelSelector": {
             "matchExpressions": [
-                _expression(key, "In", value),
-                _expression(labels.JOB, "In", job),
+                _requirement(key, "In", value),
+                _requirement(labels.JOB, "In", job),
             ]
         },
         "topologyKey": topology,
     }
 
 
-def _expression(key: str, operator: str, *values: str) -> Json:
-    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+def _requirement(key: str, operator: str, *values: str) -> Json:
+    return Requirement(key, operator, values).manifest()

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from placement.cluster import Cluster, Node, Taint
+from contracts.scheduling.taints import Taint
+from placement.cluster import Cluster, Node
 from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core.picture import BoundPod, Picture
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref

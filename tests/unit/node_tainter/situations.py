@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contracts.scheduling.taints import Taint
 from services.node_tainter.core.deciding import decide
 from services.node_tainter.core.effects import Effect, SetMarks
 from services.node_tainter.core.snapshot import (
@@ -13,7 +14,7 @@ from services.node_tainter.core.snapshot import (
     Pool,
     PoolKey,
     PoolSnapshot,
-    Taint,
+    exclusive_taint,
 )
 
 KEY = NodeKey("node-1")
@@ -70,7 +71,7 @@ def plain(uid: str, *, is_deleting: bool = False, has_finalizer: bool = False) -
 
 def carrying(*taints: str | Taint, **places: str) -> Marks:
     """Marks: owners of taints in their order, and places by the uid of the pool."""
-    made = (Taint(each) if isinstance(each, str) else each for each in taints)
+    made = (exclusive_taint(each) if isinstance(each, str) else each for each in taints)
     return Marks(tuple(made), tuple(sorted(places.items())))
 
 

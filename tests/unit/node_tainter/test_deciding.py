@@ -9,7 +9,7 @@ import pytest
 from contracts.reasons import Reason
 from services.node_tainter.core.deciding import decide
 from services.node_tainter.core.effects import AddFinalizer, RemoveFinalizer, SetMarks
-from services.node_tainter.core.snapshot import Marks, NodeSnapshot, Pool, PoolKey, Taint
+from services.node_tainter.core.snapshot import Marks, NodeSnapshot, Pool, PoolKey, exclusive_taint
 from tests.unit.node_tainter.situations import (
     LATE,
     NOTHING,
@@ -27,7 +27,7 @@ A, B, L = exclusive("a"), exclusive("b"), labelled("l")
 A_HOLDS = carrying("a", a="0")
 GOING = exclusive("a", is_deleting=True)
 UNSECURED = exclusive("a", has_finalizer=False)
-OTHER_EFFECT = Taint("a", "NoExecute")
+OTHER_EFFECT = exclusive_taint("a", effect="NoExecute")
 
 SITUATIONS: dict[str, tuple[NodeSnapshot, Marks | None]] = {
     "a member of an exclusive pool gets taint and label": (
@@ -93,11 +93,15 @@ SITUATIONS: dict[str, tuple[NodeSnapshot, Marks | None]] = {
         A_HOLDS,
     ),
     "a taint with another effect still says whose the node was": (
-        around(carrying(Taint("b", "NoExecute")), (A, 0), (exclusive("b", created=LATE), 1)),
+        around(
+            carrying(exclusive_taint("b", effect="NoExecute")),
+            (A, 0),
+            (exclusive("b", created=LATE), 1),
+        ),
         carrying("b", b="1"),
     ),
     "of two taints the one that keeps pods out says whose the node is": (
-        around(carrying(Taint("a", "NoExecute"), "b"), (A, 0), (B, 1)),
+        around(carrying(exclusive_taint("a", effect="NoExecute"), "b"), (A, 0), (B, 1)),
         carrying("b", b="1"),
     ),
     "the marks of a pool that is being deleted go": (around(A_HOLDS, (GOING, 0)), NOTHING),

@@ -18,7 +18,7 @@ from services.node_tainter.core.snapshot import (
     NodeSnapshot,
     PoolKey,
     PoolSnapshot,
-    Taint,
+    exclusive_taint,
 )
 from tests.builders import EPOCH_TIME, Builder, a_node
 
@@ -131,4 +131,4 @@ def test_a_member_that_takes_no_pods_now_is_marked_all_the_same(node: Builder) -
     assert seen == intake.snapshot_of(table_of(a_pool("a", "node-1"), a_node()), NodeKey("node-1"))
     (effect,) = decide(seen).effects
     assert isinstance(effect, SetMarks)
-    assert effect.marks == Marks((Taint("uid-a"),), (("uid-a", "0"),))
+    assert effect.marks == Marks((exclusive_taint("uid-a"),), (("uid-a", "0"),))

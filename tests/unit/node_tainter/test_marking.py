@@ -8,7 +8,7 @@ import pytest
 
 from contracts import labels
 from services.node_tainter.core.marking import marking_patch, marks_of
-from services.node_tainter.core.snapshot import Marks, Taint
+from services.node_tainter.core.snapshot import Marks, exclusive_taint
 from tests.unit.node_tainter.situations import NOTHING, carrying
 
 OURS = {"key": labels.EXCLUSIVE_TAINT, "value": "a", "effect": "NoSchedule"}
@@ -30,7 +30,7 @@ def test_what_is_under_our_keys_is_read_and_nothing_else() -> None:
 def test_a_taint_without_value_or_with_another_effect_is_ours_as_well() -> None:
     """The key says whose it is."""
     taints = [{"key": labels.EXCLUSIVE_TAINT, "effect": "NoExecute"}]
-    assert marks_of({}, taints).taints == (Taint("", "NoExecute"),)
+    assert marks_of({}, taints).taints == (exclusive_taint("", effect="NoExecute"),)
 
 
 TAINTS: dict[str, tuple[list[dict[str, Any]], Marks, object]] = {

@@ -10,19 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.labels import HOSTNAME
+from contracts.scheduling.node_affinity import NodeSelectorTerm
+from contracts.scheduling.selectors import Requirement
+from contracts.scheduling.taints import Taint
 from placement.answers import Placed, Refused
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod, Taint
+from placement.cluster import Claim, Cluster, Node, Pod
 from placement.deciding import decide
 from placement.job import DEFAULT_POOL, Job, Pe, Pool
-from placement.selecting import Expression, Term
 from tests.unit.placement.brute_force import Case, has_placement
 
 OWN, OTHER = "default/job", "default/other"
 TAGS = "ab"
 _TERMS = (
-    Term((Expression("zone", "NotIn", ("x",)),)),
-    Term(fields=(Expression("metadata.name", "In", ("n0",)),)),
+    NodeSelectorTerm((Requirement("zone", "NotIn", ("x",)),)),
+    NodeSelectorTerm(fields=(Requirement("metadata.name", "In", ("n0",)),)),
 )
 
 

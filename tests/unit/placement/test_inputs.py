@@ -9,9 +9,10 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.scheduling.requests import AMOUNT_MAX
+from contracts.scheduling.taints import Taint
 from placement.answers import Answer, Family, Placed, Refused
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod, Taint
+from placement.cluster import Claim, Cluster, Node, Pod
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.taints import Taint
 from placement.answers import Refused
-from placement.cluster import Claim, Cluster, Node, Pod, Taint
+from placement.cluster import Claim, Cluster, Node, Pod
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
 

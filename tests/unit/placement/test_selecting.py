@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.node_affinity import NodeAffinity, NodeSelectorTerm
+from contracts.scheduling.selectors import Requirement
 from placement.answers import Family, Placed, Refused
 from placement.checking import violations
 from placement.cluster import Cluster, Node, Pod
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
-from placement.selecting import Expression, Selector, Term
 
 HAS = {"cpu": 4000, "pods": 10}
 NODES = (
@@ -22,12 +23,12 @@ NODES = (
 )
 
 
-def term(*expressions: Expression, fields: tuple[Expression, ...] = ()) -> Term:
-    return Term(expressions, fields)
+def term(*expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> NodeSelectorTerm:
+    return NodeSelectorTerm(expressions, fields)
 
 
-def selected(*terms: Term, **labels: str) -> list[str]:
-    selector = Selector(tuple(labels.items()), terms)
+def selected(*terms: NodeSelectorTerm, **labels: str) -> list[str]:
+    selector = NodeAffinity(tuple(labels.items()), terms)
     found = Cluster.of(NODES).selected(selector).tolist()
     return [node.name for node, is_in in zip(NODES, found, strict=True) if is_in]
 
@@ -49,11 +50,11 @@ def selected(*terms: Term, **labels: str) -> list[str]:
 def test_an_operator_means_what_it_means_to_the_scheduler(
     operator: str, key: str, values: tuple[str, ...], nodes: list[str]
 ) -> None:
-    assert selected(term(Expression(key, operator, values))) == nodes
+    assert selected(term(Requirement(key, operator, values))) == nodes
 
 
 def test_expressions_of_a_term_hold_together_and_of_terms_one_is_enough() -> None:
-    ssd, hdd = Expression("disk", "In", ("ssd",)), Expression("disk", "In", ("hdd",))
+    ssd, hdd = Requirement("disk", "In", ("ssd",)), Requirement("disk", "In", ("hdd",))
     assert selected(term(ssd, hdd)) == []
     assert selected(term(ssd), term(hdd)) == ["n0", "n1"]
     assert selected(term(ssd), term(hdd), disk="hdd") == ["n1"]
@@ -63,7 +64,7 @@ def test_expressions_of_a_term_hold_together_and_of_terms_one_is_enough() -> Non
 
 def test_a_term_that_is_empty_selects_nothing_and_a_name_is_a_field() -> None:
     assert selected(term()) == []
-    name = Expression("metadata.name", "In", ("n2",))
+    name = Requirement("metadata.name", "In", ("n2",))
     assert selected(term(fields=(name,)), term()) == ["n2"]
     assert selected(term(name)) == [], "a label of that key is another thing"
 
@@ -75,7 +76,7 @@ def test_pes_go_where_their_templates_select() -> None:
         "default/job",
         (
             Pe(0, node_selector={"disk": "hdd"}),
-            Pe(1, exlocations=apart, node_selector_terms=(term(Expression("disk", "Exists")),)),
+            Pe(1, exlocations=apart, node_selector_terms=(term(Requirement("disk", "Exists")),)),
             Pe(2, exlocations=apart),
             Pe(3, node_selector={"disk": "ssd"}, exlocations=apart),
         ),
@@ -108,7 +109,7 @@ def test_labels_that_no_node_has_are_refused_at_once_and_named() -> None:
     assert decided.families == (Family.SELECTORS,)
     assert not decided.waits
     assert str(decided.nearest[0]) == "n0 lacks the label disk=nvme"
-    terms = (term(Expression("cores", "Gt", ("32",)), Expression("disk", "Exists")),)
+    terms = (term(Requirement("cores", "Gt", ("32",)), Requirement("disk", "Exists")),)
     other = decide(Cluster.of(NODES), Job("default/job", (Pe(0, node_selector_terms=terms),)))
     assert isinstance(other, Refused)
     assert "n0 lacks the label cores above 32" in other.message
