@@ -66,7 +66,8 @@ MUTANTS = (
         f"{_CORE}/marking.py",
         "_marked",
         ":\n    missing.remove(taint_of(each))\n    kept.append(each)",
-        ":\n    missing.remove(taint_of(each))\n    kept.append(each)\nelse:\n    kept.append(each)",
+        ":\n    missing.remove(taint_of(each))\n    kept.append(each)\nelse:\n    "
+        "kept.append(each)",
         (_MARKING, "-k", "foreign_ones_stay"),
     ),
     Mutant(
