@@ -25,8 +25,8 @@ from cli.planning import plan_command
 from cli.printing import answers
 from cli.real.commands import real_app
 from cli.running import UpOptions, stay_up
-from cli.showing import answer, answer_lines, tell_crash, tell_failure
-from cli.topics import TopicsWish, apply_topics, check_topics
+from cli.showing import answer, answer_lines, print_crash, print_failure
+from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.resources.pod_names import NAME_RULE, is_name
 from contracts.showing import one_line
 from contracts.topics import DEFAULT_PREFIX
@@ -152,7 +152,7 @@ def _run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
     try:
         code = asyncio.run(until_terminated())
     except Failure as failure:
-        tell_failure(failure)
+        print_failure(failure)
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -227,14 +227,14 @@ def topics_apply(
 
     Another number of partitions is refused: it cannot be changed with records in the topic.
     """
-    wish = TopicsWish(bootstrap_servers, prefix, replication)
+    wish = TopicsOptions(bootstrap_servers, prefix, replication)
     _run(lambda: apply_topics(wish, console))
 
 
 @topics_app.command("check")
 def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX) -> None:
     """Compare the topics with what they should be; changes nothing."""
-    _run(lambda: check_topics(TopicsWish(bootstrap_servers, prefix), console))
+    _run(lambda: check_topics(TopicsOptions(bootstrap_servers, prefix), console))
 
 
 @service_app.command("stop")
@@ -376,7 +376,7 @@ def main() -> None:
     try:
         app()
     except Exception as defect:  # noqa: BLE001 - told, and the command ends with 1
-        tell_crash(defect)
+        print_crash(defect)
         raise SystemExit(1) from None
 
 

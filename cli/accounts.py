@@ -21,7 +21,7 @@ import yaml
 from cli.connecting import aclosing_transport
 from cli.failing import Failure
 from cli.private import private_folder, write_private
-from cli.real.furnishing import apply_object, checked
+from cli.real.preparing import apply_object, checked
 from cli.real.probing import HEALTHY, until
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response

@@ -16,9 +16,9 @@ import typer
 
 from cli.bundling import pack_source
 from cli.failing import Failure
-from cli.printing import answers, failures_told, is_terminal, print_json
+from cli.printing import answers, failures_printed, is_terminal, print_json
 from cli.recognizing import begins, contents_of, kind_of
-from cli.showing import Rows, Screen, answer, tell
+from cli.showing import Rows, Screen, answer, print_lines
 from contracts.bundle_format import (
     Bundle,
     BundleInvalid,
@@ -65,7 +65,7 @@ def bundle_pack(
 
     Example: millrace bundle pack examples/wordcount -o wordcount.sab
     """
-    with failures_told():
+    with failures_printed():
         answer(pack_source(source, output))
 
 
@@ -78,7 +78,7 @@ def bundle_show(bundle: BundleFile, form: Format = None) -> None:
 
     Example: millrace bundle show wordcount.sab --format json
     """
-    with failures_told():
+    with failures_printed():
         found = checked(bundle)
         if found.contents is None:
             raise Failure(f"{bundle}: {found.problems[0].message}")
@@ -87,7 +87,7 @@ def bundle_show(bundle: BundleFile, form: Format = None) -> None:
         else:
             _draw(found.contents)
         for problem in found.problems:
-            tell(f"millrace: {problem.message}")
+            print_lines(f"millrace: {problem.message}")
 
 
 @bundle_app.command("verify")
@@ -98,7 +98,7 @@ def bundle_verify(bundle: BundleFile, form: Format = None) -> None:
 
     Example: millrace bundle verify wordcount.sab && cp wordcount.sab BUNDLE_ROOT
     """
-    with failures_told():
+    with failures_printed():
         found = checked(bundle)
     problems = [{"reason": each.reason, "message": each.message} for each in found.problems]
     if _form(form) == "json":

@@ -19,7 +19,7 @@ from typing import Any
 
 from cli.failing import Failure
 from cli.private import OTHERS, private_log
-from cli.showing import tell
+from cli.showing import print_lines
 from services.chassis.process.settings import EXIT_USAGE
 
 STOP_GRACE_S = 15.0
@@ -89,7 +89,9 @@ class Child:
                 )
             if asyncio.get_running_loop().time() - began_s > RESTART_RESETS_AFTER_S:
                 delay_s = RESTART_DELAY_S
-            tell(f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s")
+            print_lines(
+                f"{self.spec.name} ended with code {code}; starting it again in {delay_s:g} s"
+            )
             self.restarts += 1
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)

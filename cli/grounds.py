@@ -19,7 +19,7 @@ from cli.accounts import service_accounts
 from cli.real.pair import Pair, PairOptions, pair_down, pair_status, pair_up
 from cli.real.progress import Progress
 from cli.showing import Screen
-from cli.topics import TopicsWish, apply_topics
+from cli.topics import TopicsOptions, apply_topics
 from contracts.topics import DEFAULT_PREFIX
 from services.chassis.process.settings import KAFKA_SCHEME
 
@@ -53,7 +53,7 @@ async def real_ground(
     options = PairOptions(folder, nodes=nodes)
     say("starting Apache Kafka and Kubernetes")
     async with usable_pair(options) as pair:
-        wish = TopicsWish(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
+        wish = TopicsOptions(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
         await apply_topics(wish, Screen(quiet=True))
         async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
             (home,) = {account.namespace for account in accounts}

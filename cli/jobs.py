@@ -197,7 +197,7 @@ async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RequestedWidth:
     """A width of the region `alias`, asked for by that generation of its ParallelRegion."""
 
     alias: str
@@ -250,14 +250,14 @@ async def scale(
         generation = await set_width(cluster.kube, region, width)
         if not wait:
             return None
-        wish = Wish(region["spec"]["alias"], width, generation)
+        wish = RequestedWidth(region["spec"]["alias"], width, generation)
         return await watch_resize(follower, before, wish, console, timeout_s)
 
 
 async def watch_resize(
     follower: Follower,
     before: JobView,
-    wish: Wish,
+    wish: RequestedWidth,
     console: Screen,
     timeout_s: float,
 ) -> ResizeOutcome:

@@ -25,14 +25,14 @@ from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
 from cli.phrasing import given_twice, in_words_of_options
 from cli.printing import (
     answers,
-    failures_told,
+    failures_printed,
     is_terminal,
     print_answers_only,
     print_json,
     terminated_by_exit,
 )
 from cli.recognizing import bundle_of
-from cli.showing import Screen, answer_lines, cell, tell
+from cli.showing import Screen, answer_lines, cell, print_lines
 from contracts.reasons import Reason
 from planner.application.adl import read_application
 from planner.application.model import Application
@@ -54,7 +54,7 @@ _OURS = re.compile(r"pe-\d+\.xml|plan\.svg")
 
 
 @dataclass(frozen=True, slots=True)
-class PlanWish:
+class PlanOptions:
     """What a person asked to be planned; raw words of the command line."""
 
     source: Path
@@ -82,14 +82,14 @@ class Step:
 
 
 @collector_paused()
-def plan_words(wish: PlanWish, keep: Keep) -> list[Step]:
+def plan_words(options: PlanOptions, keep: Keep) -> list[Step]:
     """The generations that were asked for, in order; `keep` takes the texts of their AADLs.
 
     Raises PlanRefused, and Misused where the words cannot be used.
     """
-    request = _request(wish)
+    request = _request(options)
     steps = [_step(request, keep)]
-    for words in wish.resizes:
+    for words in options.resizes:
         region, width = region_width_of("--resize", words)
         record = steps[-1].record
         name = _region_named(request.application, region)
@@ -100,7 +100,7 @@ def plan_words(wish: PlanWish, keep: Keep) -> list[Step]:
             widths={**record.widths, name: width},
             previous=record,
         )
-        if not wish.compat:
+        if not options.compat:
             refuse_resized_consistency(wanted)
         steps.append(_step(wanted, keep))
     return steps
@@ -110,39 +110,39 @@ def _step(request: PlanRequest, keep: Keep) -> Step:
     return Step(*settle(draft(request), keep))
 
 
-def _request(wish: PlanWish) -> PlanRequest:
-    fusion = _fusion(wish)
-    overrides = tuple(region_width_of("--width", words) for words in wish.widths)
-    bundle = bundle_of(wish.source)
+def _request(options: PlanOptions) -> PlanRequest:
+    fusion = _fusion(options)
+    overrides = tuple(region_width_of("--width", words) for words in options.widths)
+    bundle = bundle_of(options.source)
     limits = PlanLimits()
     return PlanRequest(
         application=read_application(bundle),
         bundle_digest=bundle.digest,
-        job_name=job_name_for(wish.source),
+        job_name=job_name_for(options.source),
         job_id=0,
         fusion=fusion,
         width_overrides=overrides,
-        submission_time_values=dict(_values(wish)),
-        limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if wish.compat else limits,
-        compat=wish.compat,
+        submission_time_values=dict(_values(options)),
+        limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if options.compat else limits,
+        compat=options.compat,
     )
 
 
-def _values(wish: PlanWish) -> list[tuple[str, str]]:
-    return [pair_of("--param", words) for words in wish.params]
+def _values(options: PlanOptions) -> list[tuple[str, str]]:
+    return [pair_of("--param", words) for words in options.params]
 
 
-def _fusion(wish: PlanWish) -> Fusion:
+def _fusion(options: PlanOptions) -> Fusion:
     """What was asked for; that a number is below 1, the planner says."""
-    if manual := re.fullmatch(r"manual=(-?\d{1,9})", wish.fusion):
-        return Fusion.manual(int(manual.group(1)), wish.type)
-    if "legacy" in fusion_of(wish.fusion):
-        return Fusion.legacy(wish.type)
+    if manual := re.fullmatch(r"manual=(-?\d{1,9})", options.fusion):
+        return Fusion.manual(int(manual.group(1)), options.type)
+    if "legacy" in fusion_of(options.fusion):
+        return Fusion.legacy(options.type)
     return Fusion.automatic(
-        wish.nodes,
-        wish.type,
-        allocatable_mcpu=wish.nodes * wish.node_cpus * 1000,
-        largest_node_mcpu=wish.node_cpus * 1000,
+        options.nodes,
+        options.type,
+        allocatable_mcpu=options.nodes * options.node_cpus * 1000,
+        largest_node_mcpu=options.node_cpus * 1000,
     )
 
 
@@ -173,7 +173,7 @@ def told(steps: list[Step]) -> dict[str, object]:
     return {**found, "update": outline_of_resize(first, last)} if len(steps) > 1 else found
 
 
-def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
+def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
     """Plan, and write one AADL a PE of the last generation; what an earlier plan left is removed.
 
     Raises Misused where the folder is a file, Failure where they cannot be written.
@@ -186,7 +186,7 @@ def plan_into(wish: PlanWish, folder: Path) -> list[Step]:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
     try:
         with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
-            steps = plan_words(wish, lambda name, text: (Path(spool) / name).write_bytes(text))
+            steps = plan_words(options, lambda name, text: (Path(spool) / name).write_bytes(text))
             for old in folder.iterdir():
                 if _OURS.fullmatch(old.name):
                     old.unlink()
@@ -300,16 +300,16 @@ def plan_command(
     """
     print_answers_only()
     widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
-    wish = PlanWish(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
-    _answer(wish, form or ("table" if is_terminal() else "json"), out)
+    options = PlanOptions(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
+    _answer(options, form or ("table" if is_terminal() else "json"), out)
 
 
-def _answer(wish: PlanWish, form: Format, out: Path | None) -> None:
+def _answer(options: PlanOptions, form: Format, out: Path | None) -> None:
     try:
-        with failures_told(), terminated_by_exit():
-            with _patience(f"planning {wish.source.name}"):
-                steps = plan_words(wish, _forget) if out is None else plan_into(wish, out)
-            _print(steps, form, out, _warnings(wish, steps))
+        with failures_printed(), terminated_by_exit():
+            with _patience(f"planning {options.source.name}"):
+                steps = plan_words(options, _forget) if out is None else plan_into(options, out)
+            _print(steps, form, out, _warnings(options, steps))
     except PlanRefused as refusal:
         _print_refusal(refusal, form)
         raise typer.Exit(Failure.exit_code) from None
@@ -321,9 +321,9 @@ def _forget(_content_id: str, _text: bytes) -> None:
     """Texts of AADLs that nobody asked for: together they may be larger than memory."""
 
 
-def _warnings(wish: PlanWish, steps: list[Step]) -> list[str]:
+def _warnings(options: PlanOptions, steps: list[Step]) -> list[str]:
     found = map(in_words_of_options, steps[0].result.warnings)
-    return [*given_twice("--param", _values(wish)), *found]
+    return [*given_twice("--param", _values(options)), *found]
 
 
 def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str]) -> None:
@@ -354,7 +354,7 @@ def _draw_svg(graph: str, target: Path) -> None:
 
 def _tell(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        tell(f"millrace: {sentence}")
+        print_lines(f"millrace: {sentence}")
 
 
 def _print_refusal(refusal: PlanRefused, form: Format) -> None:

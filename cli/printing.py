@@ -13,7 +13,7 @@ from typing import Final
 import typer
 
 from cli.failing import Failure
-from cli.showing import Screen, answer_lines, tell, tell_failure
+from cli.showing import Screen, answer_lines, print_failure, print_lines
 from contracts.showing import json_text
 
 PIPED_COLUMNS: Final = 200
@@ -56,7 +56,7 @@ def print_answers_only() -> None:
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
+def failures_printed() -> Iterator[None]:
     """A Failure becomes one sentence on stderr and its exit code.
 
     So does an answer that cannot be written; a reader that has enough (`| head`) is none.
@@ -68,10 +68,10 @@ def failures_told() -> Iterator[None]:
     except OSError as problem:
         if problem.filename is not None:
             raise
-        tell(f"millrace: the answer cannot be written: {problem.strerror}")
+        print_lines(f"millrace: the answer cannot be written: {problem.strerror}")
         raise typer.Exit(Failure.exit_code) from None
     except Failure as failure:
-        tell_failure(failure)
+        print_failure(failure)
         raise typer.Exit(failure.exit_code) from None
 
 

@@ -33,7 +33,7 @@ from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import private_folder, private_state, write_private
-from cli.showing import answer, tell
+from cli.showing import answer, print_lines
 
 SERVICES = (
     "watch_ingest",
@@ -324,10 +324,10 @@ async def stay_up(options: UpOptions) -> int:
         loop.add_signal_handler(signal_number, stop.set)
 
     async def run() -> None:
-        async with running_system(options, tell) as system:
-            tell(f"Kubernetes API {system.server}, bundles in {system.bundles}")
+        async with running_system(options, print_lines) as system:
+            print_lines(f"Kubernetes API {system.server}, bundles in {system.bundles}")
             acts = {"stop": system.stop_service, "start": system.start_service}
-            async with controlled(system.layout.state, acts, tell):
+            async with controlled(system.layout.state, acts, print_lines):
                 answer("ready")
                 await asyncio.Event().wait()
 
@@ -341,7 +341,7 @@ async def stay_up(options: UpOptions) -> int:
     except asyncio.CancelledError:
         return 0
     except (ChildEnded, NotReady) as problem:
-        tell(*str(problem).split("\n"))
+        print_lines(*str(problem).split("\n"))
         return 1
     finally:
         waiting.cancel()

@@ -46,10 +46,10 @@ __all__ = [
     "cell",
     "joined",
     "live",
+    "print_crash",
+    "print_failure",
+    "print_lines",
     "stacked",
-    "tell",
-    "tell_crash",
-    "tell_failure",
 ]
 
 Renderable = RenderableType
@@ -157,21 +157,21 @@ def answer_lines(document: str, *, end: str = "\n") -> None:
     _print(printable(document), sys.stdout, end)
 
 
-def tell(*sentences: object) -> None:
+def print_lines(*sentences: object) -> None:
     """Lines on standard error, each of them one."""
     for sentence in sentences:
         _print(one_line(sentence), sys.stderr)
 
 
-def tell_failure(failure: Failure) -> None:
+def print_failure(failure: Failure) -> None:
     """Why the command ends, with the lines below."""
-    tell(*f"millrace: {failure}".split("\n"))
+    print_lines(*f"millrace: {failure}".split("\n"))
 
 
-def tell_crash(defect: BaseException) -> None:
+def print_crash(defect: BaseException) -> None:
     """A traceback: what failed quotes what it failed on."""
     for part in traceback.format_exception(defect):
-        tell(*part.rstrip("\n").split("\n"))
+        print_lines(*part.rstrip("\n").split("\n"))
 
 
 def _print(text: str, stream: IO[str] | None, end: str = "\n") -> None:

@@ -39,7 +39,7 @@ _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class TopicsWish:
+class TopicsOptions:
     """Which topics, on which brokers; `replication` None: a replica a broker, at most three."""
 
     servers: str
@@ -47,7 +47,7 @@ class TopicsWish:
     replication: int | None = None
 
 
-async def apply_topics(wish: TopicsWish, console: Screen) -> None:
+async def apply_topics(wish: TopicsOptions, console: Screen) -> None:
     """Create what is missing and correct settings; a wrong number of partitions is refused."""
     wanted = wanted_topics(wish.prefix)
     found = await _found(wish, wanted)
@@ -65,18 +65,18 @@ async def apply_topics(wish: TopicsWish, console: Screen) -> None:
     _show(found, done, console)
 
 
-async def check_topics(wish: TopicsWish, console: Screen) -> None:
+async def check_topics(wish: TopicsOptions, console: Screen) -> None:
     """Compare and change nothing."""
     _show(await _found(wish, wanted_topics(wish.prefix)), {}, console)
 
 
-async def _found(wish: TopicsWish, wanted: Sequence[Wanted]) -> Sequence[Found]:
+async def _found(wish: TopicsOptions, wanted: Sequence[Wanted]) -> Sequence[Found]:
     async with _asking(wish, ANSWER_S_MAX) as brokers:
         return await look_at(brokers, wanted)
 
 
 @asynccontextmanager
-async def _asking(wish: TopicsWish, s_max: float) -> AsyncIterator[Brokers]:
+async def _asking(wish: TopicsOptions, s_max: float) -> AsyncIterator[Brokers]:
     if not are_brokers(wish.servers):
         raise Misused(
             f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "

@@ -2,7 +2,7 @@
 
 Names, types, defaults and descriptions come from the models, what is ignored or refused from
 `contracts/resources/accepting.py`, where a field comes from and when it is taken up from
-`contracts/resources/taking_up.py`. `generating.py` writes the page, a test holds it fresh.
+`contracts/resources/mutability.py`. `generating.py` writes the page, a test holds it fresh.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any, Final
 from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
 from contracts.resources.accepting import EACH, IGNORED
 from contracts.resources.fields import COUNT_MAX
-from contracts.resources.structural import structural
-from contracts.resources.taking_up import (
+from contracts.resources.mutability import (
     JOB_FIELDS,
     OTHER_NAMES,
     PE_FIELDS,
@@ -25,10 +24,11 @@ from contracts.resources.taking_up import (
     Moment,
     nearest,
 )
+from contracts.resources.structural import structural
 
 HEADER = """\
 <!-- Generated from contracts/resources by `make generate`; edit the models, accepting.py or
-taking_up.py instead. -->
+mutability.py instead. -->
 
 # Fields of Job and ProcessingElement
 
@@ -199,7 +199,7 @@ def note_of(notes: Mapping[str, FieldNote], field: Field) -> FieldNote:
     """What is noted of a field; LookupError where nothing is."""
     note = nearest(notes, field.path)
     if note is None:
-        raise LookupError(f"taking_up.py says nothing of {field.path}")
+        raise LookupError(f"mutability.py says nothing of {field.path}")
     return note
 
 

@@ -19,7 +19,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from cli.showing import answer_lines, tell
+from cli.showing import answer_lines, print_lines
 from contracts.bundle_format import pack
 from loadtest import cutting, placement, planner
 from loadtest.floor import Floor, delete_floor
@@ -77,12 +77,12 @@ async def _bench(
     """Measure; what there is so far is kept after each run, so that an end loses one run only."""
     hops = None
     if ground.bootstrap_servers is not None:
-        tell("event hops")
+        print_lines("event hops")
         hops = await measure_hops(ground.bench.api, ground.bootstrap_servers)
     rows: list[Row] = []
     for profile in profiles:
         for number in range(runs):
-            tell(f"{profile.pes} PEs, run {number + 1} of {runs}")
+            print_lines(f"{profile.pes} PEs, run {number + 1} of {runs}")
             rows += await _run(ground, profile, number)
             keep(rows, hops)
     return rows, hops
@@ -94,7 +94,8 @@ async def _measured(
     application, bundle = _application()
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         state = Path(folder)
-        opened = pair_ground(state, pair, tell) if real else sandbox_ground(state, tell)
+        show = print_lines
+        opened = pair_ground(state, pair, show) if real else sandbox_ground(state, show)
         async with opened as ground:
             _put_bundle(ground.bundles, application, bundle)
             return await _bench(ground, profiles, runs, keep)
@@ -120,8 +121,7 @@ def main(
         operators = [int(size) for size in sizes.split(",")] if sizes else planner.SIZES
         is_within = _planner_is_within(operators, runs, json)
         raise typer.Exit(0 if is_within else 1)
-    usual = REAL_SIZES if real else DEFAULT_SIZES
-    chosen = [int(size) for size in sizes.split(",")] if sizes else list(usual)
+    chosen = [int(size) for size in sizes.split(",")] if sizes else _usual_sizes(real=real)
     doubles = real if double is None else double
     application, _ = _application()
     profiles = [Profile(size, application, doubles=doubles and size > 1) for size in chosen]
@@ -133,24 +133,29 @@ def main(
     rows, hops = asyncio.run(_measured(profiles, runs, keep, real=real, pair=state))
     answer_lines(render(rows, hops))
     for row in miscounted(rows):
-        tell(f"{row.step} of {row.profile.pes} PEs: writes counted differently: {row.to_json()}")
+        where = f"{row.step} of {row.profile.pes} PEs"
+        print_lines(f"{where}: writes counted differently: {row.to_json()}")
     is_within = real or _planner_is_within(planner.SIZES, runs, None)
     if not real:
-        answer_lines(placement.render(placement.measure_all(runs, tell)))
+        answer_lines(placement.render(placement.measure_all(runs, print_lines)))
     if exceeded(rows) or miscounted(rows) or not is_within:
         raise typer.Exit(1)
 
 
+def _usual_sizes(*, real: bool) -> list[int]:
+    return list(REAL_SIZES if real else DEFAULT_SIZES)
+
+
 def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None) -> bool:
     """Whether the planner's time grows no faster than it may."""
-    rows = planner.measure_all(sizes, runs, tell)
+    rows = planner.measure_all(sizes, runs, print_lines)
     answer_lines(planner.render(rows))
     answer_lines(cutting.render(cutting.cuts()))
     if json is not None:
         json.write_bytes(orjson.dumps(planner.to_json(rows), option=orjson.OPT_INDENT_2))
     problems = planner.exceeded(rows)
     for problem in problems:
-        tell(problem)
+        print_lines(problem)
     return not problems
 
 

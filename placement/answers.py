@@ -42,7 +42,7 @@ class Nearest:
         return f"{self.node} {' and '.join(self.lacks)}"
 
 
-def told(nearest: tuple[Nearest, ...]) -> str:
+def closest_nodes(nearest: tuple[Nearest, ...]) -> str:
     """The nodes that came closest, as the end of a sentence."""
     return f"; closest: {'; '.join(map(str, nearest))}" if nearest else ""
 

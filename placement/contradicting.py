@@ -19,7 +19,7 @@ from placement.answers import (
     Family,
     Nearest,
     Refused,
-    told,
+    closest_nodes,
 )
 from placement.cluster import Cluster, Node, normalised
 from placement.gathering import together
@@ -66,7 +66,7 @@ def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
         if host in cluster.index:
             said += "; one has it as its name, but what reads as an address is looked up as one"
     nearest = tuple(near[:NEAREST_TOLD_MAX])
-    return Refused(Reason.HOST_MISSING, said + told(nearest), (Family.HOSTS,), nearest)
+    return Refused(Reason.HOST_MISSING, said + closest_nodes(nearest), (Family.HOSTS,), nearest)
 
 
 def _quoted(host: str) -> str:
@@ -111,7 +111,7 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
     return Refused(
         Reason.TAG_MISSING,
         f"the pool {pool.name} asks for nodes with the "
-        f"{'tag' if len(asked) == 1 else 'tags'} {listed}, and {has}{told(nearest)}",
+        f"{'tag' if len(asked) == 1 else 'tags'} {listed}, and {has}{closest_nodes(nearest)}",
         (Family.TAGS,),
         nearest,
     )

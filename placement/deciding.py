@@ -20,6 +20,7 @@ from typing import Final
 from placement import exact
 from placement.answers import Answer, Family, Placed, Unknown
 from placement.bounds import is_impossible
+from placement.building import build_problem
 from placement.checking import violations
 from placement.cluster import Cluster
 from placement.contradicting import contradiction, missing
@@ -29,7 +30,6 @@ from placement.job import Job
 from placement.problem import Problem, Solution
 from placement.rows import Exhausted
 from placement.settling import settle
-from placement.stating import state
 
 PREFERENCES: Final = frozenset({Family.COLOCATION, Family.EXLOCATION})
 CELLS_MAX: Final = 50_000_000
@@ -92,17 +92,17 @@ def decide(cluster: Cluster, job: Job, limits: Limits = Limits()) -> Answer:
         return found
 
     def has_placement(without: frozenset[Family]) -> bool | None:
-        found = search(state(cluster, job, without | lifted), budget)
+        found = search(build_problem(cluster, job, without | lifted), budget)
         return None if isinstance(found, Exhausted) else found is not None
 
-    return explain(state(cluster, job, lifted), has_placement)
+    return explain(build_problem(cluster, job, lifted), has_placement)
 
 
 def _kept(cluster: Cluster, job: Job, budget: Budget) -> Placed | None:
     """The earlier decision with what is new, if there was one and one attempt finds it."""
     if not any(kind[0].assigned for kind in job.kinds) and not any(p.members for p in job.pools):
         return None
-    problem = state(cluster, job, keeps=True)
+    problem = build_problem(cluster, job, keeps=True)
     found = attempt(problem, Draw(), budget.is_over)
     return _checked(problem, found) if isinstance(found, Solution) else None
 
@@ -110,7 +110,7 @@ def _kept(cluster: Cluster, job: Job, budget: Budget) -> Placed | None:
 def _placed(
     cluster: Cluster, job: Job, lifted: frozenset[Family], budget: Budget
 ) -> Placed | Unknown | None:
-    problem = state(cluster, job, lifted)
+    problem = build_problem(cluster, job, lifted)
     found = search(problem, budget)
     if found is None:
         return None

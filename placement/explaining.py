@@ -20,12 +20,12 @@ from placement.answers import (
     Family,
     Refused,
     Unknown,
-    told,
+    closest_nodes,
 )
 from placement.cluster import PODS
 from placement.greedy import Draw, attempt
 from placement.job import Job, Pe, Pool
-from placement.nearing import nearest, said
+from placement.nearing import nearest, written_amount
 from placement.problem import PoolChoice, Problem, Solution, UnitClass
 
 HasPlacement = Callable[[frozenset[Family]], bool | None]
@@ -75,7 +75,7 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     is_known = families or None not in without.values()
     if not is_known or without.get(Family.CAPACITY, False) is None:
         said = f"{who} finds no place, and it was not found in time which constraint is in the way"
-        return Unknown(said + told(near))
+        return Unknown(said + closest_nodes(near))
     why = _why(families)
     reasons = ", and ".join(_SAID[family] for family in families)
     if not families and _is_short(culprit):
@@ -86,7 +86,7 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     also = f" (without {', or '.join(others)} there would be one)" if others else ""
     counts = _counts(problem, culprit) if Family.EXLOCATION in families else ""
     message = f"{who} finds no place: {reasons or 'no node can take it'}{counts}{also}"
-    return Refused(why, message + told(near), families, near)
+    return Refused(why, message + closest_nodes(near), families, near)
 
 
 def _is_short(culprit: UnitClass | PoolChoice | None) -> bool:
@@ -217,7 +217,9 @@ def _culprit(problem: Problem) -> tuple[UnitClass | PoolChoice | None, str]:
     others = len(found.units) - 1
     like = f" (and {others} like it)" if others else ""
     amounts = zip(problem.resources, found.requests.tolist(), strict=True)
-    asked = ", ".join(said(name, amount) for name, amount in amounts if name != PODS and amount)
+    asked = ", ".join(
+        written_amount(name, amount) for name, amount in amounts if name != PODS and amount
+    )
     asks = f", which asks for {asked}," if asked else ""
     more = _asked(problem.job, [problem.job.by_id[pe] for pe in found.units[0]])
     return found, f"{' with '.join(names[:4])}{like}{asks}{more}"

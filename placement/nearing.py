@@ -105,7 +105,7 @@ def _shortfall(problem: Problem, unit_class: UnitClass) -> Floats:
 # --------------------------------------------------------------------------- what a node lacks
 
 
-def said(resource: str, amount: int) -> str:
+def written_amount(resource: str, amount: int) -> str:
     """An amount as people write it."""
     if resource == "cpu":
         return f"{amount}m cpu" if amount % 1000 else f"{amount // 1000} cpu"
@@ -134,7 +134,7 @@ def _lacks(
         problem.resources, unit_class.requests.tolist(), problem.free[at].tolist(), strict=True
     ):
         if amount > free:
-            found.append(f"lacks {said(resource, amount - free)}")
+            found.append(f"lacks {written_amount(resource, amount - free)}")
     yield from dict.fromkeys(found or [_room(problem, unit_class, at)])
 
 

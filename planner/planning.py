@@ -27,7 +27,7 @@ from planner.description.meaning import PeMeaning
 from planner.description.ports import port_labels
 from planner.description.sizing import Sizes
 from planner.drafting import Draft, draft, split_further
-from planner.fusion.placing import PePlace, place_of
+from planner.fusion.placing import PeHost, place_of
 from planner.numbering.records import (
     Fusion,
     PeRecord,
@@ -218,7 +218,7 @@ def _describer(drafted: Draft) -> Describer:
 
 
 def _pe_record(
-    request: PlanRequest, meaning: PeMeaning, digest: str, content_id: str, place: PePlace
+    request: PlanRequest, meaning: PeMeaning, digest: str, content_id: str, place: PeHost
 ) -> PeRecord:
     return PeRecord(
         id=meaning.id,

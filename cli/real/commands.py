@@ -18,7 +18,7 @@ from cli.real.building import cache_folder
 from cli.real.pair import PairOptions, PartStatus, pair_down, pair_status, pair_up
 from cli.real.pins import read_pins
 from cli.real.progress import Progress
-from cli.showing import PLAIN_BOX, Rows, Screen, answer, tell, tell_failure
+from cli.showing import PLAIN_BOX, Rows, Screen, answer, print_failure, print_lines
 
 real_app = typer.Typer(
     help="Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
@@ -47,7 +47,7 @@ def _run(work: Callable[[], Coroutine[Any, Any, int]]) -> None:
             )
         code = asyncio.run(interruptible())
     except Failure as failure:
-        tell_failure(failure)
+        print_failure(failure)
         raise typer.Exit(failure.exit_code) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
@@ -91,7 +91,7 @@ def status(state: State = None) -> None:
         pair, parts = await pair_status(PairOptions(state))
         if pair is None:
             where = PairOptions(state).folder.path
-            tell(f"There is no pair in {where}. `millrace real up` brings one up.")
+            print_lines(f"There is no pair in {where}. `millrace real up` brings one up.")
             return 1
         Screen(stderr=True).print(status_table(parts, time.time()))
         if all(part.problem for part in parts):

@@ -26,9 +26,9 @@ from cli.failing import CannotReach, Failure, Misused
 from cli.ports import free_ports
 from cli.real import launching
 from cli.real.building import Build, build_of, cache_folder
-from cli.real.furnishing import cluster_version, furnish, furnish_definitions
 from cli.real.parts import parts_of, port_names
 from cli.real.pins import Pins, read_pins
+from cli.real.preparing import cluster_version, furnish, furnish_definitions
 from cli.real.probing import kafka_problem, problem_of
 from cli.real.processes import ProcessId, age_s, resident_bytes, stop
 from cli.real.progress import Progress

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from cli.showing import Bars, Screen, bars, tell
+from cli.showing import Bars, Screen, bars, print_lines
 
 LINE_EVERY_S = 20.0
 
@@ -33,7 +33,7 @@ class Step:
             self._bar.advance(self._task)
         elif time.monotonic() - self._said_s > LINE_EVERY_S:
             self._said_s = time.monotonic()
-            tell(f"{self._name}: {self._count} of {self._total}")
+            print_lines(f"{self._name}: {self._count} of {self._total}")
 
     def finish(self) -> None:
         """The step is done, also where not every part of it was told."""
@@ -42,7 +42,7 @@ class Step:
             total = self._total or 1
             self._bar.update(self._task, total=total, completed=total)
         else:
-            tell(f"{self._name}: done in {took_s:.1f} s")
+            print_lines(f"{self._name}: done in {took_s:.1f} s")
 
 
 class Progress:
@@ -71,13 +71,13 @@ class Progress:
         if self._bar:
             self._bar.console.print(line)
         else:
-            tell(line)
+            print_lines(line)
 
     @contextmanager
     def step(self, name: str, *, total: int | None) -> Iterator[Step]:
         """A step with a name; `total` None where nobody knows how much it is."""
         if self._bar is None:
-            tell(f"{name} …")
+            print_lines(f"{name} …")
         step = Step(name, total, self._bar)
         yield step
         step.finish()

@@ -136,7 +136,7 @@ def is_encrypted(spec: Mapping[str, Any]) -> bool:
 _CHECKPOINT_STORES: Final = ("checkpointRepository", "checkpointDataStore")
 
 
-def asked_redis(spec: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def required_redis(spec: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """The redis that a PE of this spec or template keeps checkpoints in, and the field's name."""
     for name in _CHECKPOINT_STORES:
         redis = (spec.get(name) or {}).get("redis")

@@ -50,7 +50,9 @@ class Cohosting:
         self._steps: list[_Step] = []
         self._hosts = self._nodes = _Groups(asked, self._steps)
         if in_force.topology_key != HOSTNAME:
-            self._nodes = _Groups([_Asked(places=set(each.places)) for each in asked], self._steps)
+            self._nodes = _Groups(
+                [_Demands(places=set(each.places)) for each in asked], self._steps
+            )
         hosts: dict[object, int] = {}
         nodes: dict[object, int] = {}
         for number, unit in enumerate(bound):
@@ -98,7 +100,7 @@ class Cohosting:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Demands:
     """What a group asks for: ids of ex-location; names, pools and places."""
 
     apart: set[Any] = field(default_factory=set)
@@ -112,13 +114,13 @@ class _Asked:
 class _Groups:
     """Units joined by size, without shortening of ways, so that it can be undone in reverse."""
 
-    def __init__(self, asked: list[_Asked], steps: list[_Step]) -> None:
+    def __init__(self, asked: list[_Demands], steps: list[_Step]) -> None:
         self.asked = asked
         self.sizes = [1] * len(asked)
         self.parent = list(range(len(asked)))
         self._steps = steps
 
-    def asked_by(self, number: int) -> _Asked:
+    def asked_by(self, number: int) -> _Demands:
         """What the group of a unit asks for."""
         return self.asked[self.root(number)]
 
@@ -168,8 +170,8 @@ def _operators(topology: Topology, unit: Unit) -> Iterable[Operator]:
     return (topology.operators[index] for index in unit.operators)
 
 
-def _asked(topology: Topology, unit: Unit, in_force: HostRules) -> _Asked:
-    found = _Asked()
+def _asked(topology: Topology, unit: Unit, in_force: HostRules) -> _Demands:
+    found = _Demands()
     for operator in _operators(topology, unit):
         own = operator.constraints
         if in_force.required:

@@ -33,7 +33,7 @@ from planner.fusion.placing import (
     on_one_node,
 )
 from planner.fusion.profiles import ChannelPath, Profile
-from planner.fusion.tying import ties_in_pe, told
+from planner.fusion.tying import shortest_chain, ties_in_pe
 from planner.graph.topology import Operator, Topology
 from planner.numbering.records import FusionType
 from planner.refusals import PlanRefused, shown
@@ -260,7 +260,7 @@ def _check_jvm(topology: Topology, unit: Unit, in_force: HostRules) -> None:
         if operator.constraints.jvm_arguments is not None:
             first.setdefault(frozenset(operator.constraints.jvm_arguments), operator)
     one, other, *_ = first.values()
-    ties = told(ties_in_pe(topology, members, in_force), one, other)
+    ties = shortest_chain(ties_in_pe(topology, members, in_force), one, other)
     listed = "; ".join(
         f"{operator.name}: {' '.join(operator.constraints.jvm_arguments or ()) or '(none)'}"
         for operator in first.values()

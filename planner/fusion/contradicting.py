@@ -34,7 +34,7 @@ from planner.fusion.constraints import (
     node_groups,
 )
 from planner.fusion.placing import DEFAULT_POOL, HostRules, is_address
-from planner.fusion.tying import Tied, ties_in_pe, ties_on_host, told
+from planner.fusion.tying import Tied, shortest_chain, ties_in_pe, ties_on_host
 from planner.graph.topology import Operator, Topology
 from planner.numbering.records import FusionType
 from planner.refusals import PlanRefused, counted, shown
@@ -70,7 +70,7 @@ def refuse_contradictions(
             _check_place(topology, operator)
     for clash, what, tied in _Search(topology, units, rule, in_force).clashes():
         if not {clash.one.index, clash.other.index} <= running:
-            raise _refusal(clash, f"{what} ({told(tied(), clash.one, clash.other)})")
+            raise _refusal(clash, f"{what} ({shortest_chain(tied(), clash.one, clash.other)})")
 
 
 def have_contradictions(

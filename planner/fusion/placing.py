@@ -73,7 +73,7 @@ def on_one_host(operator: Operator, in_force: HostRules) -> list[object]:
     return [*declared, *on_one_node(operator, in_force)]
 
 
-class PePlace(NamedTuple):
+class PeHost(NamedTuple):
     """Where a PE may run."""
 
     host_pool: int | None
@@ -85,7 +85,7 @@ class PePlace(NamedTuple):
     isolated: tuple[str, ...]
 
 
-def place_of(topology: Topology, operators: Iterable[int]) -> PePlace:
+def place_of(topology: Topology, operators: Iterable[int]) -> PeHost:
     """The constraints of a PE: those of its operators together."""
     pools: set[int] = set()
     hosts: set[str] = set()
@@ -106,7 +106,7 @@ def place_of(topology: Topology, operators: Iterable[int]) -> PePlace:
         if own.host_isolation:
             isolated.append(topology.operators[index].name)
     host_pool = min(pools, default=None)
-    return PePlace(
+    return PeHost(
         host_pool=host_pool,
         host=min(hosts, default=None),
         colocations=tuple(sorted(colocations)),

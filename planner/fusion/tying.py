@@ -70,7 +70,7 @@ def _of_host(topology: Topology, operator: Operator, in_force: HostRules) -> Ite
         yield f"place {own.pool_slot} of the host pool", topology.pools[own.pool].name
 
 
-def told(tied: Sequence[Tied], one: Operator, other: Operator) -> str:
+def shortest_chain(tied: Sequence[Tied], one: Operator, other: Operator) -> str:
     """The ties on the shortest way from one operator to the other, as the end of a sentence."""
     steps = _way(tied, one, other)
     if len(steps) == 1:

@@ -16,7 +16,7 @@ from planner.application import model
 from planner.application.submission import RegionWidths
 from planner.graph.expansion import Vertex, dissolve, expand, primitives
 from planner.graph.intrinsics import Membership, substituted
-from planner.graph.naming import Naming, Place
+from planner.graph.naming import Naming, VertexPath
 from planner.graph.topology import Operator, Topology
 from planner.graph.walking import Walk
 from planner.numbering.identity import Identities
@@ -119,7 +119,7 @@ def _too_large(widths: RegionWidths, count: int, what: str, count_max: int) -> P
     )
 
 
-def _key(vertex: Vertex, place: Place) -> OperatorKey:
+def _key(vertex: Vertex, place: VertexPath) -> OperatorKey:
     assert isinstance(vertex.item, model.Primitive)
     return OperatorKey(vertex.item.index, tuple([level.local for level in place.levels]))
 
@@ -133,7 +133,7 @@ class _Operators:
         self._pools = pools
         self._intrinsic: dict[int, bool] = {}
 
-    def made(self, vertex: Vertex, place: Place, key: OperatorKey, index: int) -> Operator:
+    def made(self, vertex: Vertex, place: VertexPath, key: OperatorKey, index: int) -> Operator:
         """One of them."""
         item = vertex.item
         assert isinstance(item, model.Primitive)

@@ -9,7 +9,7 @@ from planner.graph.expansion import Vertex
 from planner.graph.intrinsics import Membership, membership
 
 
-class Place(NamedTuple):
+class VertexPath(NamedTuple):
     """Logical and physical path of a vertex, its channels and composites, innermost first.
 
     In the physical path a segment that introduces a region gets its global channel.
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     enclosing: tuple[model.Composite, ...]
 
 
-_MAIN = Place("", "", (), ())
+_MAIN = VertexPath("", "", (), ())
 _Logical = tuple[str, tuple[model.Composite, ...]]
 """Logical path and composites."""
 
@@ -31,10 +31,10 @@ class Naming:
 
     def __init__(self) -> None:
         """Nothing asked yet."""
-        self._composites: dict[Vertex, Place] = {}
+        self._composites: dict[Vertex, VertexPath] = {}
         self._logical: dict[tuple[int, str], _Logical] = {}
 
-    def place_of(self, vertex: Vertex) -> Place:
+    def place_of(self, vertex: Vertex) -> VertexPath:
         """Where a vertex is."""
         if vertex.parent is None:
             return _MAIN
@@ -61,7 +61,7 @@ class Naming:
                 return f"{place.physical}.{own}" + "".join(f"[{c}]" for c in reversed(inner))
         return stream + "".join(f"[{channel}]" for channel in reversed(inner))
 
-    def _found(self, vertex: Vertex, parent: Vertex) -> Place:
+    def _found(self, vertex: Vertex, parent: Vertex) -> VertexPath:
         around = self.place_of(parent)
         own = physical = vertex.own_name()
         levels = around.levels
@@ -70,14 +70,14 @@ class Naming:
             levels = (level, *levels)
             physical = f"{own}[{level.channel}]"
         logical, enclosing = self._logical_of(own, parent, around)
-        return Place(
+        return VertexPath(
             logical=logical,
             physical=f"{around.physical}.{physical}" if around.physical else physical,
             levels=levels,
             enclosing=enclosing,
         )
 
-    def _logical_of(self, own: str, parent: Vertex, around: Place) -> _Logical:
+    def _logical_of(self, own: str, parent: Vertex, around: VertexPath) -> _Logical:
         """What all replicas have in common, once."""
         assert isinstance(parent.item, model.Composite)
         key = id(parent.item), own  # an index may stand in an ADL twice

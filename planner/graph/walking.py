@@ -21,7 +21,7 @@ from planner.application import model
 from planner.application.submission import RegionWidths
 from planner.graph.expansion import Socket, Vertex
 from planner.graph.intrinsics import substituted
-from planner.graph.naming import Naming, Place
+from planner.graph.naming import Naming, VertexPath
 from planner.graph.topology import (
     Fan,
     FanSource,
@@ -293,7 +293,7 @@ class Walk:
             ),
         )
 
-    def _told(self, text: str, place: Place) -> str:
+    def _told(self, text: str, place: VertexPath) -> str:
         """The text with its intrinsics replaced; without regions the original leaves them alone."""
         return substituted(text, place.levels) if self._widths.by_region else text
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.node_statuses import is_ready
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL, disrupted
@@ -24,6 +23,7 @@ from sandbox.controllers.selectors import (
     tolerations_of,
 )
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.resources import NODE, POD
 from sandbox.store.timestamps import rfc3339
@@ -57,7 +57,7 @@ class Eviction:
         self._by_node: dict[str, dict[Location, None]] = {}
         self._tainted_s: dict[tuple[str, Taint], float] = {}
         self._lost_s: dict[str, float] = {}
-        self.work = KeyedWork("eviction", self._reconcile, settings)
+        self.work = WorkQueue("eviction", self._reconcile, settings)
         self._nodes.listeners.append(self._notice_node)
         informers.of(POD).listeners.append(self._notice_pod)
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Obj, location_of
-from sandbox.controllers.keyed_work import KeyedWork, Pace
 from sandbox.controllers.ownership import (
     Delete,
     Fate,
@@ -27,6 +26,7 @@ from sandbox.controllers.ownership import (
     without_owner,
 )
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import Pace, WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.deleting import FOREGROUND, ORPHAN
 from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, EVENT, ResourceType
@@ -47,7 +47,7 @@ class GarbageCollector:
         self._pace = None if per_s is None else Pace(per_s, settings.gc_burst)
         self._events = Recorder(writes, "garbage-collector-controller", now, settings)
         self._unresolvable: dict[Item, None] = {}
-        self.work = KeyedWork("garbage collector", self._collect, settings, self._pace)
+        self.work = WorkQueue("garbage collector", self._collect, settings, self._pace)
         informers.listen_to_all(self._notice)
 
     # Noticing

@@ -2,7 +2,7 @@
 
 `Informers` takes what the watches bring and tells listeners (old, new) in the order in which the
 store was written, across resources. Listeners only note what is dirty; deciding and writing is the
-business of the controllers (see keyed_work.py), which read the store again before they destroy.
+business of the controllers (see work_queue.py), which read the store again before they destroy.
 """
 
 from __future__ import annotations

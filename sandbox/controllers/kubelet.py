@@ -16,7 +16,6 @@ from sandbox.controllers.admission import Admission, Rejection
 from sandbox.controllers.behaviors import RUN, Behavior, Directive
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.kubelet_states import Memory, Sight, Step, next_step
 from sandbox.controllers.node_statuses import address_of
 from sandbox.controllers.nodes import Nodes
@@ -24,6 +23,7 @@ from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL, Place
 from sandbox.controllers.settings import Settings
 from sandbox.controllers.volumes import mounted_by
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.errors import not_found
 from sandbox.store.resources import CONFIG_MAP, NODE, POD, SECRET, ResourceType
@@ -81,7 +81,7 @@ class Kubelet:
         self._memories: dict[str, Memory] = {}  # by uid
         self._waiting: dict[tuple[str, Location], set[Location]] = {}  # object → pods
         self._by_node: dict[str, dict[Location, None]] = {}
-        self.work = KeyedWork("kubelet", self._reconcile, settings)
+        self.work = WorkQueue("kubelet", self._reconcile, settings)
         informers.of(POD).listeners.append(self._notice_pod)
         for kind, rt in _MOUNTABLE.items():
             informers.of(rt).listeners.append(self._mountable_listener(kind))

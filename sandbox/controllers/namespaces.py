@@ -6,9 +6,9 @@ It also gives every namespace the ServiceAccount `default`, which pods name.
 from __future__ import annotations
 
 from sandbox.controllers.informers import Informers, Obj
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.resources import NAMESPACE, SERVICE_ACCOUNT, ResourceType
 
@@ -21,7 +21,7 @@ class Namespaces:
     def __init__(self, writes: Writes, informers: Informers, settings: Settings) -> None:
         self._writes = writes
         self._terminating: set[str] = set()
-        self.work = KeyedWork("namespaces", self._reconcile, settings)
+        self.work = WorkQueue("namespaces", self._reconcile, settings)
         informers.of(NAMESPACE).listeners.append(self._notice)
         informers.listen_to_all(self._notice_content)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from sandbox.controllers.conditions import holds, with_condition
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Obj
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.node_statuses import ready_status, silent_status, wanted_taints
 from sandbox.controllers.nodes import LEASE_NAMESPACE
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.resources import LEASE, NODE, POD
 from sandbox.store.timestamps import rfc3339
@@ -31,7 +31,7 @@ class NodeLifeCycle:
         self._settings = settings
         self._heard_s: dict[str, float] = {}
         self._events = Recorder(writes, "node-controller", now, settings)
-        self.work = KeyedWork("node life cycle", self._reconcile, settings)
+        self.work = WorkQueue("node life cycle", self._reconcile, settings)
         informers.of(NODE).listeners.append(self._notice_node)
         informers.of(LEASE).listeners.append(self._notice_lease)
 

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 
 from sandbox.controllers.behaviors import is_told_silent
 from sandbox.controllers.informers import Informers, Obj
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.node_statuses import (
     alive_status,
     is_ready,
@@ -21,6 +20,7 @@ from sandbox.controllers.node_statuses import (
     node_object,
 )
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.resources import LEASE, NAMESPACE, NODE
 from sandbox.store.timestamps import rfc3339
@@ -42,7 +42,7 @@ class Nodes:
         self._renewed_s: dict[str, float] = {}
         self._reported_s: dict[str, float] = {}
         self._returns: list[Callable[[str], None]] = []
-        self.work = KeyedWork("nodes", self._report, settings)
+        self.work = WorkQueue("nodes", self._report, settings)
         informers.of(NODE).listeners.append(self._notice)
 
     def add(

@@ -14,10 +14,10 @@ from sandbox.controllers.demands import Demand, demand_of
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.feasibility import Placed, choose
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
-from sandbox.controllers.keyed_work import KeyedWork
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import WorkQueue
 from sandbox.controllers.writes import Writes
 from sandbox.store.quantities import BadQuantity
 from sandbox.store.resources import NAMESPACE, NODE, POD
@@ -39,7 +39,7 @@ class Scheduler:
         self._events = Recorder(writes, NAME, now, settings)
         self._accounts = Accounts()
         self._unplaced: dict[Location, Demand | None] = {}  # None: it cannot be read
-        self.work = KeyedWork("scheduler", self._schedule, settings)
+        self.work = WorkQueue("scheduler", self._schedule, settings)
         informers.of(NAMESPACE).listeners.append(self._notice_namespace)
         informers.of(NODE).listeners.append(self._notice_node)
         informers.of(POD).listeners.append(self._notice_pod)

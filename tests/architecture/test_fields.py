@@ -17,8 +17,7 @@ import pytest
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ProcessingElementSpec, ProcessingElementTemplate
 from contracts.resources.fields import Fields
-from contracts.resources.structural import structural
-from contracts.resources.taking_up import (
+from contracts.resources.mutability import (
     JOB_FIELDS,
     OTHER_NAMES,
     PE_FIELDS,
@@ -26,6 +25,7 @@ from contracts.resources.taking_up import (
     Moment,
     nearest,
 )
+from contracts.resources.structural import structural
 from deploy.fields import (
     IGNORED_WHY,
     TEMPLATE,

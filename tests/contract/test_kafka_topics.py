@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from cli.__main__ import app
 from cli.failing import Failure
 from cli.showing import Screen
-from cli.topics import TopicsWish, apply_topics, check_topics
+from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import CATALOGUE, DECISIONS, RESOURCES
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.process.errors import TopicDiffers
@@ -66,7 +66,7 @@ def said(console: Screen) -> str:
 async def test_what_was_applied_is_what_services_and_check_ask_for(
     log: KafkaLog, prefix: str, console: Screen
 ) -> None:
-    wish = TopicsWish(SERVERS, prefix)
+    wish = TopicsOptions(SERVERS, prefix)
     await apply_topics(wish, console)
     assert said(console).count("created") == len(CATALOGUE)
     await log.ensure_topics(wanted(prefix))
@@ -93,7 +93,7 @@ async def test_another_number_of_partitions_is_refused_by_services_check_and_app
         await log.ensure_topics(wanted(prefix))
     for command in (apply_topics, check_topics):
         with pytest.raises(Failure, match=sentence):
-            await command(TopicsWish(SERVERS, prefix), console)
+            await command(TopicsOptions(SERVERS, prefix), console)
 
 
 @pytest.mark.real
@@ -103,7 +103,7 @@ async def test_a_wrong_retention_is_refused_and_corrected_and_other_settings_sta
     name = DECISIONS.name(prefix)
     own = {"retention.ms": "1000", "segment.ms": "7654321"}
     await create(admin, NewTopic(name, DECISIONS.partitions, 1, topic_configs=own))
-    wish = TopicsWish(SERVERS, prefix)
+    wish = TopicsOptions(SERVERS, prefix)
     with pytest.raises(Failure, match=f"{name} has .*, not"):
         await check_topics(wish, console)
     await apply_topics(wish, console)
@@ -118,7 +118,7 @@ async def test_more_replicas_than_brokers_are_refused_in_a_sentence(
     prefix: str, console: Screen, admin: AIOKafkaAdminClient
 ) -> None:
     with pytest.raises(Failure, match="replication factor of 99"):
-        await apply_topics(TopicsWish(SERVERS, prefix, replication=99), console)
+        await apply_topics(TopicsOptions(SERVERS, prefix, replication=99), console)
 
 
 def test_brokers_without_a_port_and_odd_prefixes_are_misused() -> None:

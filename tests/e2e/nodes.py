@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
-from cli.real.furnishing import node_object, node_problem
+from cli.real.preparing import node_object, node_problem
 from loadtest.api import CORE, MERGE, Api, Refused
 from tests.e2e.watching import WAIT_S, Cluster, JobObjects, Obj
 

@@ -45,7 +45,7 @@ from tests.fuzz.objects import CORE, Asked
 from tests.fuzz.pair_ground import namespaces, older_definitions
 from tests.fuzz.pair_log import Log
 from tests.fuzz.pair_memory import differences, lines_with, remembered
-from tests.fuzz.pair_report import PairReport, Wish
+from tests.fuzz.pair_report import FloodRequest, PairReport
 from tests.fuzz.rounds import BUNDLE, GoodJob, NotRight
 from tests.fuzz.storable import Claim, Stranger
 from tests.fuzz.telling import problem_of
@@ -69,7 +69,7 @@ COMPARED = ("objects", "records", "after")
 Say = Callable[[str], None]
 
 
-async def flood_pair(folder: Path, wish: Wish, say: Say) -> PairReport:
+async def flood_pair(folder: Path, wish: FloodRequest, say: Say) -> PairReport:
     """Flood the pair of $MILLRACE_KUBECONFIG; what was found."""
     report = PairReport()
     try:
@@ -104,7 +104,7 @@ class PairFlood:
         transport: HttpTransport,
         log: Log,
         names: tuple[str, str],
-        wish: Wish,
+        wish: FloodRequest,
         report: PairReport,
         say: Say,
     ) -> None:

@@ -14,7 +14,7 @@ from http import HTTPStatus
 import orjson
 import yaml
 
-from cli.real.furnishing import CRDS, apply_object, checked
+from cli.real.preparing import CRDS, apply_object, checked
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
 from tests.fuzz.rounds import NotRight

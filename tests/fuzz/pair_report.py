@@ -15,7 +15,7 @@ FAULTS = ("kill", "hold", "restart")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FloodRequest:
     """How much of everything; `slower_max` 0 compares no seconds."""
 
     objects: int = 2_000

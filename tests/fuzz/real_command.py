@@ -15,9 +15,9 @@ from pathlib import Path
 from cli.failing import Failure
 from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, PairOptions, running_pair
 from cli.real.progress import Progress
-from cli.showing import answer, tell_failure
+from cli.showing import answer, print_failure
 from tests.fuzz.pair_flood import flood_pair
-from tests.fuzz.pair_report import FAULTS, PairReport, Wish
+from tests.fuzz.pair_report import FAULTS, FloodRequest, PairReport
 
 OBJECTS = 2_000
 
@@ -28,7 +28,7 @@ def run_real(options: argparse.Namespace) -> int:
     try:
         report = asyncio.run(_interruptible(wish))
     except Failure as failure:
-        tell_failure(failure)
+        print_failure(failure)
         return failure.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
@@ -36,10 +36,10 @@ def run_real(options: argparse.Namespace) -> int:
     return 1 if report.problems else 0
 
 
-def wish_of(options: argparse.Namespace) -> Wish:
+def wish_of(options: argparse.Namespace) -> FloodRequest:
     """What the words of the command line mean."""
     count = options.count or OBJECTS
-    return Wish(
+    return FloodRequest(
         objects=count if options.side in ("both", "objects") else 0,
         records=count if options.side in ("both", "records") else 0,
         seed=options.seed,
@@ -50,7 +50,7 @@ def wish_of(options: argparse.Namespace) -> Wish:
     )
 
 
-async def _interruptible(wish: Wish) -> PairReport:
+async def _interruptible(wish: FloodRequest) -> PairReport:
     """SIGTERM ends it as Ctrl-C does: definitions and objects are put back."""
     task = asyncio.current_task()
     assert task is not None
@@ -58,7 +58,7 @@ async def _interruptible(wish: Wish) -> PairReport:
     return await _flooded(wish)
 
 
-async def _flooded(wish: Wish) -> PairReport:
+async def _flooded(wish: FloodRequest) -> PairReport:
     with (
         tempfile.TemporaryDirectory(prefix="millrace-fuzz-") as folder,
         Progress() as progress,
@@ -73,7 +73,7 @@ def _say(line: str) -> None:
     answer(line)
 
 
-def _tell(report: PairReport, wish: Wish, options: argparse.Namespace) -> None:
+def _tell(report: PairReport, wish: FloodRequest, options: argparse.Namespace) -> None:
     for problem in report.problems:
         _say(f"WRONG: {problem}")
     if report.problems:

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz import __main__ as command
 from tests.fuzz import real_command
 from tests.fuzz.flooding import Report, ways_to_do_harm
-from tests.fuzz.pair_report import FAULTS, PairReport, Wish
+from tests.fuzz.pair_report import FAULTS, FloodRequest, PairReport
 
 
 def test_help_says_what_is_sent_what_is_asserted_and_what_the_exit_codes_mean(
@@ -64,9 +64,9 @@ def test_the_words_of_a_real_run_say_how_much_of_what_is_sent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """2,000 of each by default; what was wrong is told as of a simulated flood."""
-    wishes: list[Wish] = []
+    wishes: list[FloodRequest] = []
 
-    async def flooded(wish: Wish) -> PairReport:
+    async def flooded(wish: FloodRequest) -> PairReport:
         wishes.append(wish)
         return PairReport(problems=["a process ended"] if wish.records else [])
 

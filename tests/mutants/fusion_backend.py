@@ -107,7 +107,7 @@ MUTANTS = (
     Mutant(
         "an impossible width holds up that of another region",
         f"{_CORE}/widths.py",
-        "widths_asked",
+        "width_requests",
         "if len(wanted) == 1:",
         "if True:",
         (_A_JOB,),

@@ -10,7 +10,7 @@ _ADAPTERS = "services/hostpool_manager/adapters"
 _ANSWERING = f"{_UNIT}/test_answering.py"
 _CHOOSING = f"{_UNIT}/test_choosing.py"
 _LIFE_CYCLE = f"{_UNIT}/test_life_cycle.py"
-_MENDING = f"{_UNIT}/test_mending.py"
+_MENDING = "tests/unit/hostpool_manager/test_partial_placement.py"
 _FOLLOWING = f"{_UNIT}/test_following.py"
 
 MUTANTS = (
@@ -24,16 +24,16 @@ MUTANTS = (
     ),
     Mutant(
         "what is promised to processing elements without a pod takes no room",
-        f"{_CORE}/picture.py",
-        "Picture._promised",
+        "services/hostpool_manager/core/cluster_view.py",
+        "ClusterView._promised",
         "if pe in pes and pe not in bound:",
         "if pe in pes and pe in bound:",
         (_ANSWERING, "-k", "promises_take_room"),
     ),
     Mutant(
         "the taint of a live pool claims no node, whatever the status of another says",
-        f"{_CORE}/picture.py",
-        "Picture._each_claim",
+        "services/hostpool_manager/core/cluster_view.py",
+        "ClusterView._each_claim",
         "for uid in marks.taints if",
         "for uid in marks.places if",
         (_FOLLOWING, "-k", "taint_of_another_live_pool"),
@@ -65,8 +65,8 @@ MUTANTS = (
     Mutant(
         "what was found is written although its status says it",
         f"{_CORE}/observing.py",
-        "unsaid",
-        "if said is None or stands(",
+        "outdated_status",
+        "if said is None or is_current(",
         "if said is None or not stands(",
         (_LIFE_CYCLE,),
     ),
@@ -96,8 +96,8 @@ MUTANTS = (
     ),
     Mutant(
         "who fits beside those that are placed is left out",
-        f"{_CORE}/mending.py",
-        "mended",
+        "services/hostpool_manager/core/partial_placement.py",
+        "partial_placement",
         "found, tried = _found(cluster, _with(best, pe), budget), tried + 1",
         "found, tried = _found(cluster, best.job, budget), tried + 1",
         (_MENDING, "-k", "nobody_is_left_out"),
@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "an answer is written that no object can hold",
-        f"{_CORE}/saying.py",
+        "services/hostpool_manager/core/statuses.py",
         "too_long",
         "if largest <= OBJECT_BYTES_MAX:",
         "if largest:",

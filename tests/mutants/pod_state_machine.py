@@ -221,7 +221,7 @@ MUTANTS = (
         "the pod of a PE that keeps checkpoints in redis waits for no servers",
         f"{_CORE}/awaiting.py",
         "awaits_job",
-        "asked_redis(pe.spec) is not None and not job.redis_config",
+        "required_redis(pe.spec) is not None and not job.redis_config",
         "False",
         (_SHARED, "-k", "told_of_a_redis"),
     ),

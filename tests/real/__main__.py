@@ -22,7 +22,7 @@ from pathlib import Path
 from cli.failing import Failure
 from cli.real.pair import BROKERS_SETTING, KUBECONFIG_SETTING, Pair, PairOptions, running_pair
 from cli.real.progress import Progress
-from cli.showing import tell
+from cli.showing import print_lines
 from tests.places import ROOT
 from tests.real.rerunning import FILE_SETTING, Rerun, reruns_in
 
@@ -92,7 +92,7 @@ async def run_rounds(words: Sequence[str]) -> int:
                 await _run_round(pair, round_, words, Path(folder) / f"reruns-{number}.jsonl")
                 for number, round_ in enumerate(ROUNDS)
             ]
-    tell(*told_of(ends))
+    print_lines(*told_of(ends))
     return exit_code_of(ends, selecting=bool(words))
 
 
@@ -144,7 +144,7 @@ def main() -> int:
     try:
         return asyncio.run(interruptible())
     except Failure as failure:
-        tell(f"make test-real: {failure}")
+        print_lines(f"make test-real: {failure}")
         return failure.exit_code
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.pair_flood import flood_pair
-from tests.fuzz.pair_report import Wish
+from tests.fuzz.pair_report import FloodRequest
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(280),
     pytest.mark.filterwarnings("ignore:Sending a large body"),  # that is what it is for
 ]
-SHARE = Wish(objects=100, records=200, seed=1, rounds=1, faults=("kill",), slower_max=0)
+SHARE = FloodRequest(objects=100, records=200, seed=1, rounds=1, faults=("kill",), slower_max=0)
 """No seconds are compared: the machine of a test has other work."""
 
 

@@ -28,7 +28,7 @@ from cli.real.launching import format_broker, start_part, stop_all
 from cli.real.parts import broker_name, port_names
 from cli.real.state import PairFolder, PairPlan
 from cli.showing import Screen
-from cli.topics import TopicsWish, apply_topics, check_topics
+from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import RESOURCES
 from services.chassis.log.bus import NewRecord, Partition
 from services.chassis.log.kafka_log import KafkaLog
@@ -128,7 +128,7 @@ async def test_topics_are_made_and_facts_pass_over_a_secured_connection(
 ) -> None:
     """The command, and the bus with its producer, its reader and its group."""
     use(monkeypatch, secured.variables)
-    await apply_topics(TopicsWish(secured.servers, "millrace"), Screen(quiet=True))
+    await apply_topics(TopicsOptions(secured.servers, "millrace"), Screen(quiet=True))
     log = KafkaLog(secured.servers, now=time.time, security=KafkaSecurity())
     topic = RESOURCES.name("millrace")
     where = Partition(topic, 0)
@@ -163,7 +163,7 @@ async def test_who_cannot_prove_it_is_told_why(
     files = {name: str(secured.folder / file) for name, file in changed.items()}
     use(monkeypatch, secured.variables | files)
     with pytest.raises(CannotReach) as refused:
-        await check_topics(TopicsWish(secured.servers, "millrace"), Screen(quiet=True))
+        await check_topics(TopicsOptions(secured.servers, "millrace"), Screen(quiet=True))
     assert expected in str(refused.value)
     assert PASSWORD not in str(refused.value)
     assert "guessed" not in str(refused.value)

@@ -42,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         return _play_again(Plan(names[0], options.plan, options.seed))
     plans, broken = _all_plans(names, options)
     if not plans and not broken:
-        tell("nothing was played: no plan of these scenarios is of the classes that were asked for")
+        print_lines(
+            "nothing was played: no plan of these scenarios is of the classes that were asked for"
+        )
         return NOTHING_PLAYED
     return _count(plans, broken, options.jobs)
 
@@ -73,7 +75,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def tell(line: str) -> None:
+def print_lines(line: str) -> None:
     """A line of the report, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -81,10 +83,10 @@ def tell(line: str) -> None:
 
 def _tell_what_there_is() -> None:
     for scenario in SCENARIOS.values():
-        tell(f"  {scenario.name:24} {scenario.says}")
-    tell("")
+        print_lines(f"  {scenario.name:24} {scenario.says}")
+    print_lines("")
     for mishap, meaning in MEANING.items():
-        tell(f"  {mishap:24} {meaning}")
+        print_lines(f"  {mishap:24} {meaning}")
 
 
 # ------------------------------------------------------------------ many plans
@@ -168,10 +170,10 @@ def _count(plans: Sequence[Plan], broken: Sequence[Verdict], jobs: int) -> int:
         if time.monotonic() - told_s > PROGRESS_S:
             told_s = time.monotonic()
             rate = number / (told_s - began_s)
-            tell(f"  {number} of {len(plans)} plans, {rate:.1f} a second")
+            print_lines(f"  {number} of {len(plans)} plans, {rate:.1f} a second")
     _tell_counts(done, failed)
     wrong = failed.total() + len(broken)
-    tell(f"{done.total() + len(broken)} plans, {wrong} failed")
+    print_lines(f"{done.total() + len(broken)} plans, {wrong} failed")
     return 1 if wrong else 0
 
 
@@ -184,14 +186,14 @@ def _played(plans: Sequence[Plan], jobs: int) -> Iterator[Verdict]:
 
 
 def _tell_failure(plan: Plan, problems: Sequence[str]) -> None:
-    tell(f"FAILED {plan.command}")
+    print_lines(f"FAILED {plan.command}")
     for problem in problems[:SHOWN_PROBLEMS_MAX]:
-        tell(f"    {problem}")
+        print_lines(f"    {problem}")
 
 
 def _tell_counts(done: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> None:
     for title, part in (("scenario", 0), ("class", 1)):
-        tell(f"\nplans by {title}")
+        print_lines(f"\nplans by {title}")
         totals: Counter[str] = Counter()
         wrong: Counter[str] = Counter()
         for key, count in done.items():
@@ -199,8 +201,8 @@ def _tell_counts(done: Counter[tuple[str, str]], failed: Counter[tuple[str, str]
             wrong[key[part]] += failed[key]
         for name, count in totals.items():
             ending = f"  {wrong[name]} failed" if wrong[name] else ""
-            tell(f"  {name:24} {count:6}{ending}")
-    tell("")
+            print_lines(f"  {name:24} {count:6}{ending}")
+    print_lines("")
 
 
 # ------------------------------------------------------------------ one plan
@@ -211,17 +213,17 @@ def _play_again(plan: Plan) -> int:
     reference = undisturbed(plan.scenario, plan.reference_seed)
     if impossible := list(misses(plan, reference.trace)):
         for each in impossible:
-            tell(each)
+            print_lines(each)
         return NOTHING_PLAYED
     run = run_scenario(scenario, dict(plan.mishaps), seed=plan.seed, talks=True)
     problems = judge(scenario, reference, run)
     for number, mishap in plan.mishaps:
         if number >= len(run.trace):
-            tell(f"{mishap}:{number} was not met: this run has {len(run.trace)} effects")
+            print_lines(f"{mishap}:{number} was not met: this run has {len(run.trace)} effects")
     _tell_trace(run.trace, [number for number, _ in plan.mishaps])
     for problem in problems:
-        tell(f"    {problem}")
-    tell(f"1 plans, {1 if problems else 0} failed")
+        print_lines(f"    {problem}")
+    print_lines(f"1 plans, {1 if problems else 0} failed")
     return 1 if problems else 0
 
 
@@ -231,7 +233,7 @@ def _tell_trace(trace: Sequence[Effect], faults: Sequence[int]) -> None:
     for number, effect in enumerate(trace):
         if number in near:
             mark = ">>" if number in faults else "  "
-            tell(
+            print_lines(
                 f"{mark} {number:4} {effect.at_s:9.3f} s {effect.kind:7} {effect.whose:20}"
                 f" {effect.text}"
             )

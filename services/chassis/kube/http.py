@@ -1,7 +1,7 @@
 """The transport to a real or sandboxed API server: aiohttp, set up by kubernetes_asyncio.
 
 The only module that imports kubernetes_asyncio, which gives configuration (kubeconfig, in-cluster)
-and authentication; bytes go in and out unparsed, `kube.py` gives them meaning.
+and authentication; bytes go in and out unparsed, `kube/port.py` gives them meaning.
 """
 
 from __future__ import annotations

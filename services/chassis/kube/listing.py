@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.chassis.kube.port import Json, KubeClient, Resource, WatchEvent, WatchType
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.clock import Clock
 from services.chassis.process.errors import ChassisError, Expired, Garbled, Transient
 from services.chassis.process.log_lines import log_of

@@ -1,7 +1,7 @@
 """The Kubernetes port: raw JSON over one transport, and no way to write without a guard.
 
 There is no patch without a resourceVersion, no update and no server-side apply; deletes carry the
-uid. The transport is the only seam to the outside: `kube_http.py` talks HTTP with the configuration
+uid. The transport is the only seam to the outside: `kube/http.py` talks HTTP with the configuration
 of kubernetes_asyncio, simulation fills it with the sandbox in process.
 """
 

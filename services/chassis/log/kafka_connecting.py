@@ -24,7 +24,7 @@ from aiokafka.errors import (
 )
 
 from services.chassis.log.kafka_security import PLAINTEXT, KafkaSecurity
-from services.chassis.process.backing_off import GrowingPause
+from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import log_of
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.unreadable import ObjectUnreadable
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.gate import Gate

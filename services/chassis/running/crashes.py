@@ -26,10 +26,10 @@ _DECISION = "its decision"
 
 
 @runtime_checkable
-class SaysStalled(Protocol):
+class ReportsStalled(Protocol):
     """A stage that has a place for it."""
 
-    async def say_stalled(self, key: Any, why: str, *, reason: Reason) -> None:
+    async def report_stalled(self, key: Any, why: str, *, reason: Reason) -> None:
         """Say on the object of a key why nothing comes of it; with nothing, that it does not stall.
 
         Called after every run of a key: it must write only what is not said yet.
@@ -83,14 +83,14 @@ class Crashes:
             self._standing.popitem(last=False)
 
     async def _tell(self, key: Hashable, why: str, *, reason: Reason = Reason.CRASHING) -> None:
-        if not isinstance(self._stage, SaysStalled):
+        if not isinstance(self._stage, ReportsStalled):
             return
         try:
-            await self._stage.say_stalled(key, why, reason=reason)
+            await self._stage.report_stalled(key, why, reason=reason)
         except (Transient, Rejected, Superseded) as problem:
-            self._log.warning("stall_unsaid", key=str(key), problem=str(problem))
+            self._log.warning("stall_unreported", key=str(key), problem=str(problem))
         except Exception:  # noqa: BLE001 - what cannot be said must not end the key
-            self._log.exception("stall_unsaid", key=str(key))
+            self._log.exception("stall_unreported", key=str(key))
 
     def _why(self, key: Hashable) -> str:
         for who, crash in self._standing.get(key, {}).items():

@@ -37,7 +37,9 @@ class DecisionLog:
         self._news = asyncio.Event()
         self._log = log_of("decision-log")
 
-    def say(self, namespace: str, subject: str, decision: DecisionRecord, trace_id: str) -> None:
+    def publish(
+        self, namespace: str, subject: str, decision: DecisionRecord, trace_id: str
+    ) -> None:
         """Queue a record."""
         runtime = self._runtime
         envelope = Envelope(

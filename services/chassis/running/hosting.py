@@ -21,8 +21,8 @@ from pathlib import Path
 
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.port import KubeClient
-from services.chassis.kube.reaching import PatientTransport
 from services.chassis.kube.request_metrics import MeasuredTransport
+from services.chassis.kube.retrying import PatientTransport
 from services.chassis.log.bus import Bus
 from services.chassis.log.kafka_log import KafkaLog
 from services.chassis.log.kafka_security import KafkaSecurity

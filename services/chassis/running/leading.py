@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from services.chassis.kube.leases import LeaderLease, LeaseLost
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Writer
-from services.chassis.process.backing_off import GrowingPause
+from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.errors import ChassisError
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.wiring import Runtime
@@ -35,7 +35,7 @@ class Leadership:
 
 
 @runtime_checkable
-class BeginsToLead(Protocol):
+class PreparesToLead(Protocol):
     """A stage that remembers something between two decisions."""
 
     def begin_to_lead(self) -> None:

@@ -3,7 +3,7 @@
     await StageRunner(make_stage, runtime).run()
 
 returns when `runtime.stopping` is set and the effects in flight are done. How one effect is carried
-out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `keyed_work.py`.
+out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `work_queue.py`.
 
 1. A batch of facts enters the table as a whole; each change makes keys dirty.
 2. Nothing is decided before the restore is complete; then every key is dirty once.
@@ -26,23 +26,23 @@ from contracts.topics import CATALOGUE
 from contracts.unreadable import ObjectUnreadable
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.log.bus import Partition
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import Superseded
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import Cause, caused_by
 from services.chassis.process.waking import Wakefulness
 from services.chassis.running.carrying_out import CarriedOut, CarryingOut
-from services.chassis.running.confirming import confirm_unsaid
+from services.chassis.running.confirming import confirm_unobserved
 from services.chassis.running.crashes import Crashes
 from services.chassis.running.decision_log import DecisionLog, effect_records
-from services.chassis.running.keyed_work import KEYS_IN_FLIGHT_MAX, KeyedWork
-from services.chassis.running.leading import BeginsToLead, Leadership, Leading, read_anew
+from services.chassis.running.leading import Leadership, Leading, PreparesToLead, read_anew
 from services.chassis.running.stage import CatchesUp, Decision
 from services.chassis.running.stage_times import StageTimes
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
-from services.chassis.table.reading import FactReader, Said
+from services.chassis.running.work_queue import KEYS_IN_FLIGHT_MAX, WorkQueue
+from services.chassis.table.reading import FactReader, FactRecord
 from services.chassis.table.restoring import Restore
-from services.chassis.table.sharing import Part, Sharing, Told
+from services.chassis.table.sharing import Part, Sharing, Subscription
 from services.chassis.table.table import Change, Entry, Table
 
 EFFECTS_IN_FLIGHT_MAX = 32
@@ -71,12 +71,12 @@ class StageRunner:
         self._writer = self._new_writer()
         self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
         self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
-        self._work: KeyedWork[Hashable] = KeyedWork(
+        self._work: WorkQueue[Hashable] = WorkQueue(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
         self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
         self._sharing = Sharing(self.stage.name, self.stage.kinds, runtime.prefix)
-        self._told = self._sharing.told(frozenset())
+        self._told = self._sharing.subscription(frozenset())
         self.table.declare_indexes(self.stage.indexes)
         self.table.expect(self._told)
         self._times = StageTimes(runtime.metrics, runtime.clock)
@@ -87,7 +87,7 @@ class StageRunner:
             self.stage,
             self.table,
             runtime,
-            is_marked=self._work.is_marked,
+            is_marked=self._work.is_dirty,
             is_abandoned=self._work.is_abandoned,
             effects_in_flight_max=effects_in_flight_max,
         )
@@ -143,7 +143,9 @@ class StageRunner:
             behind = [
                 group.create_task(reader.run()),
                 group.create_task(self._decisions.run()),
-                group.create_task(confirm_unsaid(self.table, self._writer, self._runtime.clock)),
+                group.create_task(
+                    confirm_unobserved(self.table, self._writer, self._runtime.clock)
+                ),
                 group.create_task(self._wakefulness.run()),
                 group.create_task(self._catch_up_after_sleep(reader)),
             ]
@@ -158,7 +160,7 @@ class StageRunner:
 
     # ------------------------------------------------------------------ facts
 
-    async def _take(self, batch: Sequence[Said]) -> None:
+    async def _take(self, batch: Sequence[FactRecord]) -> None:
         """Take in a batch of facts without a pause, so that its changes coalesce."""
         for said in batch:
             cause = Cause(said.envelope.id, said.envelope.trace_id)
@@ -175,7 +177,7 @@ class StageRunner:
                 self._note_completed(said.fact, said.partition, cause)
         self._show_state()
 
-    def _applied(self, said: Said) -> Sequence[Change]:
+    def _applied(self, said: FactRecord) -> Sequence[Change]:
         """The changes that a record causes; one whose object cannot be indexed causes none."""
         try:
             return self.table.apply(said.fact, said.partition)
@@ -241,11 +243,11 @@ class StageRunner:
             if cause is not None:
                 _remember(self._causes, key, cause)
                 self._times.note_marked(key)
-            self._work.mark(key)
+            self._work.add(key)
 
     def _wake(self, key: Hashable) -> None:
         if self._is_decided_here(key):
-            self._work.mark(key)
+            self._work.add(key)
 
     # ------------------------------------------------------------------ after a sleep
 
@@ -278,13 +280,13 @@ class StageRunner:
             await read_anew(self._runtime, self.table, self._writer, kind)
 
     def _begin_to_lead(self) -> None:
-        if isinstance(self.stage, BeginsToLead):
+        if isinstance(self.stage, PreparesToLead):
             self.stage.begin_to_lead()
         self._mark_all(self.stage.all_keys(self.table), None)
 
     # ------------------------------------------------------------------ this instance's part
 
-    def _assign(self, told: Told) -> None:
+    def _assign(self, told: Subscription) -> None:
         """Begin with new partitions; what another instance has now leaves without a trace."""
         before = {each for partitions in self._told.values() for each in partitions}
         now = {each for partitions in told.values() for each in partitions}
@@ -350,12 +352,12 @@ class StageRunner:
         if carried_out.outcomes:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
-            self._work.mark(key)
+            self._work.add(key)
         self._record(key, decision, carried_out)
         await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:
             await self._rest(decided_s - began_s)
-        wishes = [each for each in (decision.recheck_at, carried_out.retry_at) if each is not None]
+        wishes = [each for each in (decision.requeue_at, carried_out.retry_at) if each is not None]
         return min(wishes) if wishes else None
 
     async def _rest(self, spent_s: float) -> None:
@@ -382,7 +384,7 @@ class StageRunner:
             cause=cause.event_id,
             detail=decision.detail or {},
         )
-        self._decisions.say(namespace, subject, record, cause.trace_id)
+        self._decisions.publish(namespace, subject, record, cause.trace_id)
 
 
 def key_text(key: Hashable) -> str:

@@ -38,13 +38,13 @@ class Decision(Generic[E]):
     """What a core decided for one key.
 
     `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
-    hashable value (a failed one backs off under its own value). `recheck_at` (unix seconds) wakes
+    hashable value (a failed one backs off under its own value). `requeue_at` (unix seconds) wakes
     the key when no fact would. `reason` and `detail` go into the decision record.
     """
 
     effects: tuple[E, ...]
     reason: str
-    recheck_at: float | None = None
+    requeue_at: float | None = None
     detail: Mapping[str, Any] | None = None
 
 

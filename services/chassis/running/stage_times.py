@@ -21,7 +21,7 @@ from collections.abc import Hashable
 from contracts.facts import SyncCompleted
 from services.chassis.process.clock import Clock
 from services.chassis.process.metrics import Metrics
-from services.chassis.table.reading import Said
+from services.chassis.table.reading import FactRecord
 from services.chassis.table.table import Change
 
 STAGE_SECONDS = "millrace_stage_seconds"
@@ -47,7 +47,7 @@ class StageTimes:
         if len(self._answered_s) > REMEMBERED_WRITES_MAX:
             self._answered_s.popitem(last=False)
 
-    def note_read(self, said: Said) -> None:
+    def note_read(self, said: FactRecord) -> None:
         """A fact was taken in."""
         seen_s = said.envelope.time_s
         self._observe("produced", said.appended_s - seen_s)

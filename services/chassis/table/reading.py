@@ -20,7 +20,7 @@ from contracts.unreadable import FACT_DEPTH_MAX, may_nest_deeper, too_deep
 from services.chassis.log.bus import Bus, Partition, Record
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.metrics import Metrics
-from services.chassis.table.sharing import Sharing, Told
+from services.chassis.table.sharing import Sharing, Subscription
 
 BATCH_RECORDS_MAX = 500
 RECORD_DEPTH_MAX = FACT_DEPTH_MAX + 2
@@ -28,7 +28,7 @@ RECORD_DEPTH_MAX = FACT_DEPTH_MAX + 2
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FactRecord:
     """One decoded record; `appended_s` is when it was handed to the log (unix seconds)."""
 
     fact: Fact | SyncCompleted
@@ -37,7 +37,7 @@ class Said:
     appended_s: float = 0.0
 
 
-def decode(record: Record) -> Said:
+def decode(record: Record) -> FactRecord:
     """The fact of a record; raises MalformedRecord."""
     envelope = from_headers(record.headers)
     if envelope.schema_version != SCHEMA_VERSION:
@@ -52,7 +52,7 @@ def decode(record: Record) -> Said:
         raise MalformedRecord(f"its key is not that of its object, {fact.key}")
     if may_nest_deeper(record.value, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
         raise MalformedRecord(f"it nests more than {RECORD_DEPTH_MAX} levels deep")
-    return Said(fact, envelope, record.partition, record.timestamp_s)
+    return FactRecord(fact, envelope, record.partition, record.timestamp_s)
 
 
 class FactReader:
@@ -69,15 +69,15 @@ class FactReader:
         prefix: str,
         sharing: Sharing,
         *,
-        take: Callable[[Sequence[Said]], Awaitable[None]],
-        assign: Callable[[Told], None],
+        take: Callable[[Sequence[FactRecord]], Awaitable[None]],
+        assign: Callable[[Subscription], None],
         catch_up: Callable[[Partition], None],
         metrics: Metrics,
     ) -> None:
         self._bus = bus
         self._sync_group = sync_group(prefix)
         self._sharing = sharing
-        self._kinds = frozenset(sharing.told(frozenset()))
+        self._kinds = frozenset(sharing.subscription(frozenset()))
         self._positions: dict[Partition, int] = {}
         self._take = take
         self._assign = assign
@@ -89,7 +89,7 @@ class FactReader:
     async def run(self) -> None:
         """Read for ever; an emptied log is simply waited for."""
         if not self._sharing.topics:
-            await self._read(self._sharing.told(frozenset()))
+            await self._read(self._sharing.subscription(frozenset()))
             return
         assignments = self._bus.assignment(self._sharing.group, self._sharing.topics)
         async with asyncio.TaskGroup() as group:
@@ -97,12 +97,12 @@ class FactReader:
             async for assigned in assignments:
                 if reading is not None:
                     await _ended(reading)
-                told = self._sharing.told(assigned)
+                told = self._sharing.subscription(assigned)
                 self._forget_all_but(assigned)
                 self._assign(told)
                 reading = group.create_task(self._read(told))
 
-    async def _read(self, told: Told) -> None:
+    async def _read(self, told: Subscription) -> None:
         await self._begin({each for partitions in told.values() for each in partitions})
         async for records in self._bus.read(dict(self._positions), batch_max=BATCH_RECORDS_MAX):
             said = [each for each in map(self._decoded, records) if each is not None]
@@ -146,7 +146,7 @@ class FactReader:
                 del self._positions[partition]
                 self._ends.pop(partition, None)
 
-    def _decoded(self, record: Record) -> Said | None:
+    def _decoded(self, record: Record) -> FactRecord | None:
         first, _, rest = record.key.decode(errors="replace").partition("/")
         if (rest if first == "sync" else first) not in self._kinds:
             return None

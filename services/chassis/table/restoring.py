@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from contracts.facts import SyncCompleted
 from services.chassis.log.bus import Partition
-from services.chassis.table.sharing import Part, Sharing, Told
+from services.chassis.table.sharing import Part, Sharing, Subscription
 
 Awaited = frozenset[tuple[str, Partition]]
 """Kinds, and the partitions in which their completion is waited for."""
@@ -47,7 +47,7 @@ class Restore:
         self._parts: dict[Part, _Waiting] = {}
         self._cluster_uid = ""
         self._is_assigned = not sharing.topics
-        self._await_whole(sharing.told(frozenset()))
+        self._await_whole(sharing.subscription(frozenset()))
 
     @property
     def is_live(self) -> bool:
@@ -69,7 +69,7 @@ class Restore:
         waiting = self._parts.get(part)
         return waiting is not None and waiting.is_live
 
-    def assign(self, told: Told) -> None:
+    def assign(self, told: Subscription) -> None:
         """Wait for other parts from now on; what was complete of those that stay remains so."""
         self._is_assigned = True
         whole = self._parts[None]
@@ -126,11 +126,11 @@ class Restore:
                 completed.add(part)
         return frozenset(completed)
 
-    def _await_whole(self, told: Told) -> None:
+    def _await_whole(self, told: Subscription) -> None:
         expected = frozenset(_each(told))
         self._parts[None] = _Waiting(expected, set(_unread(expected)), is_live=not expected)
 
-    def _by_part(self, told: Told) -> dict[int, Awaited]:
+    def _by_part(self, told: Subscription) -> dict[int, Awaited]:
         own: dict[int, set[tuple[str, Partition]]] = {}
         for kind, partition in _each(told):
             if self._sharing.is_shared(partition):
@@ -138,7 +138,7 @@ class Restore:
         return {part: frozenset(awaited) for part, awaited in own.items()}
 
 
-def _each(told: Told) -> Iterable[tuple[str, Partition]]:
+def _each(told: Subscription) -> Iterable[tuple[str, Partition]]:
     return ((kind, partition) for kind, partitions in told.items() for partition in partitions)
 
 

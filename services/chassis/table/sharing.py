@@ -19,7 +19,7 @@ from services.chassis.log.bus import Partition
 Part = int | None
 """A partition number of the shared topics; None: the whole, where nothing is shared."""
 
-Told = Mapping[str, tuple[Partition, ...]]
+Subscription = Mapping[str, tuple[Partition, ...]]
 """Where facts of each kind are told."""
 
 
@@ -32,17 +32,17 @@ class Sharing:
         counts = {topic.partitions for topic in shared}
         assert len(counts) <= 1, "shared topics have as many partitions as each other"
         self._parts = max(counts, default=0)
-        self._everywhere: Told = {
+        self._everywhere: Subscription = {
             kind: tuple(Partition(topic.name(prefix), n) for n in range(topic.partitions))
             for kind, topic in topics.items()
         }
         self.topics = tuple(sorted(topic.name(prefix) for topic in shared))
         self.group = reader_group(prefix, service)
 
-    def told(self, assigned: frozenset[Partition]) -> Told:
+    def subscription(self, assigned: frozenset[Partition]) -> Subscription:
         """Where this instance hears of each kind, with these partitions of the shared topics."""
         return {
-            kind: tuple(each for each in partitions if self._is_heard(each, assigned))
+            kind: tuple(each for each in partitions if self._is_subscribed(each, assigned))
             for kind, partitions in self._everywhere.items()
         }
 
@@ -54,5 +54,5 @@ class Sharing:
         """The part that everything about a subject (`Stage.subject`) belongs to."""
         return partition_of(namespace, subject, self._parts) if self._parts else None
 
-    def _is_heard(self, partition: Partition, assigned: frozenset[Partition]) -> bool:
+    def _is_subscribed(self, partition: Partition, assigned: frozenset[Partition]) -> bool:
         return partition in assigned or not self.is_shared(partition)

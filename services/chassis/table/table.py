@@ -142,7 +142,7 @@ class Table(TableReading):
         self._indexed: Indexed[Entry] = Indexed(indexes or {})
         self._epochs = Epochs()
         self._kinds = frozenset(KINDS)
-        self._unsaid: dict[Ref, None] = {}
+        self._unobserved: dict[Ref, None] = {}
         self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
         self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
@@ -177,9 +177,9 @@ class Table(TableReading):
         """How the last object of this name looked before it was said to be gone."""
         return self._last_seen.get((kind, namespace, name))
 
-    def unsaid(self) -> list[Entry]:
+    def unobserved(self) -> list[Entry]:
         """Own writes that no fact has said yet, oldest first."""
-        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unsaid)
+        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unobserved)
         return [row.entry for row in rows if self.reads(row.entry.kind)]
 
     def __len__(self) -> int:
@@ -264,7 +264,7 @@ class Table(TableReading):
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
         row.said, row.partition = order, partition
-        self._unsaid.pop(entry.ref, None)
+        self._unobserved.pop(entry.ref, None)
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
@@ -373,14 +373,14 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         self._heard += 1
         self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
-        self._unsaid[entry.ref] = None
+        self._unobserved[entry.ref] = None
         self._ended.pop(entry.ref, None)
         self._last_seen.pop(entry.ref, None)
         self._indexed.put(entry, places)
 
     def _remove(self, entry: Entry) -> Change:
         del self._rows[entry.kind][(entry.namespace, entry.name)]
-        self._unsaid.pop(entry.ref, None)
+        self._unobserved.pop(entry.ref, None)
         self._indexed.drop(entry)
         return Change(entry, None)
 

@@ -18,7 +18,7 @@ from contracts.reasons import Reason
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry
-from services.fusion_backend.core.effects import Wish
+from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
@@ -38,7 +38,7 @@ class JobAnswers:
     """
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    unplaced: dict[tuple[str, Wish], PlanRefused] = field(default_factory=dict)
+    unplaced: dict[tuple[str, RequestedWidths], PlanRefused] = field(default_factory=dict)
     texts_of: dict[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
     troubled: dict[str, Trouble] = field(default_factory=dict)
     troubles: dict[str, Trouble] = field(default_factory=dict)
@@ -60,7 +60,9 @@ class JobAnswers:
         pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
         self.texts_of[inputs.digest] = (port_labels, outcome.aadls.found_by(pe_of))
 
-    def learn_unplaced(self, inputs: PlanInputs, wish: Wish, refusal: PlanRefused) -> None:
+    def learn_unplaced(
+        self, inputs: PlanInputs, wish: RequestedWidths, refusal: PlanRefused
+    ) -> None:
         """Keep that a wish has no placement, until its regions say so; of many the newest."""
         self.unplaced[inputs.digest, wish] = refusal
         while len(self.unplaced) > UNPLACED_MAX:

@@ -40,9 +40,9 @@ from services.fusion_backend.core.effects import (
     Plan,
     ReadPlan,
     RecordPlan,
-    SayWidth,
     TakeJobId,
     WriteJobStatus,
+    WriteRegionStatus,
 )
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.situation import JOB_ID
@@ -114,8 +114,8 @@ class CarryOut:
                 return await self._delete_child(key, snapshot, effect)
             case DeleteChildren():
                 return await self._delete_children(key, snapshot, effect)
-            case SayWidth():
-                return await self._say_width(snapshot, effect)
+            case WriteRegionStatus():
+                return await self._write_region_status(snapshot, effect)
             case ConfirmJobGone():
                 return await self._confirm_job_gone(key, effect.job_uid)
             case FindServers():
@@ -166,7 +166,7 @@ class CarryOut:
         if change.phase == Phase.SUBMITTED:
             self._answers.of(job_uid).settle()
 
-    async def _say_width(self, snapshot: Snapshot, effect: SayWidth) -> str:
+    async def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> str:
         job = _job(snapshot)
         entry = self._seen(snapshot, "ParallelRegion", effect.name)
         if effect.refusal is not None:

@@ -38,9 +38,9 @@ from services.fusion_backend.core.effects import (
     Plan,
     ReadPlan,
     RecordPlan,
-    SayWidth,
     TakeJobId,
     WriteJobStatus,
+    WriteRegionStatus,
 )
 from services.fusion_backend.core.rendering import PATCHED_KINDS
 from services.fusion_backend.core.snapshot import CHILD_KINDS
@@ -81,7 +81,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     DeleteChildren: _each(CHILD_KINDS, to_delete_collection)
     | _each(CHILD_KINDS, to_get)  # one child is looked at: was it orphaned?
     | to_get(_JOB),
-    SayWidth: to_patch(_REGION, subresource="status") | to_emit_events(),
+    WriteRegionStatus: to_patch(_REGION, subresource="status") | to_emit_events(),
     FindServers: _SAY_STATUS,
     KeepCertificate: to_create(SECRET, owner=_JOB)
     | to_patch(SECRET)  # renews

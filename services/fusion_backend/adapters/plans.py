@@ -16,7 +16,7 @@ from planner.planning import PlanResult
 from planner.refusals import PlanRefused, shown
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.wiring import Wiring
@@ -107,9 +107,11 @@ class Plans:
         is_unreadable = isinstance(problem, BundleUnreadable)
         known.troubled[inputs.digest] = Trouble(
             Reason.BUNDLE_UNREADABLE if is_unreadable else Reason.PLANNING_FAILED,
-            told(problem),
+            trouble_message(problem),
             since=before.since if before is not None else now,
-            until=self._backoffs.mark_failed(inputs.digest, now, at_least_s=_wished_s(problem)),
+            until=self._backoffs.mark_failed(
+                inputs.digest, now, at_least_s=_retry_after_s(problem)
+            ),
         )
 
     async def _task(self, key: JobKey, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
@@ -194,14 +196,14 @@ class Plans:
             raise Superseded(f"plan record {name} is gone") from problem
 
 
-def told(problem: Exception) -> str:
+def trouble_message(problem: Exception) -> str:
     """What a condition says of trouble: of a crash its kind alone, its words may be any."""
     if isinstance(problem, Transient):
         return shown(problem, TROUBLE_CHARS_MAX)
     return f"the planner crashed ({type(problem).__name__}); the log of fusion-backend says more"
 
 
-def _wished_s(problem: Exception) -> float:
+def _retry_after_s(problem: Exception) -> float:
     """How long a server asked to be left alone."""
     return (problem.retry_after_s or 0.0) if isinstance(problem, Transient) else 0.0
 

@@ -107,7 +107,7 @@ class FusionBackend:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
 
-    async def say_stalled(self, key: JobKey, why: str, *, reason: Reason) -> None:
+    async def report_stalled(self, key: JobKey, why: str, *, reason: Reason) -> None:
         """In the Job's condition Stalled, which is there only while something stands in the way."""
         entry = self._wiring.table.get(JOB, key.namespace, key.name)
         if entry is None:

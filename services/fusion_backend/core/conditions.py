@@ -14,13 +14,17 @@ from contracts.moments import moment_of
 from contracts.resources import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
-from services.fusion_backend.core.effects import JobStatusChange, Said, SayWidth
+from services.fusion_backend.core.effects import (
+    DesiredCondition,
+    JobStatusChange,
+    WriteRegionStatus,
+)
 
 Status = Mapping[str, Any]
 
 
 def _conditions(
-    status: Status, said: Iterable[Said], generation: int, now: str
+    status: Status, said: Iterable[DesiredCondition], generation: int, now: str
 ) -> list[dict[str, Any]]:
     conditions = list(status.get("conditions") or ())
     for each in said:
@@ -61,10 +65,10 @@ def job_status_patch(
 
 
 def region_status_patch(
-    status: Status, said: SayWidth, *, selector: str, now: float
+    status: Status, said: WriteRegionStatus, *, selector: str, now: float
 ) -> dict[str, Any]:
     """The patch of a ParallelRegion's status."""
-    accepted = Said("Accepted", "True", said.reason, said.message)
+    accepted = DesiredCondition("Accepted", "True", said.reason, said.message)
     if said.refusal is not None:
         accepted = replace(accepted, status="False", reason=said.refusal)
     elif said.awaited is not None:
@@ -90,7 +94,7 @@ def condition(status: Status, type_: str) -> Mapping[str, Any]:
     return next((each for each in status.get("conditions") or () if each["type"] == type_), {})
 
 
-def says(status: Status, said: Said) -> bool:
+def is_current(status: Status, said: DesiredCondition) -> bool:
     """Whether a condition stands as it should."""
     now = condition(status, said.type)
     message = shown(said.message or said.reason.sentence, MESSAGE_CHARS_MAX)

@@ -20,7 +20,7 @@ from services.fusion_backend.core.clearing import (
     job_confirmed_gone,
     strangers_cleared,
 )
-from services.fusion_backend.core.conditions import says
+from services.fusion_backend.core.conditions import is_current
 from services.fusion_backend.core.effects import (
     CreateChild,
     DeleteChild,
@@ -36,7 +36,7 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.membership import pools_to_settle
 from services.fusion_backend.core.observing import observe
-from services.fusion_backend.core.placements import PLACEMENT, placement_of
+from services.fusion_backend.core.placement_states import PLACEMENT, placement_of
 from services.fusion_backend.core.provisions_due import (
     next_look_at,
     provisions_due,
@@ -46,7 +46,7 @@ from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SET
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized
 from services.fusion_backend.core.transitions import TRANSITIONS, Action, Observation, Phase
-from services.fusion_backend.core.wording_plans import placing, says_placing
+from services.fusion_backend.core.wording_plans import placing, reports_placing
 
 Effects = tuple[Effect, ...]
 
@@ -69,16 +69,16 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     if _starts_resizing(situation, observation):
         effects = (_status(situation, wording.resizing(situation)), *effects)
     if _is_going_on(situation, observation):
-        effects = (*effects, *_tell_placing(situation, effects))
+        effects = (*effects, *_report_placing(situation, effects))
         effects = (*effects, *_provide(situation, effects))
-        effects = (*effects, *_tell_trouble(situation, effects))
+        effects = (*effects, *_report_trouble(situation, effects))
     reason = row.reason
     if isinstance(row, Transition) and row.action is Action.FAIL:
         reason = wording.refusal_of(situation).reason
-    return Decision((*cleared, *effects), reason, recheck_at=_recheck_at(situation), detail=detail)
+    return Decision((*cleared, *effects), reason, requeue_at=_requeue_at(situation), detail=detail)
 
 
-def _recheck_at(situation: Situation) -> float | None:
+def _requeue_at(situation: Situation) -> float | None:
     """What no fact wakes.
 
     The submission's deadline, a fall of Healthy that settles, trouble that does not pass, and the
@@ -114,17 +114,17 @@ def _provide(situation: Situation, effects: Effects) -> Effects:
     return provisions_due(situation.snapshot, situation.now)
 
 
-def _tell_placing(situation: Situation, effects: Effects) -> Effects:
+def _report_placing(situation: Situation, effects: Effects) -> Effects:
     """The condition Placed of a plan that is asked for, beside other work."""
     is_told = any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects)
     if is_told or situation.job.deleting:
         return ()
-    if not situation.is_placing or says_placing(situation):
+    if not situation.is_placing or reports_placing(situation):
         return ()
     return (_status(situation, placing(situation)),)
 
 
-def _tell_trouble(situation: Situation, effects: Effects) -> Effects:
+def _report_trouble(situation: Situation, effects: Effects) -> Effects:
     """The condition Submitted, where it does not say what goes wrong; beside other work.
 
     A status that is written anyway says it, or is followed by another decision.
@@ -132,11 +132,11 @@ def _tell_trouble(situation: Situation, effects: Effects) -> Effects:
     if any(isinstance(each, WriteJobStatus) for each in effects):
         return ()
     said = wording.progress(situation)
-    if said is None or says(situation.job.status, said):
+    if said is None or is_current(situation.job.status, said):
         return ()
     if situation.phase is Phase.NONE:
         return (_status(situation, wording.begun(situation)),)
-    return (_status(situation, wording.told(situation, said)),)
+    return (_status(situation, wording.with_trouble(situation, said)),)
 
 
 def _starts_resizing(situation: Situation, observation: Observation) -> bool:
@@ -178,7 +178,7 @@ def _discard_plan(situation: Situation) -> Effects:
     generation = situation.snapshot.newest_generation
     damage = situation.snapshot.damaged[generation]
     change = wording.damaged(situation, damage)
-    is_said = all(says(situation.job.status, each) for each in change.conditions)
+    is_said = all(is_current(situation.job.status, each) for each in change.conditions)
     told = () if is_said else (_status(situation, change),)
     if not damage.is_lost:
         return told
@@ -211,7 +211,7 @@ def _ask_placement(situation: Situation) -> Effects:
     assert question is not None, "observed: a question"
     inputs, job = question.plan.inputs, situation.job
     pools = pools_to_settle(situation.snapshot, question.plan)
-    if pools or not says_placing(situation):
+    if pools or not reports_placing(situation):
         return pools
     entry = placement_of(situation.snapshot)
     if entry is None:
@@ -268,7 +268,7 @@ def _write_children(situation: Situation) -> Effects:
     children: list[CreateChild | PatchChild] = [*found.creates, *found.patches]
     children.sort(key=_place_in_line)
     repairs: Effects = (*found.orphans, *found.unmendable)
-    return (*children, *repairs, *_tell_and_ask_widths(situation))
+    return (*children, *repairs, *_report_and_plan_widths(situation))
 
 
 def _place_in_line(effect: CreateChild | PatchChild) -> tuple[int, bool]:
@@ -276,38 +276,38 @@ def _place_in_line(effect: CreateChild | PatchChild) -> tuple[int, bool]:
     return effect.pe, effect.kind != "ConfigMap"
 
 
-def _tell_and_ask_widths(situation: Situation) -> Effects:
+def _report_and_plan_widths(situation: Situation) -> Effects:
     """Beside other work: say the widths that are due, and plan those that wait for an answer.
 
     The planner may have failed on these for reasons of its own, which must not stop repairs.
     """
     asked = situation.widths.asked
-    return (*situation.unsaid, *(_asked(situation, asked) if asked is not None else ()))
+    return (*situation.outdated_statuses, *(_asked(situation, asked) if asked is not None else ()))
 
 
 def _wait(situation: Situation) -> Effects:
-    return _tell_and_ask_widths(situation) if situation.snapshot.newest is not None else ()
+    return _report_and_plan_widths(situation) if situation.snapshot.newest is not None else ()
 
 
 def _clean_up(situation: Situation) -> Effects:
-    return (*situation.leftovers, *_tell_and_ask_widths(situation))
+    return (*situation.leftovers, *_report_and_plan_widths(situation))
 
 
 def _mark_submitted(situation: Situation) -> Effects:
     change = wording.submitted(situation)
-    return (_status(situation, change), *_tell_and_ask_widths(situation))
+    return (_status(situation, change), *_report_and_plan_widths(situation))
 
 
 def _mark_completed(situation: Situation) -> Effects:
     return (_status(situation, wording.completed(situation)),)
 
 
-def _say_status(situation: Situation) -> Effects:
-    return (_status(situation, wording.stated(situation)),)
+def _write_status(situation: Situation) -> Effects:
+    return (_status(situation, wording.changed_conditions(situation)),)
 
 
-def _say_health(situation: Situation) -> Effects:
-    return (_status(situation, wording.health_seen(situation)), *_tell_and_ask_widths(situation))
+def _write_health(situation: Situation) -> Effects:
+    return (_status(situation, wording.health_seen(situation)), *_report_and_plan_widths(situation))
 
 
 def _delete_children(situation: Situation) -> Effects:
@@ -340,9 +340,9 @@ ACTIONS: Mapping[Action, Callable[[Situation], Effects]] = {
     Action.WRITE_CHILDREN: _write_children,
     Action.WAIT: _wait,
     Action.CLEAN_UP: _clean_up,
-    Action.SAY_WIDTHS: _tell_and_ask_widths,
+    Action.SAY_WIDTHS: _report_and_plan_widths,
     Action.MARK_SUBMITTED: _mark_submitted,
     Action.MARK_COMPLETED: _mark_completed,
-    Action.SAY_STATUS: _say_status,
-    Action.SAY_HEALTH: _say_health,
+    Action.SAY_STATUS: _write_status,
+    Action.SAY_HEALTH: _write_health,
 }

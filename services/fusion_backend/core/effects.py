@@ -17,11 +17,11 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from services.chassis.running.stage import Urgency
 from services.fusion_backend.core.spec.inputs import PlanInputs
-from services.fusion_backend.core.spec.provisions import RedisAsked
+from services.fusion_backend.core.spec.provisions import RedisRequest
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...]
-Wish = tuple[tuple[str, int], ...]
+RequestedWidths = tuple[tuple[str, int], ...]
 """Regions whose width is to change, each with the metadata.generation that says so."""
 _PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
 
@@ -30,7 +30,7 @@ def _urgency_of_child(kind: str) -> Urgency:
     return Urgency.PROMPT if kind in _PODS_WAIT_FOR else Urgency.PATIENT
 
 
-class _Told:
+class _WithMessage:
     """What has a `message` for people."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Said(_Told):
+class DesiredCondition(_WithMessage):
     """One condition as it should stand."""
 
     type: str
@@ -51,7 +51,7 @@ class Said(_Told):
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement(_Told):
+class Announcement(_WithMessage):
     """An Event about the Job; its name is made of reason and `generation`, so it is said once."""
 
     reason: Reason
@@ -61,7 +61,7 @@ class Announcement(_Told):
 
 
 @dataclass(frozen=True, slots=True)
-class JobStatusChange(_Told):
+class JobStatusChange(_WithMessage):
     """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
     A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
@@ -71,7 +71,7 @@ class JobStatusChange(_Told):
     phase: str = ""
     reason: Reason = Reason.NOTHING_TO_CHANGE
     message: str = ""
-    conditions: tuple[Said, ...] = ()
+    conditions: tuple[DesiredCondition, ...] = ()
     fields: tuple[tuple[str, FieldValue], ...] = ()
     starts: bool = False
     is_of_older_spec: bool = False
@@ -124,12 +124,12 @@ class RecordPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepRefusal(_Told):
+class KeepRefusal(_WithMessage):
     """Keep that what is wished for has no placement, as if the planner had refused these inputs."""
 
     job_uid: str
     inputs: PlanInputs
-    wish: Wish
+    wish: RequestedWidths
     reason: Reason
     message: str
 
@@ -214,7 +214,7 @@ class DeleteChildren:
 
 
 @dataclass(frozen=True, slots=True)
-class SayWidth(_Told):
+class WriteRegionStatus(_WithMessage):
     """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
 
     `refusal` is why that is refused, `awaited` why it waits.
@@ -251,7 +251,7 @@ class FindServers:
     """Look the servers of a redis up, and write them into the Job's status, for good."""
 
     job_uid: str
-    asked: RedisAsked
+    asked: RedisRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ Effect = (
     | AdoptChild
     | DeleteChild
     | DeleteChildren
-    | SayWidth
+    | WriteRegionStatus
     | FindServers
     | KeepCertificate
     | DeleteCertificate

@@ -16,7 +16,6 @@ from contracts.resources.processing_element import PePhase
 from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry, annotation, is_deleting
-from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import (
     Body,
     host_pool,
@@ -29,7 +28,13 @@ from services.fusion_backend.core.children import (
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.pe_services import has_address, is_as_planned
-from services.fusion_backend.core.placements import PLACEMENT, asks_for, is_asked, placement_of
+from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
+from services.fusion_backend.core.placement_states import (
+    PLACEMENT,
+    generation_asked,
+    is_asked,
+    placement_of,
+)
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     KnownPlan,
@@ -90,7 +95,7 @@ def difference(
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
         search.compare_pool(pool, is_asking=is_asking)
-    if asks(plan.record):
+    if needs_placement(plan.record):
         search.compare_placement(is_asking=is_asking)
     found = search.found()
     return replace(found, orphans=(*found.orphans, *_orphans(snapshot, plan.record)))
@@ -326,7 +331,7 @@ def leftovers(
     """
     named = _names(snapshot, record)
     entry = placement_of(snapshot)
-    is_back = not is_asking and entry is not None and asks_for(entry) == record.generation
+    is_back = not is_asking and entry is not None and generation_asked(entry) == record.generation
     return tuple(
         DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
         for kind in CHILD_KINDS
@@ -377,7 +382,7 @@ def _names(snapshot: Snapshot, record: PlanRecord) -> dict[str, frozenset[str]]:
         "ProcessingElement": pes,
         "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
         "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),
-        PLACEMENT: frozenset((snapshot.name,) if asks(record) else ()),
+        PLACEMENT: frozenset((snapshot.name,) if needs_placement(record) else ()),
     }
 
 

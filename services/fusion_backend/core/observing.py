@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from planner.refusals import PlanRefused
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.clearing import certificate_remains
-from services.fusion_backend.core.conditions import says
+from services.fusion_backend.core.conditions import is_current
 from services.fusion_backend.core.membership import all_completed
-from services.fusion_backend.core.placements import Standing
+from services.fusion_backend.core.placement_states import PlacementState
 from services.fusion_backend.core.provisions_due import servers_awaited
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.transitions import Observation, Phase
@@ -106,12 +106,12 @@ def _about_first_plan(situation: Situation) -> Observation | None:
 
 
 def _about_first_placement(situation: Situation) -> Observation:
-    match situation.standing:
-        case Standing.UNASKED:
+    match situation.placement_state:
+        case PlacementState.UNASKED:
             return Observation.PLACEMENT_UNASKED
-        case Standing.REFUSED:
+        case PlacementState.REFUSED:
             return Observation.PLACEMENT_REFUSED
-        case Standing.UNANSWERED | Standing.WAITING:
+        case PlacementState.UNANSWERED | PlacementState.WAITING:
             return Observation.PLACING
     return Observation.PLANNED
 
@@ -135,12 +135,12 @@ def _about_widths(situation: Situation) -> Observation | None:
 
 
 def _about_ready_widths(situation: Situation) -> Observation | None:
-    match situation.standing:
-        case Standing.UNASKED:
+    match situation.placement_state:
+        case PlacementState.UNASKED:
             return Observation.WIDTHS_UNASKED
-        case Standing.REFUSED:
+        case PlacementState.REFUSED:
             return Observation.WIDTHS_UNPLACED
-        case Standing.UNANSWERED | Standing.WAITING:
+        case PlacementState.UNANSWERED | PlacementState.WAITING:
             # It may take minutes: what is in force is kept so meanwhile.
             return Observation.WIDTHS_PLACING if situation.snapshot.is_behind else None
     return Observation.WIDTHS_PLANNED
@@ -162,7 +162,7 @@ def _about_completeness(situation: Situation) -> Observation | None:
         return Observation.PODS_MISSING
     if situation.leftovers:
         return Observation.LEFTOVERS
-    if situation.unsaid:
+    if situation.outdated_statuses:
         return Observation.WIDTHS_UNSAID
     return Observation.COMPLETE if situation.in_progress else None
 
@@ -179,7 +179,7 @@ def _about_work(situation: Situation) -> Observation | None:
 def _about_words(situation: Situation) -> Observation | None:
     status = situation.job.status
     is_seen = status.get("observedGeneration") == situation.job.generation
-    if not is_seen or not all(says(status, each) for each in wording.steady(situation)):
+    if not is_seen or not all(is_current(status, each) for each in wording.steady(situation)):
         return Observation.STATUS_DIFFERS
     if situation.phase is Phase.SUBMITTED and situation.health_changed:
         return Observation.HEALTH_CHANGED

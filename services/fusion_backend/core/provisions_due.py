@@ -22,9 +22,9 @@ from services.fusion_backend.core.spec.provisions import (
     CERTIFICATE,
     REDIS_SERVERS,
     TEMPLATE,
-    RedisAsked,
+    RedisRequest,
     encrypted_pes,
-    redis_asked,
+    redis_request,
 )
 
 CERTIFICATE_LOOK_S = 20.0
@@ -32,12 +32,12 @@ CERTIFICATE_DAYS = 30
 FAILED = JobPhase.FAILED.value
 
 
-def servers_awaited(snapshot: Snapshot) -> RedisAsked | None:
+def servers_awaited(snapshot: Snapshot) -> RedisRequest | None:
     """The redis that the job asks for and whose servers are not known yet."""
     job = snapshot.job
     if job is None or job.status.get("redisConfig") or snapshot.provisions.refusal is not None:
         return None
-    asked = redis_asked(_template(job), TEMPLATE)
+    asked = redis_request(_template(job), TEMPLATE)
     return asked or next(_asked_by_pes(snapshot), None)
 
 
@@ -77,11 +77,11 @@ def _template(job: JobSeen) -> dict[str, object]:
     return job.asked("processingElement") or {}
 
 
-def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisAsked]:
+def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisRequest]:
     for name, entry in sorted(snapshot.of("ProcessingElement").items()):
         if entry.unreadable:
             continue
-        asked = redis_asked(entry.data["spec"], f"ProcessingElement {name}: spec")
+        asked = redis_request(entry.data["spec"], f"ProcessingElement {name}: spec")
         if asked is not None:
             yield asked
 

@@ -13,10 +13,10 @@ from contracts import labels
 from planner.numbering.records import PeRecord, PoolRecord
 from services.chassis.table.table import Entry
 from services.fusion_backend.core import children, pe_services
-from services.fusion_backend.core.asking import placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
-from services.fusion_backend.core.placements import question_of
+from services.fusion_backend.core.placement_requests import placement_spec
+from services.fusion_backend.core.placement_states import question_of
 from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,

@@ -16,7 +16,7 @@ from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobSpec
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.effects import DeleteChild, SayWidth
+from services.fusion_backend.core.effects import DeleteChild, WriteRegionStatus
 from services.fusion_backend.core.membership import (
     Difference,
     difference,
@@ -24,16 +24,16 @@ from services.fusion_backend.core.membership import (
     pes_not_running,
     pes_without_pod,
 )
-from services.fusion_backend.core.placements import (
+from services.fusion_backend.core.placement_states import (
     PLACEMENT,
+    PlacementState,
     Question,
-    Standing,
     message_of,
     placement_of,
     question_of,
     reason_of,
     refusal_of_placement,
-    standing_of,
+    state_of_question,
     waits_for,
 )
 from services.fusion_backend.core.provisions_due import provisions_missing
@@ -42,7 +42,12 @@ from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.transitions import Phase
-from services.fusion_backend.core.widths import Waiting, WidthsAsked, unsaid, widths_asked
+from services.fusion_backend.core.widths import (
+    Waiting,
+    WidthRequests,
+    outdated_statuses,
+    width_requests,
+)
 
 SUBMISSION_TIME_OUT_S = 300
 _PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
@@ -126,18 +131,18 @@ class Situation:
         return None if is_refused else question_of(self.snapshot, self.first_inputs)
 
     @cached_property
-    def standing(self) -> Standing | None:
+    def placement_state(self) -> PlacementState | None:
         """How that question stands."""
         if self.question is None:
             return None
         if self.is_late:
-            return Standing.REFUSED
-        return standing_of(placement_of(self.snapshot), self.question)
+            return PlacementState.REFUSED
+        return state_of_question(placement_of(self.snapshot), self.question)
 
     @cached_property
     def placement_refusal(self) -> PlanRefused | None:
         """Why the plan that comes next is not put in force, where it has no placement."""
-        if self.question is None or self.standing is not Standing.REFUSED:
+        if self.question is None or self.placement_state is not PlacementState.REFUSED:
             return None
         if self.question.refusal is not None:
             return self.question.refusal
@@ -149,7 +154,11 @@ class Situation:
     @property
     def is_placing(self) -> bool:
         """Whether a plan waits for its placement."""
-        return self.standing in (Standing.UNASKED, Standing.UNANSWERED, Standing.WAITING)
+        return self.placement_state in (
+            PlacementState.UNASKED,
+            PlacementState.UNANSWERED,
+            PlacementState.WAITING,
+        )
 
     @property
     def is_late(self) -> bool:
@@ -170,9 +179,11 @@ class Situation:
         """Since when the condition Placed says that new widths have no placement yet."""
         if self.snapshot.newest is None or self.question is None:
             return None
-        standing = standing_of(placement_of(self.snapshot), self.question)
+        standing = state_of_question(placement_of(self.snapshot), self.question)
         said = condition(self.job.status, JobCondition.PLACED.value)
-        wanted = {Standing.UNANSWERED: "Unknown", Standing.WAITING: "False"}.get(standing)
+        wanted = {PlacementState.UNANSWERED: "Unknown", PlacementState.WAITING: "False"}.get(
+            standing
+        )
         if wanted is None or said.get("status") != wanted:
             return None
         return unix_s_of(said["lastTransitionTime"])
@@ -180,7 +191,7 @@ class Situation:
     @property
     def unanswered_from(self) -> float | None:
         """When regions say that new widths have no answer: most have it sooner."""
-        if self.placing_since is None or self.standing is not Standing.UNANSWERED:
+        if self.placing_since is None or self.placement_state is not PlacementState.UNANSWERED:
             return None
         return self.placing_since + PLACING_SETTLES_S
 
@@ -262,9 +273,9 @@ class Situation:
         return float(limit_s)
 
     @cached_property
-    def widths(self) -> WidthsAsked:
+    def widths(self) -> WidthRequests:
         """What the ParallelRegions ask for."""
-        return widths_asked(self.snapshot, self.plan)
+        return width_requests(self.snapshot, self.plan)
 
     @cached_property
     def in_progress(self) -> bool:
@@ -291,7 +302,7 @@ class Situation:
         """
         asked = self.widths.asked
         is_planned = asked is not None and asked.digest not in self.snapshot.troubled
-        is_unsaid = any(each.refusal is not None for each in self.unsaid)
+        is_unsaid = any(each.refusal is not None for each in self.outdated_statuses)
         return is_planned or is_unsaid or self.question is not None
 
     @cached_property
@@ -316,13 +327,13 @@ class Situation:
         return leftovers(self.snapshot, self.plan.record, is_asking=self.is_asking)
 
     @property
-    def unsaid(self) -> tuple[SayWidth, ...]:
+    def outdated_statuses(self) -> tuple[WriteRegionStatus, ...]:
         """Statuses of regions that are due.
 
         Those of a submission are due at once, those of a resize when every pod exists.
         """
         is_settled = self.phase is Phase.SUBMITTING or not (self.in_progress and self.podless)
-        return unsaid(
+        return outdated_statuses(
             self.snapshot, self.plan, self.widths, self.waiting_widths, is_settled=is_settled
         )
 
@@ -333,7 +344,7 @@ class Situation:
             return None
         since, entry = self.placing_since, placement_of(self.snapshot)
         told = f"since {moment_of(since)}"
-        if self.standing is Standing.WAITING and entry is not None:
+        if self.placement_state is PlacementState.WAITING and entry is not None:
             said = f"{waits_for(entry)} {told}: {message_of(entry, self.question.plan.record)}"
             return Waiting(reason_of(entry), said)
         if self.unanswered_from is not None and self.now >= self.unanswered_from:

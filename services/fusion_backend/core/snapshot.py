@@ -20,7 +20,7 @@ from planner.numbering.records import PeRecord, PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry, label
-from services.fusion_backend.core.effects import Wish
+from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules
@@ -151,7 +151,7 @@ class Snapshot:
     plans: Mapping[int, KnownPlan] = field(default_factory=dict)
     damaged: Mapping[int, Damage] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    unplaced: Mapping[tuple[str, Wish], PlanRefused] = field(default_factory=dict)
+    unplaced: Mapping[tuple[str, RequestedWidths], PlanRefused] = field(default_factory=dict)
     is_planning: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
     troubled: Mapping[str, Trouble] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
 from services.chassis.table.table import Entry, is_deleting
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.effects import SayWidth, Wish
+from services.fusion_backend.core.effects import RequestedWidths, WriteRegionStatus
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
@@ -30,7 +30,7 @@ from services.fusion_backend.core.spec.inputs import PlanInputs, resized
 
 
 @dataclass(frozen=True, slots=True)
-class WidthsAsked:
+class WidthRequests:
     """`asked`: a trial without an answer; `ready`: what can be recorded; `refused`: by region.
 
     `wish` is what `ready` comes from.
@@ -39,10 +39,10 @@ class WidthsAsked:
     asked: PlanInputs | None = None
     ready: PlanInputs | None = None
     refused: Mapping[str, PlanRefused] = field(default_factory=dict)
-    wish: Wish = ()
+    wish: RequestedWidths = ()
 
 
-def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
+def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     """What the ParallelRegions ask for, beside what the newest plan has put in force.
 
     Where the plan in force is lost and only the one before is left, it is made again first: of the
@@ -53,30 +53,30 @@ def widths_asked(snapshot: Snapshot, plan: KnownPlan) -> WidthsAsked:
         return _made_again(snapshot, snapshot.job, plan)
     wanted, refused = _wanted(snapshot, plan)
     if not wanted:
-        return WidthsAsked(refused=refused)
+        return WidthRequests(refused=refused)
     rules, pes = snapshot.pod_rules, len(plan.record.pes)
     template = template_to_take_up(snapshot.job.spec, plan.inputs, rules, pes)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
-    together, wish = _trial(plan, wanted), _wish_of(snapshot, plan, wanted)
+    together, wish = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
     outcome = _outcome(snapshot, together, wish)
     if outcome is None:
-        return WidthsAsked(asked=together, refused=refused)
+        return WidthRequests(asked=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
-        return WidthsAsked(ready=together, refused=refused, wish=wish)
+        return WidthRequests(ready=together, refused=refused, wish=wish)
     if len(wanted) == 1:
-        return WidthsAsked(refused={**refused, **dict.fromkeys(wanted, outcome)})
+        return WidthRequests(refused={**refused, **dict.fromkeys(wanted, outcome)})
     return _one_by_one(snapshot, plan, wanted, refused)
 
 
-def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthsAsked:
+def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthRequests:
     in_force: Mapping[str, int] = job.status.get("widths") or {}
     known = {name: in_force.get(name, width) for name, width in plan.record.widths.items()}
     inputs = replace(_trial(plan, known), generation=job.plan_generation)
     outcome = _outcome(snapshot, inputs)
     if outcome is None:
-        return WidthsAsked(asked=inputs)
+        return WidthRequests(asked=inputs)
     is_refused = isinstance(outcome, PlanRefused)
-    return WidthsAsked() if is_refused else WidthsAsked(ready=inputs)
+    return WidthRequests() if is_refused else WidthRequests(ready=inputs)
 
 
 def _one_by_one(
@@ -84,34 +84,36 @@ def _one_by_one(
     plan: KnownPlan,
     wanted: Mapping[str, int],
     refused: dict[str, PlanRefused],
-) -> WidthsAsked:
+) -> WidthRequests:
     accepted: dict[str, int] = {}
     for name in sorted(wanted):
         widths = {**accepted, name: wanted[name]}
         inputs = _trial(plan, widths)
-        outcome = _outcome(snapshot, inputs, _wish_of(snapshot, plan, widths))
+        outcome = _outcome(snapshot, inputs, _requested_of(snapshot, plan, widths))
         if outcome is None:
-            return WidthsAsked(asked=inputs, refused=refused)
+            return WidthRequests(asked=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
             refused[name] = outcome
         else:
             accepted[name] = wanted[name]
     if not accepted:
-        return WidthsAsked(refused=refused)
-    wish = _wish_of(snapshot, plan, accepted)
-    return WidthsAsked(ready=_trial(plan, accepted), refused=refused, wish=wish)
+        return WidthRequests(refused=refused)
+    wish = _requested_of(snapshot, plan, accepted)
+    return WidthRequests(ready=_trial(plan, accepted), refused=refused, wish=wish)
 
 
 def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
     return resized(plan.inputs, plan.record, {**plan.record.widths, **wanted})
 
 
-def _outcome(snapshot: Snapshot, inputs: PlanInputs, wish: Wish = ()) -> Outcome | None:
+def _outcome(snapshot: Snapshot, inputs: PlanInputs, wish: RequestedWidths = ()) -> Outcome | None:
     unplaced = snapshot.unplaced.get((inputs.digest, wish))
     return unplaced or snapshot.outcomes.get(inputs.digest)
 
 
-def _wish_of(snapshot: Snapshot, plan: KnownPlan, wanted: Mapping[str, int]) -> Wish:
+def _requested_of(
+    snapshot: Snapshot, plan: KnownPlan, wanted: Mapping[str, int]
+) -> RequestedWidths:
     entries = ((each.name, region_entry(snapshot, each)) for each in plan.record.regions)
     return tuple(
         (name, int(entry.data["metadata"]["generation"]))
@@ -132,14 +134,14 @@ def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[s
             continue
         if not 1 <= width <= snapshot.width_max:
             refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
-        elif (said := _said_unplaced(entry, region, plan)) is not None:
+        elif (said := _reported_unplaced(entry, region, plan)) is not None:
             refused[region.name] = said
         else:
             wanted[region.name] = width
     return wanted, refused
 
 
-def _said_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> PlanRefused | None:
+def _reported_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> PlanRefused | None:
     """What the region's status says of this very wish, if it had no placement beside this plan."""
     status, accepted = entry.data["status"], condition(entry.data["status"], "Accepted")
     stands = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
@@ -181,14 +183,14 @@ class Waiting:
     text: str
 
 
-def unsaid(
+def outdated_statuses(
     snapshot: Snapshot,
     plan: KnownPlan,
-    widths: WidthsAsked,
+    widths: WidthRequests,
     waiting: Waiting | None,
     *,
     is_settled: bool,
-) -> tuple[SayWidth, ...]:
+) -> tuple[WriteRegionStatus, ...]:
     """Statuses of ParallelRegions that do not say what is so.
 
     A new width is said to be in force only when the generation is complete (`is_settled`).
@@ -212,8 +214,8 @@ def unsaid(
     return tuple(said)
 
 
-def _in_force(entry: Entry, region: RegionRecord, generation: int) -> SayWidth:
-    return SayWidth(
+def _in_force(entry: Entry, region: RegionRecord, generation: int) -> WriteRegionStatus:
+    return WriteRegionStatus(
         name=entry.name,
         index=region.index,
         width=region.width,
@@ -224,18 +226,22 @@ def _in_force(entry: Entry, region: RegionRecord, generation: int) -> SayWidth:
     )
 
 
-def _refused(wish: SayWidth, region: RegionRecord, refusal: PlanRefused) -> SayWidth:
+def _refused(
+    wish: WriteRegionStatus, region: RegionRecord, refusal: PlanRefused
+) -> WriteRegionStatus:
     message = f"{_stays(region)}{sentence(refusal)}"[:MESSAGE_CHARS_MAX]
     return replace(wish, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
 
 
-def _waits(wish: SayWidth, region: RegionRecord, entry: Entry, waiting: Waiting) -> SayWidth:
+def _waits(
+    wish: WriteRegionStatus, region: RegionRecord, entry: Entry, waiting: Waiting
+) -> WriteRegionStatus:
     wanted = f"width {entry.data['spec']['width']} {waiting.text}"
     message = f"{_stays(region)}{wanted}"[:MESSAGE_CHARS_MAX]
     return replace(wish, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 
-def _says(entry: Entry, wish: SayWidth) -> bool:
+def _says(entry: Entry, wish: WriteRegionStatus) -> bool:
     status = entry.data["status"]
     said = {key: status.get(key) for key in ("width", "reason", "message", "observedGeneration")}
     return said == {

@@ -13,8 +13,13 @@ from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from planner.refusals import PlanRefused, counted
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.effects import Announcement, FieldValue, JobStatusChange, Said
-from services.fusion_backend.core.placements import Standing
+from services.fusion_backend.core.effects import (
+    Announcement,
+    DesiredCondition,
+    FieldValue,
+    JobStatusChange,
+)
+from services.fusion_backend.core.placement_states import PlacementState
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
     TROUBLE_SETTLES_S,
@@ -65,8 +70,9 @@ def begun(situation: Situation) -> Change:
         message=Reason.SUBMITTING.sentence,
         conditions=(
             _accepted(situation),
-            *(Said(each.value, "Unknown", Reason.SUBMITTING) for each in unknown),
-            progress(situation) or Said(JobCondition.SUBMITTED.value, "False", Reason.SUBMITTING),
+            *(DesiredCondition(each.value, "Unknown", Reason.SUBMITTING) for each in unknown),
+            progress(situation)
+            or DesiredCondition(JobCondition.SUBMITTED.value, "False", Reason.SUBMITTING),
         ),
         fields=(
             ("observedRetry", job.retry or None),
@@ -103,21 +109,29 @@ def failed(situation: Situation) -> Change:
     )
 
 
-def _of_failure(situation: Situation, refusal: PlanRefused, message: str) -> Iterator[Said]:
+def _of_failure(
+    situation: Situation, refusal: PlanRefused, message: str
+) -> Iterator[DesiredCondition]:
     """The culprit and what it prevents are False; what nobody came to is unknown."""
     culprit, reason = _culprit(situation, refusal), refusal.reason
     for each in JobCondition:
         if each in (culprit, JobCondition.SUBMITTED):
-            yield Said(each.value, "False", reason, message)
-        elif each is JobCondition.PLACED and situation.standing is Standing.WAITING:
+            yield DesiredCondition(each.value, "False", reason, message)
+        elif each is JobCondition.PLACED and situation.placement_state is PlacementState.WAITING:
             yield placed(situation)
         elif each is JobCondition.PLACED and reason is Reason.CONSTRAINTS_CONTRADICT:
-            yield Said(each.value, "False", reason, message)  # no cluster has a place for it
+            yield DesiredCondition(
+                each.value, "False", reason, message
+            )  # no cluster has a place for it
         elif each is JobCondition.HEALTHY:
-            yield Said(each.value, "False", reason)
+            yield DesiredCondition(each.value, "False", reason)
         elif condition(situation.job.status, each.value).get("status") != "True":
             is_before = each is JobCondition.ACCEPTED
-            yield _accepted(situation) if is_before else Said(each.value, "Unknown", reason)
+            yield (
+                _accepted(situation)
+                if is_before
+                else DesiredCondition(each.value, "Unknown", reason)
+            )
 
 
 def _culprit(situation: Situation, refusal: PlanRefused) -> JobCondition:
@@ -175,7 +189,10 @@ def waited_for(situation: Situation) -> str:
     if situation.snapshot.newest is None:
         if situation.snapshot.newest_generation >= 0:
             return f"its plan record was not read{told}"
-        if situation.question is not None and situation.standing is not Standing.PLACED:
+        if (
+            situation.question is not None
+            and situation.placement_state is not PlacementState.PLACED
+        ):
             return f"{placement_awaited(situation)}{told}"
         return (
             f"planning did not end{told}"
@@ -194,7 +211,7 @@ def waited_for(situation: Situation) -> str:
     return f"still missing: {named or 'nothing'}{left}{told}"
 
 
-def progress(situation: Situation) -> Said | None:
+def progress(situation: Situation) -> DesiredCondition | None:
     """What the condition Submitted should say of trouble, or when there is none any more.
 
     Nothing where nothing has to be said: a submission or a resize says itself that it goes on.
@@ -206,23 +223,23 @@ def progress(situation: Situation) -> Said | None:
     if situation.phase is Phase.RESIZING and situation.snapshot.newest is not None:
         message = _being_put_in_force(situation)
         is_plain = now.get("reason") == Reason.RESIZING
-        return None if is_plain else Said(name, "False", Reason.RESIZING, message)
+        return None if is_plain else DesiredCondition(name, "False", Reason.RESIZING, message)
     if situation.phase is Phase.SUBMITTING:
         is_plain = now.get("reason") == Reason.SUBMITTING
-        return None if is_plain else Said(name, "False", Reason.SUBMITTING)
+        return None if is_plain else DesiredCondition(name, "False", Reason.SUBMITTING)
     return None
 
 
-def _lasting_trouble(situation: Situation) -> Said | None:
+def _lasting_trouble(situation: Situation) -> DesiredCondition | None:
     """What the condition Submitted says of trouble that does not pass soon."""
     trouble = situation.trouble
     if trouble is None or situation.now < trouble.since + TROUBLE_SETTLES_S:
         return None
     message = f"{trouble.text}; it is tried again"
-    return Said(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
+    return DesiredCondition(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
 
 
-def told(situation: Situation, said: Said) -> Change:
+def with_trouble(situation: Situation, said: DesiredCondition) -> Change:
     """The condition Submitted changes; the message beside the phase as well, while that lasts."""
     if situation.phase not in (Phase.SUBMITTING, Phase.RESIZING):
         return Change(conditions=(said,))
@@ -241,8 +258,8 @@ def deleting(situation: Situation) -> Change:
         reason=Reason.DELETING,
         message=Reason.DELETING.sentence,
         conditions=(
-            Said(JobCondition.SUBMITTED.value, "False", Reason.DELETING),
-            Said(JobCondition.HEALTHY.value, "False", Reason.DELETING),
+            DesiredCondition(JobCondition.SUBMITTED.value, "False", Reason.DELETING),
+            DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.DELETING),
         ),
     )
 
@@ -254,7 +271,9 @@ def damaged(situation: Situation, damage: Damage) -> Change:
         message = f"{damage.text}; nothing of the job is changed until it can be read"
     generation = situation.snapshot.newest_generation
     return Change(
-        conditions=(Said(JobCondition.FUSED.value, "False", Reason.PLAN_DAMAGED, message),),
+        conditions=(
+            DesiredCondition(JobCondition.FUSED.value, "False", Reason.PLAN_DAMAGED, message),
+        ),
         announcements=(Announcement(Reason.PLAN_DAMAGED, message, generation, warning=True),),
     )
 
@@ -266,7 +285,9 @@ def resizing(situation: Situation) -> Change:
         phase=Phase.RESIZING.value,
         reason=Reason.RESIZING,
         message=message,
-        conditions=(Said(JobCondition.SUBMITTED.value, "False", Reason.RESIZING, message),),
+        conditions=(
+            DesiredCondition(JobCondition.SUBMITTED.value, "False", Reason.RESIZING, message),
+        ),
     )
 
 
@@ -306,33 +327,36 @@ def submitted(situation: Situation) -> Change:
     )
 
 
-def steady(situation: Situation) -> tuple[Said, ...]:
+def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
     """What every condition but Healthy says of a job whose newest plan is in force."""
     return (
         _accepted(situation),
         fused(situation.plan),
         placed(situation),
         # What runs may lack something that no child is: said once, not taken back in between.
-        _lasting_trouble(situation) or Said(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
+        _lasting_trouble(situation)
+        or DesiredCondition(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
     )
 
 
-def _accepted(situation: Situation) -> Said:
+def _accepted(situation: Situation) -> DesiredCondition:
     """What becomes of the spec as it is now."""
     name, spec, plan = JobCondition.ACCEPTED.value, situation.job.spec, situation.snapshot.newest
     if plan is not None and situation.phase not in (Phase.NONE, Phase.FAILED):
         if situation.edit_refusal is not None:
-            return Said(name, "False", Reason.EDIT_REFUSED, situation.edit_refusal.message)
+            return DesiredCondition(
+                name, "False", Reason.EDIT_REFUSED, situation.edit_refusal.message
+            )
         if waiting := waiting_fields(spec, plan.inputs):
             text = (
                 f"{', '.join(waiting)}: accepted, and taken up by the PEs that the next resize adds"
                 " or changes"
             )
-            return Said(name, "True", Reason.EDIT_TAKEN_UP_LATER, text)
+            return DesiredCondition(name, "True", Reason.EDIT_TAKEN_UP_LATER, text)
     without_effect = ignored(spec)
     if without_effect:
-        return Said(name, "True", Reason.FIELDS_IGNORED, without_effect)
-    return Said(name, "True", Reason.ACCEPTED)
+        return DesiredCondition(name, "True", Reason.FIELDS_IGNORED, without_effect)
+    return DesiredCondition(name, "True", Reason.ACCEPTED)
 
 
 def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
@@ -353,7 +377,7 @@ def completed(situation: Situation) -> Change:
     )
 
 
-def stated(situation: Situation) -> Change:
+def changed_conditions(situation: Situation) -> Change:
     """Conditions that differ from what is so, as after an edit of the spec."""
     return Change(conditions=steady(situation), announcements=_of_refused_edit(situation))
 
@@ -365,14 +389,14 @@ def health_seen(situation: Situation) -> Change:
     )
 
 
-def health(situation: Situation) -> Said:
+def health(situation: Situation) -> DesiredCondition:
     """Whether every pod of the newest plan runs."""
     idle = situation.not_running
     if not idle:
-        return Said(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
+        return DesiredCondition(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
     named = ", ".join(str(pe) for pe in idle[:PES_NAMED_MAX])
     pes, do = counted(len(situation.plan.record.pes), "PE"), "does" if len(idle) == 1 else "do"
     text = f"{len(idle)} of {pes} {do} not run: {named}"
     if len(idle) > PES_NAMED_MAX:
         text += ", …"
-    return Said(JobCondition.HEALTHY.value, "False", Reason.SOME_NOT_RUNNING, text)
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.SOME_NOT_RUNNING, text)

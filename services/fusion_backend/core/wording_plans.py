@@ -10,16 +10,16 @@ from contracts.reasons import Reason
 from contracts.resources import JobCondition
 from planner.numbering.records import PlanRecord
 from planner.refusals import counted, shown
-from services.fusion_backend.core.asking import asks
-from services.fusion_backend.core.conditions import says
-from services.fusion_backend.core.effects import JobStatusChange, Said
-from services.fusion_backend.core.placements import (
+from services.fusion_backend.core.conditions import is_current
+from services.fusion_backend.core.effects import DesiredCondition, JobStatusChange
+from services.fusion_backend.core.placement_requests import needs_placement
+from services.fusion_backend.core.placement_states import (
+    PlacementState,
     Question,
-    Standing,
     message_of,
     placement_of,
     reason_of,
-    standing_in_force,
+    state_in_force,
     waits_for,
 )
 from services.fusion_backend.core.situation import Situation
@@ -27,12 +27,14 @@ from services.fusion_backend.core.snapshot import KnownPlan
 from services.fusion_backend.core.transitions import Phase
 
 
-def fused(plan: KnownPlan) -> Said:
+def fused(plan: KnownPlan) -> DesiredCondition:
     """How operators became PEs, and what went otherwise than meant."""
     record = plan.record
     operators = counted(len(record.operators), "operator")
     text = f"{operators} in {counted(len(record.pes), 'PE')} ({_fusion(record)})"
-    return Said(JobCondition.FUSED.value, "True", Reason.FUSED, "; ".join((text, *plan.warnings)))
+    return DesiredCondition(
+        JobCondition.FUSED.value, "True", Reason.FUSED, "; ".join((text, *plan.warnings))
+    )
 
 
 def _fusion(record: PlanRecord) -> str:
@@ -57,34 +59,38 @@ def widths_of(record: PlanRecord) -> str:
 # --------------------------------------------------------------------------- placement
 
 
-def placed(situation: Situation) -> Said:
+def placed(situation: Situation) -> DesiredCondition:
     """The condition Placed: of the plan that is asked for, else of the one in force."""
-    if situation.question is not None and situation.standing is not None:
+    if situation.question is not None and situation.placement_state is not None:
         waiting = ""
         if situation.snapshot.newest is not None:
             waiting = f"widths {widths_of(situation.question.plan.record)} wait: "
-        return _placed(situation, situation.standing, situation.question.plan.record, waiting)
+        return _placed(
+            situation, situation.placement_state, situation.question.plan.record, waiting
+        )
     plan = situation.snapshot.newest
-    if plan is None or not asks(plan.record):
-        return Said(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
-    standing = standing_in_force(placement_of(situation.snapshot))
+    if plan is None or not needs_placement(plan.record):
+        return DesiredCondition(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
+    standing = state_in_force(placement_of(situation.snapshot))
     return _placed(situation, standing, plan.record)
 
 
 def _placed(
-    situation: Situation, standing: Standing, record: PlanRecord, waiting: str = ""
-) -> Said:
+    situation: Situation, standing: PlacementState, record: PlanRecord, waiting: str = ""
+) -> DesiredCondition:
     name, entry = JobCondition.PLACED.value, placement_of(situation.snapshot)
-    if standing is Standing.PLACED:
-        return Said(name, "True", Reason.PLACED)
-    if entry is None or standing in (Standing.UNASKED, Standing.UNANSWERED):
-        return Said(name, "Unknown", Reason.PLACING)
-    return Said(name, "False", reason_of(entry), f"{waiting}{message_of(entry, record)}")
+    if standing is PlacementState.PLACED:
+        return DesiredCondition(name, "True", Reason.PLACED)
+    if entry is None or standing in (PlacementState.UNASKED, PlacementState.UNANSWERED):
+        return DesiredCondition(name, "Unknown", Reason.PLACING)
+    return DesiredCondition(
+        name, "False", reason_of(entry), f"{waiting}{message_of(entry, record)}"
+    )
 
 
-def says_placing(situation: Situation) -> bool:
+def reports_placing(situation: Situation) -> bool:
     """Whether the status says what is so of the plan that waits for its placement."""
-    return says(situation.job.status, placed(situation))
+    return is_current(situation.job.status, placed(situation))
 
 
 def placing(situation: Situation) -> JobStatusChange:
@@ -100,7 +106,7 @@ def placing(situation: Situation) -> JobStatusChange:
     )
 
 
-def _waits(situation: Situation, said: Said, question: Question) -> str:
+def _waits(situation: Situation, said: DesiredCondition, question: Question) -> str:
     if said.status != "False":
         pes = counted(len(question.plan.record.pes), "PE")
         return f"it is being decided where {pes} can run"
@@ -112,9 +118,13 @@ def _waits(situation: Situation, said: Said, question: Question) -> str:
 def placement_awaited(situation: Situation) -> str:
     """What a submission was waiting for that has its plan, for people."""
     entry, question = placement_of(situation.snapshot), situation.question
-    if situation.standing is Standing.WAITING and entry is not None and question is not None:
+    if (
+        situation.placement_state is PlacementState.WAITING
+        and entry is not None
+        and question is not None
+    ):
         said = message_of(entry, question.plan.record)
         return f"it has no placement: {reason_of(entry)}: {said}"
-    if situation.standing is Standing.UNANSWERED:
+    if situation.placement_state is PlacementState.UNANSWERED:
         return f"nobody decided where it runs: Placement {situation.job.name} has no answer"
     return "where it runs was not asked yet"

@@ -20,7 +20,7 @@ from services.hostpool_manager.core.effects import (
     WriteHostPoolStatus,
     WritePlacementStatus,
 )
-from services.hostpool_manager.core.saying import (
+from services.hostpool_manager.core.statuses import (
     Json,
     differences,
     host_pool_status,

@@ -1,8 +1,8 @@
 """Which facts this service reads, and what it knows because of them.
 
-`Knowledge` keeps the picture of the cluster (core/picture.py) up to date: facts are noted as they
-come, and read as values when somebody looks. An answer that was found stands in the picture before
-the API has it; what was tried is remembered, so that it is not tried again and again.
+`Knowledge` keeps the view of the cluster (core/cluster_view.py) up to date: it notes facts as they
+arrive, and reads them as values when a decision looks. An answer that a search found is in the view
+before the API has it. What was tried is remembered, so that it is not tried again and again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from services.hostpool_manager.adapters.reading import (
     placement_of,
     pod_of,
 )
+from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.following import members_needed
-from services.hostpool_manager.core.picture import Picture
-from services.hostpool_manager.core.saying import stands
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Found,
@@ -42,6 +41,7 @@ from services.hostpool_manager.core.snapshot import (
     Tried,
     differ,
 )
+from services.hostpool_manager.core.statuses import is_current
 
 NODE, POD, PLACEMENT, HOST_POOL = "Node", "BoundPod", "Placement", "HostPool"
 KINDS = frozenset((NODE, POD, PLACEMENT, HOST_POOL))
@@ -77,7 +77,7 @@ class Knowledge:
     def __init__(self, table: TableReading, metrics: Metrics) -> None:
         self._table = table
         self._readable = Readable(metrics)
-        self._picture = Picture()
+        self._picture = ClusterView()
         self._coming = self._picture
         self._noted: set[tuple[str, str, str]] | None = None  # None: everything
         self._unread: deque[tuple[str, str, str]] = deque()
@@ -99,7 +99,7 @@ class Knowledge:
                 self._noted = None
 
     @property
-    def picture(self) -> Picture:
+    def view(self) -> ClusterView:
         """What is known by now."""
         while self.read_some():
             pass
@@ -111,7 +111,7 @@ class Knowledge:
         Where everything is read anew, the picture before counts until the new one is whole.
         """
         if self._noted is None:
-            self._coming = Picture(changes=self._picture.changes + 1)
+            self._coming = ClusterView(changes=self._picture.changes + 1)
             there = {e.ref: None for kind in sorted(KINDS) for e in self._table.of_kind(kind)}
             gone = sorted(ref for ref in self._readable.refs if ref not in there)
             self._unread = deque((*there, *gone))
@@ -171,7 +171,7 @@ class Knowledge:
         placement = placement_of(entry)
         found = self._found.get(ref)
         if found is not None:
-            if not found.is_of(placement) or stands(entry.data["status"], found.said):
+            if not found.is_of(placement) or is_current(entry.data["status"], found.said):
                 del self._found[ref]
             else:
                 placement = _with_answer(placement, found)
@@ -211,7 +211,7 @@ class Knowledge:
 
     def cluster_snapshot(self, searching: tuple[SearchTarget, ...]) -> ClusterSnapshot:
         """What the choice of the next search looks at."""
-        placements = sorted(self.picture.placements.items())
+        placements = sorted(self.view.placements.items())
         return ClusterSnapshot(
             placements=tuple(self._placement_seen(*each) for each in placements),
             searching=searching,
@@ -237,7 +237,7 @@ class Knowledge:
 
     def job_snapshot(self, key: JobKey) -> JobSnapshot:
         """What the statuses of a job are decided on."""
-        ref, picture = Ref(*key), self.picture
+        ref, picture = Ref(*key), self.view
         placement = picture.placements.get(ref)
         if placement is None:
             return JobSnapshot(None, ())

@@ -16,7 +16,7 @@ from contracts.scheduling.requests import amounts_of
 from contracts.scheduling.taints import taint_of
 from placement.cluster import Node
 from services.chassis.table.table import Entry, is_deleting
-from services.hostpool_manager.core.picture import BoundPod
+from services.hostpool_manager.core.cluster_view import BoundPod
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 

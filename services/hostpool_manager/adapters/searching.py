@@ -64,7 +64,7 @@ class Searches:
 
     def begin(self, target: SearchTarget) -> bool:
         """Begin a search, unless its lane is taken or the spec is another by now."""
-        picture = self._knowledge.picture
+        picture = self._knowledge.view
         placement = picture.placements.get(target.ref)
         is_busy = any(each.is_patient == target.is_patient for each in self._running)
         job = picture.job(target.ref) if placement else None
@@ -76,7 +76,7 @@ class Searches:
 
     async def _run(self, target: SearchTarget, job: Job, *, is_in_force: bool) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
-        picture, began_s = self._knowledge.picture, clock.monotonic()
+        picture, began_s = self._knowledge.view, clock.monotonic()
         changes = picture.changes
         try:
             found = await self._search(picture.cluster, job, is_in_force=is_in_force)
@@ -121,7 +121,7 @@ class Searches:
         self, target: SearchTarget, result: SearchResult, changes: int, took_s: float
     ) -> str:
         """Let what was found count, if anything was (answering.py); says what."""
-        knowledge, picture = self._knowledge, self._knowledge.picture
+        knowledge, picture = self._knowledge, self._knowledge.view
         placement = picture.placements.get(target.ref)
         newest = Newest(
             picture.cluster,

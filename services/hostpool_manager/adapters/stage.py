@@ -99,7 +99,7 @@ class HostpoolManager:
         """Execute one effect."""
         return await self._carry_out.run(effect)
 
-    async def say_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
+    async def report_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
         """In the Placement's condition Stalled, there only while something stands in the way."""
         entry = self._table.get(intake.PLACEMENT, *key)
         if entry is None:

@@ -1,7 +1,7 @@
 """What is searched, and what becomes of it when the search ends.
 
 What is asked for is decided as a whole (placing/deciding.py). Where it is in force already and
-cannot be had any more, what can be had of it is looked for as well (mending.py).
+cannot be had any more, what can be had of it is looked for as well (partial_placement.py).
 
 By the end the cluster may be another, and the spec as well:
 1. an answer to another spec is dropped, and so is a placement that does not hold any more;
@@ -22,8 +22,7 @@ from placement.cluster import Cluster
 from placement.deciding import Limits, decide
 from placement.job import Job
 from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.mending import Mended, mended
-from services.hostpool_manager.core.saying import said_of, too_long
+from services.hostpool_manager.core.partial_placement import PartialPlacement, partial_placement
 from services.hostpool_manager.core.snapshot import (
     Found,
     InForce,
@@ -31,6 +30,7 @@ from services.hostpool_manager.core.snapshot import (
     SearchTarget,
     Tried,
 )
+from services.hostpool_manager.core.statuses import status_of_answer, too_long
 
 
 class Dropped(StrEnum):
@@ -47,7 +47,7 @@ class SearchResult:
     """What a search found; `mended`: what can be had meanwhile of what is in force."""
 
     answer: Answer
-    mended: Mended | None = None
+    mended: PartialPlacement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def search_for(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool)
     answer = decide(cluster, job, limits)
     if isinstance(answer, Placed) or not is_in_force:
         return SearchResult(answer)
-    return SearchResult(answer, mended(cluster, job, limits))
+    return SearchResult(answer, partial_placement(cluster, job, limits))
 
 
 def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found | Dropped:
@@ -79,7 +79,7 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
     if unsayable:
         answer = Refused(Reason.SPEC_INVALID, unsayable)
     in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.mended))
-    said = said_of(answer, generation=placement.generation, in_force=in_force)
+    said = status_of_answer(answer, generation=placement.generation, in_force=in_force)
     return Found(placement.uid, placement.generation, said, in_force)
 
 

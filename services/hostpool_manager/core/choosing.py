@@ -33,7 +33,7 @@ class Choice:
 
     searches: tuple[Search, ...]
     waiting: int
-    recheck_at: float | None
+    requeue_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
             Search(min(lane, key=lambda each: each.turn).target) for lane in lanes if lane
         ),
         waiting=sum(each.target.is_patient for each in found),
-        recheck_at=min((at for _, at in dates if at > now), default=None),
+        requeue_at=min((at for _, at in dates if at > now), default=None),
     )
 
 

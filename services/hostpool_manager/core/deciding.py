@@ -24,16 +24,16 @@ from services.hostpool_manager.core.effects import (
     WriteHostPoolStatus,
     WritePlacementStatus,
 )
-from services.hostpool_manager.core.observing import observe, phase_of, unsaid
-from services.hostpool_manager.core.saying import differences, host_pool_status
+from services.hostpool_manager.core.observing import observe, outdated_status, phase_of
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Placement,
     PlacementSeen,
-    PoolSaid,
     PoolSeen,
+    PoolStatus,
     Snapshot,
 )
+from services.hostpool_manager.core.statuses import differences, host_pool_status
 from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Phase
 
 NAMES_SHOWN_MAX = 5
@@ -44,7 +44,7 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     if isinstance(snapshot, ClusterSnapshot):
         choice = choose(snapshot, now)
         why = Reason.PLACING if choice.searches else Reason.NOTHING_TO_CHANGE
-        return Decision(choice.searches, why, choice.recheck_at, {"waiting": choice.waiting})
+        return Decision(choice.searches, why, choice.requeue_at, {"waiting": choice.waiting})
     seen = snapshot.seen
     if seen is None:
         return Decision((), Reason.NOTHING_TO_CHANGE)
@@ -65,7 +65,7 @@ def _answer(seen: PlacementSeen, row: Row[Phase, Action]) -> tuple[WritePlacemen
     """What its status is to say, where the life cycle has it written now."""
     if not isinstance(row, Transition) or row.action is not Action.WRITE_ANSWER:
         return ()
-    said = unsaid(seen)
+    said = outdated_status(seen)
     assert said is not None, "observed: something that the status does not say"
     return (WritePlacementStatus(seen.placement.ref, seen.placement.uid, said),)
 
@@ -77,7 +77,7 @@ def _pools(pools: Iterable[PoolSeen], placement: Placement) -> tuple[WriteHostPo
     """Until a placement was found there is nothing to say; what a pool said then stays."""
     if placement.is_deleting or placement.in_force.generation is None:
         return ()
-    wanted = [(each, pool_said(each, placement)) for each in pools if not each.pool.is_deleting]
+    wanted = [(each, pool_status(each, placement)) for each in pools if not each.pool.is_deleting]
     return tuple(
         WriteHostPoolStatus(seen.pool.namespace, seen.pool.name, seen.pool.uid, said)
         for seen, said in wanted
@@ -85,7 +85,7 @@ def _pools(pools: Iterable[PoolSeen], placement: Placement) -> tuple[WriteHostPo
     )
 
 
-def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:
+def pool_status(seen: PoolSeen, placement: Placement) -> PoolStatus:
     """What is true of a HostPool."""
     claimed = tuple(
         dict.fromkeys(
@@ -99,7 +99,7 @@ def pool_said(seen: PoolSeen, placement: Placement) -> PoolSaid:
     before = seen.status.get("generation")
     generation = max(each for each in (before, placement.in_force.generation) if each is not None)
     reason, message = _state(seen, placement, frozenset(claimed))
-    return PoolSaid(
+    return PoolStatus(
         members=tuple(each.node for each in seen.members),
         claimed=claimed,
         generation=generation,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.hostpool_manager.core.snapshot import PlacementSaid, PoolSaid, Ref, SearchTarget
+from services.hostpool_manager.core.snapshot import PlacementStatus, PoolStatus, Ref, SearchTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class WritePlacementStatus:
 
     ref: Ref
     uid: str
-    said: PlacementSaid
+    said: PlacementStatus
 
     @property
     def subject(self) -> str:
@@ -43,7 +43,7 @@ class WriteHostPoolStatus:
     namespace: str
     name: str
     uid: str
-    said: PoolSaid
+    said: PoolStatus
 
 
 Effect = Search | WritePlacementStatus | WriteHostPoolStatus

@@ -8,8 +8,8 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Refused
-from services.hostpool_manager.core.saying import said_of, stands
-from services.hostpool_manager.core.snapshot import Placement, PlacementSaid, PlacementSeen
+from services.hostpool_manager.core.snapshot import Placement, PlacementSeen, PlacementStatus
+from services.hostpool_manager.core.statuses import is_current, status_of_answer
 from services.hostpool_manager.core.transitions import Observation, Phase
 
 _FOUND = {
@@ -30,7 +30,7 @@ def observe(seen: PlacementSeen) -> Observation:
     placement = seen.placement
     if placement.is_deleting:
         return Observation.LEAVING
-    said = unsaid(seen)
+    said = outdated_status(seen)
     if said is not None:
         return Observation.UNREADABLE if placement.problem else _FOUND[said.phase]
     if placement.problem:
@@ -40,16 +40,16 @@ def observe(seen: PlacementSeen) -> Observation:
     return _of_answered(placement, is_broken=seen.is_broken)
 
 
-def unsaid(seen: PlacementSeen) -> PlacementSaid | None:
+def outdated_status(seen: PlacementSeen) -> PlacementStatus | None:
     """What is known and its status does not say: an answer, or that its spec cannot be read."""
     said = seen.found.said if seen.found else None
     if seen.placement.problem:
-        said = said_of(
+        said = status_of_answer(
             Refused(Reason.SPEC_INVALID, seen.placement.problem),
             generation=seen.placement.generation,
             in_force=seen.placement.in_force,
         )
-    if said is None or stands(seen.status, said):
+    if said is None or is_current(seen.status, said):
         return None
     return said
 

@@ -1,8 +1,8 @@
 """What decisions look at, as frozen values: Placements, HostPools, and what was searched.
 
-A Placement asks with its *spec*; what is *in force* is the last placement that was found, which a
-later refusal leaves alone. The cluster itself is in `placing/cluster.py`, kept by `picture.py`;
-values are read from objects by `adapters/reading.py`; `saying.py` makes statuses.
+The *spec* of a Placement is a request. The placement *in force* is the one that was found last; a
+later refusal leaves it alone. `cluster_view.py` keeps the cluster, `adapters/reading.py` reads
+objects as values, and `statuses.py` makes statuses of them.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def holds_on(pool: Pool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementSaid:
+class PlacementStatus:
     """What the status of a Placement is to say; `generation` and what follows is in force."""
 
     phase: PlacementPhase
@@ -170,7 +170,7 @@ class PlacementSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolSaid:
+class PoolStatus:
     """What the status of a HostPool is to say."""
 
     members: tuple[str, ...]
@@ -245,7 +245,7 @@ class Found:
 
     uid: str
     generation: int
-    said: PlacementSaid
+    said: PlacementStatus
     in_force: InForce
 
     def is_of(self, placement: Placement) -> bool:

@@ -30,6 +30,7 @@ from services.pod_state_machine.core.effects import (
 from services.pod_state_machine.core.pod_spec import PodImpossible, RuntimeImage, pod_of_launch
 from services.pod_state_machine.core.recording import refused_status
 from services.pod_state_machine.core.snapshot import (
+    Assignment,
     Condition,
     Job,
     Key,
@@ -37,7 +38,6 @@ from services.pod_state_machine.core.snapshot import (
     Pe,
     PeSnapshot,
     PeStatus,
-    Place,
     Snapshot,
 )
 
@@ -93,7 +93,7 @@ class CarryOut:
         except (NotFound, Conflict):
             raise  # the namespace or the owner went away: the next fact says which
         except Rejected as refusal:
-            await self._say_refused(snapshot, pe, refusal)
+            await self._report_refused(snapshot, pe, refusal)
             raise
         if outcome == Outcome.CREATED:
             # The pod may be gone before any decision looks at it.
@@ -115,7 +115,7 @@ class CarryOut:
         if entry is None or entry.data["node"]:
             raise Superseded(f"pod {namespace}/{name} is on a node, or gone, after all")
 
-    async def _say_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
+    async def _report_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
         status = refused_status(pe, refusal.message, self._now())
         if status != pe.status:
             await self._patch_status(snapshot, pe.uid, status)
@@ -185,7 +185,7 @@ class CarryOut:
 
 
 def _pod_of(
-    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Place | None
+    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Assignment | None
 ) -> dict[str, Any]:
     """The manifest; one that cannot be made is refused as the API server refuses others."""
     try:

@@ -22,7 +22,7 @@ from services.pod_state_machine.adapters.reading import (
     node_of,
     pe_of,
     pod_of,
-    pool_asked_for,
+    required_pool,
 )
 from services.pod_state_machine.core.awaiting import is_constrained
 from services.pod_state_machine.core.observing import newest_launch, predecessors
@@ -100,7 +100,7 @@ def _to_place(entry: Entry) -> Iterator[Hashable]:
 
 
 def _to_place_in_pool(entry: Entry) -> Iterator[Hashable]:
-    if _is_to_place(entry) and (pool := pool_asked_for(entry)):
+    if _is_to_place(entry) and (pool := required_pool(entry)):
         yield entry.namespace, pool
 
 
@@ -240,7 +240,7 @@ def _pe_snapshot(
         nodes=tuple(_nodes(table, nodes)),
         pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
         placement=placement,
-        pool=_pool(table, pe, pool_asked_for(entry), assigned) if entry else None,
+        pool=_pool(table, pe, required_pool(entry), assigned) if entry else None,
     )
 
 

@@ -164,7 +164,7 @@ def host_pool_of(entry: Entry, node: str) -> HostPool:
     )
 
 
-def pool_asked_for(entry: Entry) -> str:
+def required_pool(entry: Entry) -> str:
     """The name of the HostPool that a PE runs in; empty if it asks for none."""
     placement = entry.data["spec"].get("placement") or {}
     location = placement.get("hostPoolLocation") or {}

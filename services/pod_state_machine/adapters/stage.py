@@ -68,7 +68,7 @@ class PodStateMachine:
         """Execute one effect."""
         return await self._carry_out.run(key, snapshot, effect)
 
-    async def say_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
+    async def report_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
         """In the PE's condition Stalled, which is there only while something stands in the way.
 
         The Job's status is another's to write: the clean-up of pods of a Job says it in the log.

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contracts.resources.processing_element import asked_redis, is_encrypted
-from services.pod_state_machine.core.snapshot import HostPool, Pe, PeSnapshot, Place
+from contracts.resources.processing_element import is_encrypted, required_redis
+from services.pod_state_machine.core.snapshot import Assignment, HostPool, Pe, PeSnapshot
 
 _CONSTRAINTS: Final = (
     "host",
@@ -31,7 +31,7 @@ def awaits_job(snapshot: PeSnapshot) -> bool:
     if pe is None or job is None:
         return False
     return (is_encrypted(pe.spec) and not job.certificate_secret) or (
-        asked_redis(pe.spec) is not None and not job.redis_config
+        required_redis(pe.spec) is not None and not job.redis_config
     )
 
 
@@ -51,7 +51,7 @@ def awaited_place(snapshot: PeSnapshot) -> str:
         return "waits for its placement"
     if not snapshot.node(placement.node).exists:
         return f"waits for a new placement: its node {placement.node} does not exist"
-    if not asks_for_pool(pe.spec):
+    if not needs_pool(pe.spec):
         return ""
     return _awaited_pool(snapshot.pool, placement.node)
 
@@ -64,15 +64,15 @@ def _awaited_pool(pool: HostPool | None, node: str) -> str:
     return ""
 
 
-def place_of(snapshot: PeSnapshot) -> Place | None:
+def place_of(snapshot: PeSnapshot) -> Assignment | None:
     """Where the pod goes that is made now; None where it may run anywhere."""
     pe, placement = snapshot.pe, snapshot.placement
     if pe is None or placement is None or not is_constrained(pe.spec):
         return None
-    return Place(snapshot.node(placement.node), snapshot.pool)
+    return Assignment(snapshot.node(placement.node), snapshot.pool)
 
 
-def asks_for_pool(spec: Mapping[str, Any]) -> bool:
+def needs_pool(spec: Mapping[str, Any]) -> bool:
     """Whether a PE of this spec runs in a host pool."""
     return bool((spec.get("placement") or {}).get("hostPoolLocation"))
 

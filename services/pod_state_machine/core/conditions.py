@@ -44,9 +44,9 @@ def with_conditions(
         before = found.get(type_)
         if type_ in holding:
             said = holding[type_]
-            found[type_] = _stated(before, type_, _TRUE, said.reason, said.message, now)
+            found[type_] = _changed(before, type_, _TRUE, said.reason, said.message, now)
         elif before is not None and before.status == _TRUE and type_ not in kept:
-            found[type_] = _stated(before, type_, _FALSE, before.reason, "It is over.", now)
+            found[type_] = _changed(before, type_, _FALSE, before.reason, "It is over.", now)
     return tuple(found[type_] for type_ in sorted(found))
 
 
@@ -56,11 +56,11 @@ def with_restart(
     """The conditions when a policy restarts the PE: the back-off is over, and why it was there."""
     found = {each.type: each for each in conditions}
     before = found.get(BACKING_OFF)
-    found[BACKING_OFF] = _stated(before, BACKING_OFF, _FALSE, reason.value, message, now)
+    found[BACKING_OFF] = _changed(before, BACKING_OFF, _FALSE, reason.value, message, now)
     return tuple(found[type_] for type_ in sorted(found))
 
 
-def _stated(
+def _changed(
     before: Condition | None, type_: str, status: str, reason: str, message: str, now: float
 ) -> Condition:
     same = before is not None and before.status == status

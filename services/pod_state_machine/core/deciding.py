@@ -50,14 +50,14 @@ def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Deci
         detail["forbidden"] = row.why
     removed = removals(snapshot, pe, at.seen, now)
     rechecks = [
-        *([] if decided.recheck_at is None else [decided.recheck_at]),
+        *([] if decided.requeue_at is None else [decided.requeue_at]),
         *changes_at(snapshot, pe, now, timing),
         *ends_of_keeping(snapshot, pe, at.seen, now),
     ]
     return replace(
         decided,
         effects=(*decided.effects, *removed),
-        recheck_at=min(rechecks, default=None),
+        requeue_at=min(rechecks, default=None),
         detail=detail,
     )
 

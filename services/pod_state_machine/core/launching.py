@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
-from services.pod_state_machine.core.snapshot import Job, Pe, Place
+from services.pod_state_machine.core.snapshot import Assignment, Job, Pe
 
 VALUE_CHARS_MAX: Final = 200
 
@@ -34,7 +34,7 @@ class Launch:
     spec: ProcessingElementSpec
     number: int
     runtime: RuntimeImage
-    place: Place | None = None
+    place: Assignment | None = None
 
 
 class PodImpossible(ValueError):

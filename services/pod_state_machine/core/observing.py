@@ -183,7 +183,7 @@ def _launch_wanted(
     wanted: Observation | None = None
     if pe.launch_floor > max(launch, 1):  # creating the PE is the intent of launch 1 only
         wanted = Observation.LAUNCH_REQUESTED
-    elif _restart_asked(pe, pod, launch):
+    elif _is_restart_requested(pe, pod, launch):
         wanted = Observation.RESTART_REQUESTED
     elif _content_changed(pe, pod):
         wanted = Observation.CONTENT_CHANGED
@@ -205,7 +205,7 @@ def _is_misplaced(snapshot: PeSnapshot, pod: Pod | None) -> bool:
     return pod.pinned_to != place.node.name
 
 
-def _restart_asked(pe: Pe, pod: Pod | None, launch: int) -> bool:
+def _is_restart_requested(pe: Pe, pod: Pod | None, launch: int) -> bool:
     """Whether the annotation has a value that no launch has answered.
 
     A launch that is still to come answers it: its pod carries the value of that moment.

@@ -26,7 +26,7 @@ from contracts.scheduling.node_affinity import NODE_NAME, PREFERRED, REQUIRED
 from contracts.scheduling.selectors import Requirement
 from contracts.scheduling.taints import NO_SCHEDULE
 from services.pod_state_machine.core.launching import Launch
-from services.pod_state_machine.core.snapshot import HostPool, Node, Place
+from services.pod_state_machine.core.snapshot import Assignment, HostPool, Node
 
 PREFERENCE: Final = 100
 """The weight of what is only preferred: the most that Kubernetes knows."""
@@ -55,7 +55,7 @@ def in_place(body: Json, launch: Launch) -> Json:
     return body | {"metadata": meta, "spec": spec}
 
 
-def _affinity(request: PlacementRequest, place: Place, job: str) -> Json:
+def _affinity(request: PlacementRequest, place: Assignment, job: str) -> Json:
     terms = _node_terms(request, place)
     required = {"nodeSelectorTerms": terms} if any(terms) else None
     return {
@@ -73,7 +73,7 @@ def _affinity(request: PlacementRequest, place: Place, job: str) -> Json:
 # --------------------------------------------------------------------------- nodes
 
 
-def _node_terms(request: PlacementRequest, place: Place) -> list[Json]:
+def _node_terms(request: PlacementRequest, place: Assignment) -> list[Json]:
     """One of them must hold: each says the node, and the tags of the pool in another form."""
     pool, location = place.pool, request.host_pool_location
     member: list[Json] = []

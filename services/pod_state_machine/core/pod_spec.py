@@ -22,7 +22,7 @@ from services.pod_state_machine.core.pod_merging import merged
 from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_volumes import volumes_and_mounts
 from services.pod_state_machine.core.rounding import in_whole_bytes
-from services.pod_state_machine.core.snapshot import Job, Pe, Place
+from services.pod_state_machine.core.snapshot import Assignment, Job, Pe
 
 RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
@@ -36,7 +36,7 @@ __all__ = ["PodImpossible", "RuntimeImage", "pod_of_launch"]
 
 
 def pod_of_launch(
-    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Place | None = None
+    pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Assignment | None = None
 ) -> Json:
     """The manifest of one launch; PodImpossible, with field and value, where there can be none."""
     made = Launch(pe, job, _spec(pe), launch, runtime, place)

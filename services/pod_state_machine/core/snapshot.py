@@ -157,7 +157,7 @@ class HostPool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Assignment:
     """Where a pod goes: a node, and the pool as whose member it was chosen, if any."""
 
     node: Node

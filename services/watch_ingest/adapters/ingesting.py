@@ -21,24 +21,29 @@ from services.chassis.kube.listing import ListWatch, Watched
 from services.chassis.kube.port import Json, Resource, WatchEvent, WatchType
 from services.chassis.kube.resources import watched_resource
 from services.chassis.log.bus import Partition
-from services.chassis.process.backing_off import GrowingPause
+from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.errors import NotAllowed, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
 from services.watch_ingest.adapters import log_state
+from services.watch_ingest.adapters.fencing import FenceCheck, Fenced
 from services.watch_ingest.adapters.noticing import Notices
-from services.watch_ingest.adapters.overhearing import Outranked, Overhearing
 from services.watch_ingest.adapters.publisher import Publisher, Unpublishable
 from services.watch_ingest.core.noticing import notice_of
-from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
+from services.watch_ingest.core.publishing import (
+    Ledger,
+    Publication,
+    facts_of_deletion,
+    facts_of_object,
+)
 from services.watch_ingest.core.recording import SERVICE, completion_records, fact_record
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
+    facts_of_list,
     is_known_by_name,
-    say_list,
 )
 from services.watch_ingest.settings import WatchIngestSettings
 
@@ -69,7 +74,7 @@ async def ingest(runtime: Runtime, settings: WatchIngestSettings) -> None:
             await _lead_and_speak(runtime, settings, holder)
         except LeaseLost as lost:
             _log.warning("lease_lost", problem=str(lost))
-        except Outranked as outranked:
+        except Fenced as outranked:
             _log.warning("outranked", problem=str(outranked))
 
 
@@ -202,7 +207,7 @@ class Ingestion:
         """Watch for others who write facts; raises Outranked."""
         runtime = self._runtime
         ends = await runtime.bus.end_offsets(log_state.fact_partitions(runtime.prefix))
-        overhearing = Overhearing(runtime.bus, self._publisher, ends)
+        overhearing = FenceCheck(runtime.bus, self._publisher, ends)
         while True:
             await runtime.clock.sleep(self._settings.log_check_s)
             await overhearing.look(self._epoch(self._rounds.number))
@@ -278,7 +283,7 @@ class Ingestion:
             full = True
         number = self._rounds.number if full else self._rounds.number_of(source)
         epoch = self._epoch(number)
-        for saying in say_list(
+        for saying in facts_of_list(
             self._ledger,
             source,
             items,
@@ -293,7 +298,7 @@ class Ingestion:
         for kind in complete:
             completed = SyncCompleted(kind, epoch, full=full)
             for record in completion_records(completed, self._runtime.clock.now()):
-                self._publisher.say(record)
+                self._publisher.publish(record)
         if self._rounds.take_completion():
             await self._commit_resync()
 
@@ -312,24 +317,24 @@ class Ingestion:
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             self._pass_over(source, event.object, problem)
 
-    def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Saying]:
+    def _sayings(self, source: Source, event: WatchEvent) -> Iterable[Publication]:
         epoch = self._epoch(self._rounds.number_of(source))
         meta = event.object["metadata"]
         for projection in source.watched.projections:
             if event.type is WatchType.DELETED:
                 ref = (projection.kind, str(meta.get("namespace", "")), str(meta["name"]))
-                yield from say_gone(self._ledger, ref, int(meta["resourceVersion"]), epoch)
+                yield from facts_of_deletion(self._ledger, ref, int(meta["resourceVersion"]), epoch)
             else:
-                yield from say_object(self._ledger, projection, event.object, epoch)
+                yield from facts_of_object(self._ledger, projection, event.object, epoch)
 
-    def _say_safely(self, saying: Saying) -> None:
+    def _say_safely(self, saying: Publication) -> None:
         """Publish a fact, and have its object say what cannot be read of it."""
         now = self._runtime.clock.now()
         try:
-            self._publisher.say(fact_record(saying, now))
+            self._publisher.publish(fact_record(saying, now))
         except Unpublishable as problem:
             saying = saying.unreadable(str(problem))
-            self._publisher.say(fact_record(saying, now))
+            self._publisher.publish(fact_record(saying, now))
         if isinstance(saying.fact.data, Unreadable):
             self._count_unreadable(saying.fact, saying.fact.data.why)
         try:

@@ -14,12 +14,12 @@ from contracts.reasons import Reason
 from services.chassis.kube.events import emit_event
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.resources import resource_of
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.clock import Clock
 from services.chassis.process.errors import Conflict, NotFound, Rejected, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.metrics import Metrics
-from services.chassis.running.keyed_work import KeyedWork
+from services.chassis.running.work_queue import WorkQueue
 from services.watch_ingest.core.noticing import Notice, notice_again
 from services.watch_ingest.core.recording import SERVICE
 
@@ -40,7 +40,7 @@ class Notices:
         self._clock = clock
         self._metrics = metrics
         self._newest: dict[_Ref, Notice] = {}
-        self._work: KeyedWork[_Ref] = KeyedWork(
+        self._work: WorkQueue[_Ref] = WorkQueue(
             self._write, clock=clock, keys_in_flight_max=IN_FLIGHT_MAX
         )
         self._backoffs: Backoffs[_Ref] = Backoffs(random)
@@ -52,7 +52,7 @@ class Notices:
             self._metrics.count("watch_ingest_notices_dropped_total")
             return
         self._newest[notice.ref] = notice
-        self._work.mark(notice.ref)
+        self._work.add(notice.ref)
 
     async def run(self) -> None:
         """Write notices for ever."""

@@ -60,7 +60,7 @@ class Publisher:
         while self._queue.qsize() >= QUEUE_RECORDS_MAX:
             await self._clock.sleep(ROOM_POLL_S)
 
-    def say(self, record: Outgoing) -> None:
+    def publish(self, record: Outgoing) -> None:
         """Queue a record. Never waits: what the ledger notes and what is queued must not part.
 
         Raises Unpublishable where the log would not take it; nothing is queued then.

@@ -25,7 +25,7 @@ _TRACE_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Published:
     """What was last said of one object."""
 
     uid: str
@@ -35,13 +35,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Publication:
     """A fact to be published; `trace_id` names the user action at its root."""
 
     fact: Fact
     trace_id: str
 
-    def unreadable(self, why: str) -> Saying:
+    def unreadable(self, why: str) -> Publication:
         """The same of an object that cannot be published as it is."""
         known = (self.fact.data or {}).get("metadata") or {}
         return replace(self, fact=replace(self.fact, data=Unreadable(why, {"metadata": known})))
@@ -51,21 +51,21 @@ class Saying:
 class Ledger:
     """What was said, by object; and the newest user action, by job."""
 
-    said: dict[Ref, Said] = field(default_factory=dict)
+    published: dict[Ref, Published] = field(default_factory=dict)
     roots: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def owner_of(self, kind: str, namespace: str, name: str) -> tuple[str, str] | None:
         """(kind, name) of the controller owner of an object, if it was seen."""
-        said = self.said.get((kind, namespace, name))
+        said = self.published.get((kind, namespace, name))
         if said is None:
             return None
         owners = said.data.get("metadata", {}).get("owners", ())
         return next(((o["kind"], o["name"]) for o in owners if o["controller"]), None)
 
 
-def say_object(
+def facts_of_object(
     ledger: Ledger, projection: Projection, obj: Obj, epoch: Epoch, *, repeat: bool = False
-) -> Iterator[Saying]:
+) -> Iterator[Publication]:
     """The facts of an object that exists; with `repeat` (a full list) it is always said.
 
     What cannot be read of it is said so: readers must take it neither for what it was nor for gone.
@@ -73,12 +73,12 @@ def say_object(
     """
     meta = obj["metadata"]
     ref = (projection.kind, str(meta.get("namespace", "")), str(meta["name"]))
-    before = ledger.said.get(ref)
+    before = ledger.published.get(ref)
     data = projection.of(obj)
     if data is None:
-        yield from say_gone(ledger, ref, int(meta["resourceVersion"]), epoch)
+        yield from facts_of_deletion(ledger, ref, int(meta["resourceVersion"]), epoch)
         return
-    now = Said(
+    now = Published(
         uid=str(meta["uid"]),
         resource_version=int(meta["resourceVersion"]),
         job=_job(ledger, projection, obj),
@@ -86,27 +86,29 @@ def say_object(
     )
     if before is not None and (before.job != now.job or before.uid != now.uid):
         # Under its old version: a reader of both partitions may see what is new before this.
-        yield from say_gone(ledger, ref, 0, epoch)
+        yield from facts_of_deletion(ledger, ref, 0, epoch)
         before = None
     is_news = before is None or before.data != data
-    ledger.said[ref] = now
+    ledger.published[ref] = now
     _remember_root(ledger, ref, before, now)
     if repeat or before is None:
-        yield _saying(ledger, ref, now, FactType.ADDITION, epoch)
+        yield _publication(ledger, ref, now, FactType.ADDITION, epoch)
     elif is_news:
-        yield _saying(ledger, ref, now, FactType.MODIFICATION, epoch)
+        yield _publication(ledger, ref, now, FactType.MODIFICATION, epoch)
 
 
-def say_gone(ledger: Ledger, ref: Ref, resource_version: int, epoch: Epoch) -> Iterator[Saying]:
+def facts_of_deletion(
+    ledger: Ledger, ref: Ref, resource_version: int, epoch: Epoch
+) -> Iterator[Publication]:
     """The fact that an object is gone, if it was ever said to exist.
 
     `resource_version` is one at which it is known to be gone; 0 where only that of the object is.
     """
-    said = ledger.said.pop(ref, None)
+    said = ledger.published.pop(ref, None)
     if said is None:
         return
-    gone = Said(said.uid, max(resource_version, said.resource_version), said.job, said.data)
-    yield _saying(ledger, ref, gone, FactType.DELETION, epoch)
+    gone = Published(said.uid, max(resource_version, said.resource_version), said.job, said.data)
+    yield _publication(ledger, ref, gone, FactType.DELETION, epoch)
     if ref[0] == "Job":
         ledger.roots.pop((ref[1], said.job), None)
 
@@ -117,7 +119,9 @@ def _job(ledger: Ledger, projection: Projection, obj: Obj) -> str:
     return job_of(projection.kind, obj, ledger.owner_of)
 
 
-def _saying(ledger: Ledger, ref: Ref, said: Said, fact_type: FactType, epoch: Epoch) -> Saying:
+def _publication(
+    ledger: Ledger, ref: Ref, said: Published, fact_type: FactType, epoch: Epoch
+) -> Publication:
     kind, namespace, name = ref
     fact = Fact(
         type=fact_type,
@@ -131,13 +135,13 @@ def _saying(ledger: Ledger, ref: Ref, said: Said, fact_type: FactType, epoch: Ep
         data=None if fact_type is FactType.DELETION else said.data,
     )
     root = ledger.roots.get((namespace, said.job)) if said.job else None
-    return Saying(fact, root or _trace_id(said.uid, said.resource_version))
+    return Publication(fact, root or _trace_id(said.uid, said.resource_version))
 
 
 # --------------------------------------------------------------------------- traces
 
 
-def _remember_root(ledger: Ledger, ref: Ref, before: Said | None, now: Said) -> None:
+def _remember_root(ledger: Ledger, ref: Ref, before: Published | None, now: Published) -> None:
     """A spec that a person changed starts a new trace, which the job's facts carry from then on.
 
     `metadata.generation` counts changes of the spec alone, so neither status writes nor a restart
@@ -153,7 +157,7 @@ def _remember_root(ledger: Ledger, ref: Ref, before: Said | None, now: Said) -> 
         ledger.roots[(ref[1], now.job)] = _trace_id(now.uid, generation)
 
 
-def _generation(said: Said) -> int:
+def _generation(said: Published) -> int:
     return int(said.data["metadata"]["generation"])
 
 

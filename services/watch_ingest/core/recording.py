@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from contracts.envelope import Envelope
 from contracts.facts import KINDS, Epoch, FactType, SyncCompleted
 from contracts.topics import RESOURCES, Topic, partition_of
-from services.watch_ingest.core.publishing import Saying
+from services.watch_ingest.core.publishing import Publication
 
 SERVICE = "watch-ingest"
 _NO_TRACE = "0" * 32
@@ -28,7 +28,7 @@ class Outgoing:
     value: dict[str, object]
 
 
-def fact_record(saying: Saying, now: float) -> Outgoing:
+def fact_record(saying: Publication, now: float) -> Outgoing:
     """The record of a fact; its id is made of object, version, type and epoch."""
     fact = saying.fact
     topic = KINDS[fact.kind].topic

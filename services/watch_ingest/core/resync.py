@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.facts import Epoch, WatchedKind
-from services.watch_ingest.core.publishing import Ledger, Obj, Ref, Saying, say_gone, say_object
+from services.watch_ingest.core.publishing import (
+    Ledger,
+    Obj,
+    Publication,
+    Ref,
+    facts_of_deletion,
+    facts_of_object,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Source:
         return tuple(projection.kind for projection in self.watched.projections)
 
 
-def say_list(
+def facts_of_list(
     ledger: Ledger,
     source: Source,
     items: Sequence[Obj],
@@ -42,7 +49,7 @@ def say_list(
     epoch: Epoch,
     full: bool,
     pass_over: Callable[[Obj, Exception], None],
-) -> Iterator[Saying]:
+) -> Iterator[Publication]:
     """The facts of a list: everything (full) or differences; what is missing is gone.
 
     `version` is that of the list, at which what it does not show does not exist. Of an object that
@@ -56,11 +63,11 @@ def say_list(
         for projection in source.watched.projections:
             seen.add(_ref(projection.kind, obj))
             try:
-                yield from say_object(ledger, projection, obj, epoch, repeat=full)
+                yield from facts_of_object(ledger, projection, obj, epoch, repeat=full)
             except (KeyError, TypeError, ValueError, AttributeError) as problem:
                 pass_over(obj, problem)
     for ref in _missing(ledger, source, seen):
-        yield from say_gone(ledger, ref, version, epoch)
+        yield from facts_of_deletion(ledger, ref, version, epoch)
 
 
 def is_known_by_name(obj: Obj) -> bool:
@@ -81,7 +88,7 @@ def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
     for obj in items:
         for projection in source.watched.projections:
             is_known = is_known_by_name(obj)
-            said = ledger.said.get(_ref(projection.kind, obj)) if is_known else None
+            said = ledger.published.get(_ref(projection.kind, obj)) if is_known else None
             if said is None:
                 continue
             version = int(obj["metadata"]["resourceVersion"])
@@ -102,7 +109,7 @@ def _missing(ledger: Ledger, source: Source, seen: set[Ref]) -> list[Ref]:
     kinds = frozenset(source.kinds)
     return [
         ref
-        for ref in ledger.said
+        for ref in ledger.published
         if ref[0] in kinds
         and ref not in seen
         and (source.namespace is None or ref[1] == source.namespace)

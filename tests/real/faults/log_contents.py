@@ -12,7 +12,7 @@ from services.chassis.log.bus import Bus, Partition
 from services.chassis.process.clock import SystemClock
 from services.chassis.process.settings import KAFKA_SCHEME
 from services.chassis.running.hosting import open_bus
-from services.chassis.table.reading import Said, decode
+from services.chassis.table.reading import FactRecord, decode
 
 Ref = tuple[str, str, str]
 
@@ -32,11 +32,11 @@ def resource_partitions(prefix: str) -> list[Partition]:
     return [Partition(RESOURCES.name(prefix), number) for number in range(RESOURCES.partitions)]
 
 
-async def everything_said(bus: Bus, prefix: str) -> list[Said]:
+async def everything_said(bus: Bus, prefix: str) -> list[FactRecord]:
     """All facts of jobs, in order within each partition."""
     ends = await bus.end_offsets(resource_partitions(prefix))
     missing = {partition: end for partition, end in ends.items() if end}
-    said: list[Said] = []
+    said: list[FactRecord] = []
     async with aclosing(bus.read(dict.fromkeys(missing, 0))) as batches:  # type: ignore[type-var]
         while missing:
             for record in await anext(batches):
@@ -46,13 +46,13 @@ async def everything_said(bus: Bus, prefix: str) -> list[Said]:
     return said
 
 
-def said_twice(said: list[Said]) -> list[str]:
+def said_twice(said: list[FactRecord]) -> list[str]:
     """Events that are in the log more than once."""
     counts = Counter((each.envelope.id, each.partition) for each in said)
     return [event_id for (event_id, _), count in counts.items() if count > 1]
 
 
-def out_of_order(said: list[Said]) -> list[str]:
+def out_of_order(said: list[FactRecord]) -> list[str]:
     """Objects whose version fell in the order of the log, within one saying of everything."""
     newest: dict[tuple[Ref, object], int] = {}
     found = []
@@ -67,7 +67,7 @@ def out_of_order(said: list[Said]) -> list[str]:
     return found
 
 
-def last_said(said: list[Said], kind: str) -> dict[str, Fact]:
+def last_said(said: list[FactRecord], kind: str) -> dict[str, Fact]:
     """What was said last of each object of a kind, by name."""
     return {
         each.fact.name: each.fact

@@ -17,7 +17,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
 from cli.showing import Screen
-from cli.topics import TopicsWish, apply_topics
+from cli.topics import TopicsOptions, apply_topics
 from contracts.envelope import Envelope, to_headers
 from contracts.facts import Epoch, Fact, FactType
 from contracts.topics import CATALOGUE, RESOURCES, RETENTION_S, sync_group
@@ -33,7 +33,7 @@ _EPOCH = Epoch(1, 1, "a-cluster-of-last-week")
 async def topics_of_last_week(servers: str, records: int) -> AsyncIterator[str]:
     """The prefix of topics with so many old facts; the topics are deleted at the end."""
     prefix = f"t{uuid.uuid4().hex[:12]}"
-    await apply_topics(TopicsWish(servers, prefix), Screen(quiet=True))
+    await apply_topics(TopicsOptions(servers, prefix), Screen(quiet=True))
     try:
         await _fill(servers, prefix, records)
         async with log_at(servers) as bus:

@@ -8,11 +8,11 @@ from urllib.parse import quote
 import pytest
 
 from cli.accounts import service_accounts
-from cli.real.furnishing import furnish
 from cli.real.pair import Pair, empty_part, start_part, stop_part
 from cli.real.parts import API_SERVER, ETCD, FOLLOWERS, broker_names
+from cli.real.preparing import furnish
 from cli.showing import Screen
-from cli.topics import TopicsWish, apply_topics
+from cli.topics import TopicsOptions, apply_topics
 from contracts import labels
 from loadtest.api import CORE, STREAMS
 from tests.e2e.following import (
@@ -81,7 +81,7 @@ async def _empty_kafka(pair: Pair, prefix: str) -> None:
         await empty_part(pair, name)
     for name in broker_names(plan):
         await start_part(pair, name)
-    await apply_topics(TopicsWish(pair.bootstrap_servers, prefix), Screen(quiet=True))
+    await apply_topics(TopicsOptions(pair.bootstrap_servers, prefix), Screen(quiet=True))
 
 
 async def test_an_emptied_etcd_is_another_cluster_where_nothing_of_the_old_one_acts(

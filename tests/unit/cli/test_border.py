@@ -27,10 +27,20 @@ from cli.following import Follower, state_text
 from cli.following import shown as shown_meanwhile
 from cli.jobs import refuse_if_failed
 from cli.live import JobView, job_line, job_panel, job_table, view_of
-from cli.printing import failures_told, print_json
+from cli.printing import failures_printed, print_json
 from cli.real.commands import status_table
 from cli.real.pair import PartStatus
-from cli.showing import Bars, Rows, Screen, answer, bars, cell, tell, tell_crash, tell_failure
+from cli.showing import (
+    Bars,
+    Rows,
+    Screen,
+    answer,
+    bars,
+    cell,
+    print_crash,
+    print_failure,
+    print_lines,
+)
 from cli.topics import _show
 from contracts.bundle_format import pack
 from services.chassis.log.kafka_topics import Found, Wanted
@@ -215,10 +225,10 @@ def test_sentences_on_standard_error_are_one_line_each(
     told = complaints(text)
     assert len(told) == 4
     for failure in told:
-        tell_failure(failure)
-        with pytest.raises(typer.Exit), failures_told():
+        print_failure(failure)
+        with pytest.raises(typer.Exit), failures_printed():
             raise failure
-    tell(text)
+    print_lines(text)
     answer(text)
     out, err = capsys.readouterr()
     assert harm(out) == harm(err) == ""
@@ -233,7 +243,7 @@ def test_a_traceback_lets_nothing_through(text: str, capsys: pytest.CaptureFixtu
     try:
         raise KeyError("ours") from ValueError(text)
     except KeyError as defect:
-        tell_crash(defect)
+        print_crash(defect)
     err = capsys.readouterr().err
     assert harm(err) == ""
     assert "KeyError: 'ours'" in err

@@ -12,7 +12,7 @@ import sys
 import pytest
 import typer
 
-from cli.printing import answers, failures_told, is_terminal, terminated_by_exit
+from cli.printing import answers, failures_printed, is_terminal, terminated_by_exit
 
 PROGRAM = """
 import ctypes
@@ -35,15 +35,15 @@ def test_what_a_c_library_prints_is_not_behind_the_json() -> None:
 
 def test_an_answer_that_cannot_be_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A disk that is full is no traceback; a reader that has enough is typer's affair."""
-    with pytest.raises(typer.Exit) as caught, failures_told():
+    with pytest.raises(typer.Exit) as caught, failures_printed():
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.exit_code == 1
     assert capsys.readouterr().err == (
         "millrace: the answer cannot be written: No space left on device\n"
     )
-    with pytest.raises(BrokenPipeError), failures_told():
+    with pytest.raises(BrokenPipeError), failures_printed():
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-    with pytest.raises(FileNotFoundError), failures_told():
+    with pytest.raises(FileNotFoundError), failures_printed():
         raise FileNotFoundError(errno.ENOENT, "a defect of ours", "file")
 
 

@@ -10,11 +10,11 @@ import pytest
 from cli import topics
 from cli.failing import Failure
 from cli.showing import Screen
-from cli.topics import LOOKS_AFTER_MAX, TopicsWish, apply_topics
+from cli.topics import LOOKS_AFTER_MAX, TopicsOptions, apply_topics
 from services.chassis.log.kafka_topics import Found, wanted_topics
 from tests.virtual_time import virtually
 
-WISH = TopicsWish("127.0.0.1:1", "late")
+WISH = TopicsOptions("127.0.0.1:1", "late")
 
 
 class LateBrokers:

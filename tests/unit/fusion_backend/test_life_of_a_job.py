@@ -367,7 +367,7 @@ def test_a_submission_that_takes_too_long_fails_and_is_cleared() -> None:
         decision = world.step(
             dropping=lambda effect: isinstance(effect, CreateChild) and effect.name == lost
         )
-    assert decision.recheck_at == world.now + 60
+    assert decision.requeue_at == world.now + 60
     world.now += 60
     world.converge()
     status = world.status()
@@ -504,8 +504,8 @@ def test_health_follows_the_pods_and_does_not_flap() -> None:
     world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Pending"
     decision = decide(world.snapshot(), world.now)
     assert decision.effects == ()
-    assert decision.recheck_at is not None
-    world.now = decision.recheck_at
+    assert decision.requeue_at is not None
+    world.now = decision.requeue_at
     world.converge()
     assert world.condition("Healthy")["status"] == "False"
     world.objects["Pod", f"{JOB}-1"]["status"]["phase"] = "Running"

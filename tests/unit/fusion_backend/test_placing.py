@@ -143,7 +143,7 @@ def test_capacity_is_waited_for_until_the_submission_time_out() -> None:
     world.waits = True
     world.converge()
     decision = decide(world.snapshot(), world.now)
-    assert decision.recheck_at == world.now + 60
+    assert decision.requeue_at == world.now + 60
     world.now += 60
     world.converge()
     status = world.status()

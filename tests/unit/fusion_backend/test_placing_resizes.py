@@ -13,7 +13,7 @@ import pytest
 from contracts import labels
 from contracts.moments import moment_of
 from services.fusion_backend.core.deciding import decide
-from services.fusion_backend.core.effects import PatchChild, RecordPlan, SayWidth
+from services.fusion_backend.core.effects import PatchChild, RecordPlan, WriteRegionStatus
 from services.fusion_backend.core.situation import PLACING_SETTLES_S
 from tests.unit.fusion_backend.hosted_world import (
     CLOSEST,
@@ -200,7 +200,10 @@ def test_an_answer_that_comes_at_once_costs_the_region_no_status_more() -> None:
     world = hosted()
     world.resize(0, 3)
     said = [
-        effect for _ in range(30) for effect in world.step().effects if isinstance(effect, SayWidth)
+        effect
+        for _ in range(30)
+        for effect in world.step().effects
+        if isinstance(effect, WriteRegionStatus)
     ]
     assert [each.reason for each in said if each.index == 0] == ["WidthInForce"]
 
@@ -224,7 +227,7 @@ def test_a_resize_waits_no_longer_than_a_submission(is_answered: bool) -> None:
     world.resize(0, 5)
     world.converge()
     decision = decide(world.snapshot(), world.now)
-    assert decision.recheck_at == world.now + (60 if is_answered else PLACING_SETTLES_S)
+    assert decision.requeue_at == world.now + (60 if is_answered else PLACING_SETTLES_S)
     world.crash()
     world.now += 59
     world.converge()

@@ -22,20 +22,20 @@ from services.fusion_backend.adapters.finding_servers import SystemResolver
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.provisions import (
-    RedisAsked,
-    redis_asked,
+    RedisRequest,
     redis_config,
+    redis_request,
     refusal_of_redis,
 )
 from tests.sandboxed import MERGE
 from tests.unit.fusion_backend.api import GROUP, KEY, Api
 
 MAKING = "services.fusion_backend.adapters.certificates"
-ASKED = RedisAsked("spec.redis", "redis", replicas=3, shards=2, restricted_property="pw")
+ASKED = RedisRequest("spec.redis", "redis", replicas=3, shards=2, restricted_property="pw")
 HOSTS = {f"10.0.0.{n}": f"redis-{n}.redis.default.svc" for n in (5, 3, 1, 2, 4, 6)}
 
 
-def config(asked: RedisAsked, hosts: dict[str, str]) -> dict[str, Any]:
+def config(asked: RedisRequest, hosts: dict[str, str]) -> dict[str, Any]:
     text = redis_config(asked, hosts, name="redis.default", shuffled=lambda each: each[::-1])
     found: dict[str, Any] = json.loads(text)
     return found
@@ -77,7 +77,7 @@ def test_a_host_name_that_two_servers_share_names_neither() -> None:
     ],
 )
 def test_counts_and_names_that_nobody_can_use_are_refused(
-    asked: RedisAsked, field: str, value: str
+    asked: RedisRequest, field: str, value: str
 ) -> None:
     refusal = refusal_of_redis(asked)
     assert refusal is not None
@@ -97,7 +97,7 @@ def test_a_job_s_redis_is_found_under_either_name_and_judged_before_it_is_planne
 ) -> None:
     redis = {"service": "redis", "replicaCount": 2, "shardCount": 1}
     template = {name: {"redis": redis}}
-    asked = redis_asked(template, "spec.processingElement")
+    asked = redis_request(template, "spec.processingElement")
     assert asked is not None
     assert asked.place == f"spec.processingElement.{name}.redis"
     spec = {"bundle": {"name": "b"}, "processingElement": template}

@@ -8,8 +8,17 @@ from contracts.reasons import Reason
 from contracts.resources.conditions import stalled_patch
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from planner.refusals import PlanRefused
-from services.fusion_backend.core.conditions import job_status_patch, region_status_patch, says
-from services.fusion_backend.core.effects import Announcement, JobStatusChange, Said, SayWidth
+from services.fusion_backend.core.conditions import (
+    is_current,
+    job_status_patch,
+    region_status_patch,
+)
+from services.fusion_backend.core.effects import (
+    Announcement,
+    DesiredCondition,
+    JobStatusChange,
+    WriteRegionStatus,
+)
 from tests.hostile import HOSTILE, harm, texts
 from tests.unit.fusion_backend.world import World
 
@@ -26,14 +35,16 @@ def check(*values: object) -> None:
 
 @TEXTS
 def test_whatever_a_status_or_an_event_is_to_say_is_harmless_and_bounded(text: str) -> None:
-    said = Said("Submitted", "False", Reason.SUBMITTING, f"pod of x: {text}")
+    said = DesiredCondition("Submitted", "False", Reason.SUBMITTING, f"pod of x: {text}")
     event = Announcement(Reason.SUBMITTING, text, 1)
     change = JobStatusChange("Failed", Reason.NAME_TAKEN, text, (said,), announcements=(event,))
     patch = job_status_patch({}, change, generation=1, now=0.0)
-    width = SayWidth("x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refusal=Reason.WIDTH_INVALID)
+    width = WriteRegionStatus(
+        "x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refusal=Reason.WIDTH_INVALID
+    )
     region = region_status_patch({}, width, selector="", now=0.0)
     check(patch, region, event.message, width.message)
-    assert says(patch["status"], said)
+    assert is_current(patch["status"], said)
 
 
 @TEXTS

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.reasons import Reason
 from services.fusion_backend.adapters.bundles.fetching import BundleUnreadable
-from services.fusion_backend.adapters.plans import TROUBLE_CHARS_MAX, told
+from services.fusion_backend.adapters.plans import TROUBLE_CHARS_MAX, trouble_message
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import CreateChild, Plan
 from services.fusion_backend.core.situation import JOB_ID, TROUBLE_SETTLES_S
@@ -88,7 +88,7 @@ def test_the_planner_is_not_asked_twice_at_once_nor_before_its_pause_is_over() -
     )
     decision = decide(world.snapshot(), world.now + TROUBLE_SETTLES_S + 1)
     assert not any(isinstance(each, Plan) for each in decision.effects)
-    assert decision.recheck_at == world.now + 7
+    assert decision.requeue_at == world.now + 7
     world.now += 7
     assert any(isinstance(each, Plan) for each in decide(world.snapshot(), world.now).effects)
 
@@ -139,10 +139,10 @@ def test_an_edit_that_came_after_the_plan_of_a_failed_attempt_is_tried() -> None
 
 def test_a_crash_is_told_by_its_kind_and_trouble_in_few_words() -> None:
     """What a crash says may be of any input; what we say ourselves has an end and no tricks."""
-    crash = told(ValueError("token gh-s3cret"))
+    crash = trouble_message(ValueError("token gh-s3cret"))
     assert "ValueError" in crash
     assert "s3cret" not in crash
-    trouble = told(BundleUnreadable("spec.bundle.http.url", "\x1b" + "x" * 5000))
+    trouble = trouble_message(BundleUnreadable("spec.bundle.http.url", "\x1b" + "x" * 5000))
     assert trouble.startswith("spec.bundle.http.url")
     assert trouble.isprintable()
     assert len(trouble) == TROUBLE_CHARS_MAX

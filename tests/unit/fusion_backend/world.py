@@ -35,9 +35,9 @@ from services.fusion_backend.core.effects import (
     Plan,
     ReadPlan,
     RecordPlan,
-    SayWidth,
     TakeJobId,
     WriteJobStatus,
+    WriteRegionStatus,
 )
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
@@ -212,8 +212,8 @@ class World:
                         self._delete(kind, name)
             case DeleteCertificate():
                 self._patch("Job", JOB, {"status": {"transportCertificate": None}})
-            case SayWidth():
-                self._say_width(snapshot, effect)
+            case WriteRegionStatus():
+                self._write_region_status(snapshot, effect)
 
     @property
     def uid(self) -> str:
@@ -258,7 +258,7 @@ class World:
             uid = self.objects["ConfigMap", head["metadata"]["name"]]["metadata"]["uid"]
             self.answers.of(self.uid).know(uid, known)
 
-    def _say_width(self, snapshot: Snapshot, effect: SayWidth) -> None:
+    def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> None:
         assert snapshot.job is not None
         entry = snapshot.of("ParallelRegion")[effect.name]
         if effect.refusal is not None:

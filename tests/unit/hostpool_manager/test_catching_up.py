@@ -33,22 +33,22 @@ def known(nodes: int) -> tuple[Knowledge, Entry]:
 
 def test_what_was_known_counts_until_all_is_read_anew() -> None:
     knowledge, node = known(2 * READ_AT_ONCE + 1)
-    before = knowledge.picture
+    before = knowledge.view
     knowledge.forget()
     turns = 0
     while knowledge.read_some():
         turns += 1
         assert JobKey(*SHOP) in set(knowledge.keys_of(node)), "news of the node wake its job"
     assert turns == 2, "and the last one said that it is the last"
-    assert knowledge.picture is not before
-    assert len(knowledge.picture.cluster) == 2 * READ_AT_ONCE + 1
-    assert knowledge.picture.placements.keys() == {SHOP}
+    assert knowledge.view is not before
+    assert len(knowledge.view.cluster) == 2 * READ_AT_ONCE + 1
+    assert knowledge.view.placements.keys() == {SHOP}
 
 
 def test_who_looks_while_it_is_read_sees_all_of_it() -> None:
     knowledge, _ = known(2 * READ_AT_ONCE)
     assert knowledge.read_some()
-    assert len(knowledge.picture.cluster) == 2 * READ_AT_ONCE
+    assert len(knowledge.view.cluster) == 2 * READ_AT_ONCE
     assert not knowledge.read_some()
 
 

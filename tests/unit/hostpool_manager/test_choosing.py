@@ -12,7 +12,6 @@ from contracts.resources.placement import PlacementPhase
 from placement.answers import Members, Placed
 from placement.job import Job, Pe, Pool
 from services.hostpool_manager.core.choosing import Choice, choose
-from services.hostpool_manager.core.saying import OBJECT_BYTES_MAX, said_of, too_long
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,
     ClusterSnapshot,
@@ -23,6 +22,7 @@ from services.hostpool_manager.core.snapshot import (
     SearchTarget,
     Tried,
 )
+from services.hostpool_manager.core.statuses import OBJECT_BYTES_MAX, status_of_answer, too_long
 
 NOW = 1000.0
 
@@ -104,13 +104,13 @@ def test_a_lane_takes_one_search_at_a_time() -> None:
 def test_one_that_waits_is_tried_again_only_after_a_change_and_a_pause_that_grows() -> None:
     placement = waiting()
     still = seen_of(placement, tried=tried(placement))
-    assert (names(chosen(still)), chosen(still).recheck_at) == ([], None)
+    assert (names(chosen(still)), chosen(still).requeue_at) == ([], None)
     for times, pause_s in ((1, 1.0), (3, 4.0), (30, 60.0)):
         seen = seen_of(placement, tried=tried(placement, times=times))
-        assert chosen(seen, changes=8).recheck_at == NOW + pause_s
+        assert chosen(seen, changes=8).requeue_at == NOW + pause_s
         assert names(chosen(seen, changes=8, now=NOW + pause_s)) == [("waits", True)]
     costly = seen_of(placement, tried=tried(placement, took_s=12.0))
-    assert chosen(costly, changes=8).recheck_at == NOW + 120.0
+    assert chosen(costly, changes=8).requeue_at == NOW + 120.0
 
 
 def test_the_one_that_was_tried_longest_ago_is_tried_next() -> None:
@@ -125,7 +125,7 @@ def test_the_one_that_was_tried_longest_ago_is_tried_next() -> None:
 def test_what_nobody_knew_is_tried_again_without_a_change() -> None:
     placement = unknown()
     seen = seen_of(placement, tried=tried(placement))
-    assert chosen(seen).recheck_at == NOW + UNKNOWN_PAUSE_S
+    assert chosen(seen).requeue_at == NOW + UNKNOWN_PAUSE_S
     assert names(chosen(seen, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
 
 
@@ -142,7 +142,7 @@ def test_a_placement_that_is_being_deleted_or_cannot_be_read_is_not_searched() -
 
 def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> None:
     pes = dict.fromkeys(range(0, 30_000, 2), "n1")
-    said = said_of(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
+    said = status_of_answer(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
     assert max(len(text) for _, text in said.assignments) <= TEXT_CHARS_MAX
     assert [pe for _, text in said.assignments for pe in ids_of(text)] == list(pes)
 

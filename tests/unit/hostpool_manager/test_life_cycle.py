@@ -26,7 +26,6 @@ from services.hostpool_manager.core.answering import (
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Search, WritePlacementStatus
 from services.hostpool_manager.core.observing import observe, phase_of
-from services.hostpool_manager.core.saying import placement_status
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Found,
@@ -38,6 +37,7 @@ from services.hostpool_manager.core.snapshot import (
     SearchTarget,
     Tried,
 )
+from services.hostpool_manager.core.statuses import placement_status
 from services.hostpool_manager.core.transitions import (
     TRANSITIONS,
     Action,

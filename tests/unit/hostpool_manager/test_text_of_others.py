@@ -8,15 +8,15 @@ from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Answer, Nearest, Refused, Unknown
-from services.hostpool_manager.core.deciding import pool_said
-from services.hostpool_manager.core.saying import (
-    host_pool_status,
-    placement_status,
-    said_of,
-    stands,
-)
+from services.hostpool_manager.core.deciding import pool_status
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Placement, PoolSeen, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
+from services.hostpool_manager.core.statuses import (
+    host_pool_status,
+    is_current,
+    placement_status,
+    status_of_answer,
+)
 from tests.hostile import HOSTILE, harm, texts
 
 TEXTS = pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def test_an_answer_is_harmless_and_stands_when_it_is_written(text: str) -> None:
         Unknown(text),
     )
     for answer in answers:
-        said = said_of(answer, generation=1, in_force=InForce())
+        said = status_of_answer(answer, generation=1, in_force=InForce())
         status = placement_status({}, said, "2026-01-01T00:00:00Z")
         check({key: value for key, value in status.items() if value is not None})
-        assert stands(status, said)
+        assert is_current(status, said)
 
 
 @TEXTS
@@ -57,7 +57,7 @@ def test_what_a_host_pool_says_of_its_placement_is_harmless(text: str) -> None:
     )
     pool = HostPool("default", "shop-1", "u", 1, placement.ref)
     seen = PoolSeen(pool, {}, (), least=1)
-    status = host_pool_status({}, pool_said(seen, placement), "2026-01-01T00:00:00Z")
+    status = host_pool_status({}, pool_status(seen, placement), "2026-01-01T00:00:00Z")
     check(status)
 
 
@@ -67,7 +67,7 @@ def test_a_spec_that_cannot_be_read_is_quoted_without_harm(text: str) -> None:
     spec = {"generation": 0, "pools": [], "classes": [{"pes": text, "requests": {}}]}
     with pytest.raises(SpecInvalid) as caught:
         job_of(ref, spec)
-    said = said_of(
+    said = status_of_answer(
         Refused(Reason.SPEC_INVALID, str(caught.value)), generation=1, in_force=InForce()
     )
     check(said.message)

@@ -41,7 +41,7 @@ class World:
             data=said.data,
         )
         self.knowledge.note(said)
-        assert self.knowledge.picture, "facts are read one by one here"
+        assert self.knowledge.view, "facts are read one by one here"
 
     def damage(self, entry: Entry) -> None:
         """A fact of it without anything that is looked for."""
@@ -49,7 +49,7 @@ class World:
 
     @property
     def nodes(self) -> list[str]:
-        return [node.name for node in self.knowledge.picture.cluster.nodes if node.ready]
+        return [node.name for node in self.knowledge.view.cluster.nodes if node.ready]
 
     def observed(self) -> Observation:
         snapshot = self.knowledge.cluster_snapshot(())
@@ -102,7 +102,7 @@ def test_what_was_readable_last_outlives_a_resync_and_a_new_leadership() -> None
 def test_a_node_that_could_never_be_read_is_there_and_takes_nothing() -> None:
     world = World()
     world.damage(a_roomy_node("n1").entry())
-    assert world.knowledge.picture.has_node("n1")
+    assert world.knowledge.view.has_node("n1")
     assert world.nodes == []
     other = replace(a_roomy_node("n2").entry(), uid="one")
     world.say(other)
@@ -120,7 +120,7 @@ def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold(
         world.say(entry)
     world.damage(pool)
     world.damage(placement)
-    picture = world.knowledge.picture
+    picture = world.knowledge.view
     assert picture.placements[SHOP].in_force.assignments == {0: "n1"}
     assert [each.uid for each in picture.pools_of(SHOP)] == [pool.uid]
     assert world.metrics.value(UNREADABLE) == 2
@@ -138,7 +138,7 @@ def test_what_went_while_nobody_looked_is_forgotten() -> None:
     world.knowledge.tried[SHOP] = Tried("uid", 1, 0, 0.0, 0.0, 1)
     world.table.observe_gone(("Placement", *SHOP), "uid-placement-shop")
     assert JobKey(*SHOP) not in set(world.knowledge.all_keys())
-    assert SHOP not in world.knowledge.picture.placements
+    assert SHOP not in world.knowledge.view.placements
     assert world.knowledge.tried == {}
 
 

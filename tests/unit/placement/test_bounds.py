@@ -5,10 +5,10 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from placement.answers import Refused
 from placement.bounds import is_impossible
+from placement.building import build_problem
 from placement.cluster import Cluster, Node
 from placement.deciding import decide
 from placement.job import Job, Pe
-from placement.stating import state
 
 
 def test_more_isolated_pes_than_racks_are_refused_by_their_count() -> None:
@@ -19,8 +19,10 @@ def test_more_isolated_pes_than_racks_are_refused_by_their_count() -> None:
     )
     pes = tuple(Pe(number, {"cpu": 500 + number}, is_isolated=True) for number in range(41))
     asked = Job("default/job", pes, topology_key="rack")
-    assert is_impossible(state(cluster, asked))
-    assert not is_impossible(state(cluster, Job("default/job", pes[1:], topology_key="rack")))
+    assert is_impossible(build_problem(cluster, asked))
+    assert not is_impossible(
+        build_problem(cluster, Job("default/job", pes[1:], topology_key="rack"))
+    )
     answer = decide(cluster, asked)
     assert isinstance(answer, Refused)
     assert answer.why is Reason.EXLOCATION_IMPOSSIBLE

@@ -12,6 +12,7 @@ from contracts.reasons import Reason
 from placement import deciding, exact
 from placement.answers import Placed, Refused, Unknown
 from placement.bounds import is_impossible
+from placement.building import build_problem
 from placement.checking import violations
 from placement.cluster import Cluster, Node
 from placement.deciding import Limits, decide
@@ -20,7 +21,6 @@ from placement.patterning import search_patterns
 from placement.problem import Problem, Solution
 from placement.reducing import alike, hard_classes
 from placement.rows import Exhausted
-from placement.stating import state
 
 
 def cluster(count: int, cpu: int = 1000, **labels: str) -> Cluster:
@@ -52,7 +52,7 @@ def at_the_edge(*more: int) -> Job:
 @pytest.mark.parametrize("fits", [True, False])
 def test_the_exact_search_finds_what_is_there_and_proves_what_is_not(fits: bool) -> None:
     asked = at_the_edge(*([] if fits else [1]))
-    found = exact.solve(state(cluster(5), asked), limit_s=60.0)
+    found = exact.solve(build_problem(cluster(5), asked), limit_s=60.0)
     assert isinstance(found, Solution) if fits else found is None
     decided = decide(cluster(5), asked)
     if fits:
@@ -79,7 +79,7 @@ def test_a_search_that_meets_its_limit_says_neither_yes_nor_no(
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_nodes_that_are_filled_to_the_last_are_filled_by_patterns(more: int) -> None:
-    asked = state(cluster(40), a_job(*by_threes(40), *[20] * more))
+    asked = build_problem(cluster(40), a_job(*by_threes(40), *[20] * more))
     hard = hard_classes(asked)
     found = search_patterns(asked, hard, alike(asked, hard), 60.0)
     assert (found is None) if more else isinstance(found, list)
@@ -92,7 +92,7 @@ def test_patterns_hold_what_must_be_apart_and_alone() -> None:
     pes += [Pe(at, {"cpu": 300}, is_isolated=True) for at in (4, 5)]
     pes += [Pe(at, {"cpu": 600}) for at in range(6, 10)]
     for nodes, fits in ((6, True), (5, False)):
-        asked = state(cluster(nodes), Job("default/job", tuple(pes)))
+        asked = build_problem(cluster(nodes), Job("default/job", tuple(pes)))
         hard = hard_classes(asked)
         found = search_patterns(asked, hard, alike(asked, hard), 60.0)
         assert isinstance(found, list) is fits
@@ -103,7 +103,7 @@ def test_too_many_patterns_say_nothing_and_leave_the_answer_to_the_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("placement.patterning.STEPS_MAX", 10)
-    asked = state(cluster(5), a_job(*by_threes(5)))
+    asked = build_problem(cluster(5), a_job(*by_threes(5)))
     hard = hard_classes(asked)
     assert isinstance(search_patterns(asked, hard, alike(asked, hard), 60.0), Exhausted)
     assert isinstance(exact.solve(asked, 60.0), Solution)
@@ -121,7 +121,7 @@ def test_a_byte_too_much_is_told_from_one_that_fits(byte: int) -> None:
     sizes = (34 * gib, 30 * gib + byte, 40 * gib, 26 * gib)
     pes = tuple(Pe(at, {"memory": size}, pool=0) for at, size in enumerate(sizes))
     asked = Job("default/job", pes, (Pool(0, "P", size=2, tags=("big",)),))
-    found = exact.solve(state(Cluster.of(nodes), asked), 60.0)
+    found = exact.solve(build_problem(Cluster.of(nodes), asked), 60.0)
     assert isinstance(found, Solution) if not byte else found is None
     decided = decide(Cluster.of(nodes), asked)
     assert isinstance(decided, Refused if byte else Placed)
@@ -193,7 +193,7 @@ def test_a_search_gets_the_seconds_that_attempts_left(monkeypatch: pytest.Monkey
 
 
 def test_a_program_that_would_not_fit_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = state(cluster(6), a_job(*range(301, 320)))
+    asked = build_problem(cluster(6), a_job(*range(301, 320)))
     monkeypatch.setattr("placement.patterning.STEPS_MAX", 10)
     monkeypatch.setattr(exact, "CELLS_MAX", 100)
     assert isinstance(exact.solve(asked, 60.0), Exhausted)
@@ -206,15 +206,15 @@ def test_a_program_that_would_not_fit_is_not_written_down(monkeypatch: pytest.Mo
 
 def test_exclusive_pools_that_want_more_nodes_than_there_are_are_refused_by_their_sum() -> None:
     pools = tuple(Pool(at, f"P{at}", size=5, is_exclusive=at < 7) for at in range(8))
-    assert not is_impossible(state(cluster(40), Job("default/job", (), pools)))
-    assert is_impossible(state(cluster(39), Job("default/job", (), pools)))
+    assert not is_impossible(build_problem(cluster(40), Job("default/job", (), pools)))
+    assert is_impossible(build_problem(cluster(39), Job("default/job", (), pools)))
 
 
 def test_units_that_are_too_many_from_some_size_on_are_refused_by_their_count() -> None:
     """Together they request less than there is, and each alone has a place."""
     sizes = [*range(501, 511), *[10] * 5]
-    assert not is_impossible(state(cluster(10), a_job(*sizes)))
-    assert is_impossible(state(cluster(9, cpu=1001), a_job(*sizes)))
+    assert not is_impossible(build_problem(cluster(10), a_job(*sizes)))
+    assert is_impossible(build_problem(cluster(9, cpu=1001), a_job(*sizes)))
 
 
 # --------------------------------------------------------------------------- growth

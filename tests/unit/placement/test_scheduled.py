@@ -28,7 +28,7 @@ from services.pod_state_machine.adapters.reading import job_view
 from services.pod_state_machine.core.launching import Launch
 from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_spec import RuntimeImage
-from services.pod_state_machine.core.snapshot import HostPool, PeSnapshot, Place
+from services.pod_state_machine.core.snapshot import Assignment, HostPool, PeSnapshot
 from services.pod_state_machine.core.snapshot import Node as NodeOfPod
 from services.pod_state_machine.core.snapshot import Pe as PeView
 from tests.builders import a_job, a_pe
@@ -117,7 +117,7 @@ def _pod(case: Case, pe: Pe, node: str) -> Json:
         spec=ProcessingElementSpec(id=pe.id, placement=_request(case, pe)),
         number=1,
         runtime=RuntimeImage(),
-        place=Place(
+        place=Assignment(
             node=NodeOfPod(node, hostname=node),
             pool=None
             if pool is None

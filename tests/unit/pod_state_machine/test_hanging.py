@@ -43,7 +43,7 @@ def test_a_pod_hangs_soon_where_its_node_is_away_and_late_where_it_is_well(
     """Until then nothing is said, and the key is looked at again."""
     nodes = [node] if node else []
     early = decided(waiting(), leaving(), *nodes, submitted(), now=DUE + hangs_at - 1)
-    assert (early.effects, early.recheck_at) == ((), DUE + hangs_at)
+    assert (early.effects, early.requeue_at) == ((), DUE + hangs_at)
     stuck = seen(waiting(nodeLossTimeOutInSeconds=301), leaving(), *nodes, now=DUE + 301)
     assert stuck.observation is Observation.PREDECESSOR_STUCK
 

@@ -56,7 +56,7 @@ def test_one_that_was_kept_goes_when_its_time_is_over_and_not_before() -> None:
     pe = keeping(failedPodTimeToLiveInSeconds=100)
     running = a_pod(launch=9).in_phase("Running")
     decision = decided(pe, aside, running, submitted(), now=BORN + 109)
-    assert (decision.effects, decision.recheck_at) == ((), BORN + 110)
+    assert (decision.effects, decision.requeue_at) == ((), BORN + 110)
     assert fate(pe, aside, now=BORN + 110)["DeletePod"] == [4]
 
 

@@ -94,7 +94,7 @@ def test_a_pe_that_was_just_made_waits_a_moment_before_it_says_so() -> None:
     young = constrained().created_at("2026-11-20T00:00:58Z")
     decision = decided(young)
     assert decision.effects == ()
-    assert decision.recheck_at == NOW - 2.0 + 5.0
+    assert decision.requeue_at == NOW - 2.0 + 5.0
 
 
 def test_what_is_said_of_a_pe_that_waits_is_said_once() -> None:

@@ -43,7 +43,7 @@ def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
     for job in (a_job(), resizing()):
         early = decided(started(), pod, job, now=BORN + 59.0)
         assert early.effects == ()
-        assert early.recheck_at == BORN + 60.0
+        assert early.requeue_at == BORN + 60.0
         assert len(decided(started(), pod, job, now=BORN + 60.0).effects) == 1
 
 
@@ -67,7 +67,7 @@ def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_fo
         return decide(replace(snapshot, pes_of_job=pes), now, Timing())
 
     waiting = decided_among(CROWD_PES + 1, a_job(), now=BORN + 1.0)
-    assert (waiting.effects, waiting.recheck_at) == ((), BORN + 60.0)
+    assert (waiting.effects, waiting.requeue_at) == ((), BORN + 60.0)
     assert len(decided_among(CROWD_PES, a_job(), now=BORN + 1.0).effects) == 1
     assert len(decided_among(CROWD_PES + 1, submitted(), now=BORN + 1.0).effects) == 1
     assert len(decided_among(CROWD_PES + 1, a_job(), now=BORN + 60.0).effects) == 1
@@ -137,7 +137,7 @@ def test_nothing_is_written_when_the_status_says_what_is_seen() -> None:
     for job in (submitted(), resizing(), a_job()):
         decision = decided(running, pod, job, now=NOW + 3600)
         assert decision.effects == ()
-        assert decision.recheck_at is None
+        assert decision.requeue_at is None
 
 
 def test_a_generation_that_a_status_recorded_never_falls() -> None:

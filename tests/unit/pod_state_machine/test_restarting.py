@@ -124,7 +124,7 @@ def test_restarts_in_a_row_wait_twice_as_long_each_time_up_to_five_minutes(
     pod, early = failed_at(delay_s - 0.5)
     assert seen(pe, pod, now=early).observation is Observation.FAILED_BACKING_OFF
     decision = decided(pe, pod, submitted(), now=early)
-    assert decision.recheck_at == early + 0.5
+    assert decision.requeue_at == early + 0.5
     (effect,) = decision.effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.FAILED, "BackingOff")
@@ -150,7 +150,7 @@ def test_backing_off_ends_by_itself_and_is_written_once() -> None:
     again = pe.with_status(**status_patch(PeStatus(), effect.status))
     decision = decided(again, pod, submitted(), now=now)
     assert decision.effects == ()
-    assert decision.recheck_at == NOW - 60.0 + 2.0
+    assert decision.requeue_at == NOW - 60.0 + 2.0
 
 
 def test_a_pe_that_completes_again_and_again_backs_off_as_completed() -> None:

@@ -20,7 +20,7 @@ from services.chassis.table.reading import decode
 from services.watch_ingest.adapters.ingesting import LEASE, ingest
 from services.watch_ingest.adapters.log_state import fact_partitions, highest_incarnation
 from services.watch_ingest.adapters.publisher import Publisher
-from services.watch_ingest.core.publishing import Ledger, Saying, say_object
+from services.watch_ingest.core.publishing import Ledger, Publication, facts_of_object
 from services.watch_ingest.core.recording import fact_record
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.builders import a_job
@@ -377,10 +377,10 @@ def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() ->
         )
         running = asyncio.create_task(publisher.run())
         record = fact_record(_a_saying(), 1.0)
-        publisher.say(record)
+        publisher.publish(record)
         await asyncio.sleep(0.05)
         for _ in range(30):
-            publisher.say(record)
+            publisher.publish(record)
         await publisher.flush()
         running.cancel()
         assert log.batches == [1, 30]
@@ -388,6 +388,6 @@ def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() ->
     run_virtually(test())
 
 
-def _a_saying() -> Saying:
-    (only,) = say_object(Ledger(), KINDS["Job"], a_job().build(), Epoch(1, 1, "c"))
+def _a_saying() -> Publication:
+    (only,) = facts_of_object(Ledger(), KINDS["Job"], a_job().build(), Epoch(1, 1, "c"))
     return only

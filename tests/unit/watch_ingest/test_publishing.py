@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 from contracts import labels
 from contracts.facts import KINDS, Epoch, FactType
-from services.watch_ingest.core.publishing import Ledger, Saying, say_gone, say_object
+from services.watch_ingest.core.publishing import (
+    Ledger,
+    Publication,
+    facts_of_deletion,
+    facts_of_object,
+)
 from tests.builders import (
     Builder,
     PodBuilder,
@@ -26,12 +31,14 @@ ADDITION, MODIFICATION, DELETION = (
 )
 
 
-def say(ledger: Ledger, builder: Builder, *, kind: str = "", repeat: bool = False) -> list[Saying]:
+def say(
+    ledger: Ledger, builder: Builder, *, kind: str = "", repeat: bool = False
+) -> list[Publication]:
     projection = KINDS[kind or builder.kind]
-    return list(say_object(ledger, projection, builder.build(), EPOCH, repeat=repeat))
+    return list(facts_of_object(ledger, projection, builder.build(), EPOCH, repeat=repeat))
 
 
-def types(sayings: Iterable[Saying]) -> list[FactType]:
+def types(sayings: Iterable[Publication]) -> list[FactType]:
     return [saying.fact.type for saying in sayings]
 
 
@@ -60,10 +67,10 @@ def test_a_deletion_is_said_under_the_version_at_which_it_happened() -> None:
     """A reader that wrote to the object itself would ignore an older one."""
     ledger = Ledger()
     say(ledger, a_job().at_version(5))
-    (gone,) = say_gone(ledger, ("Job", "default", "shop"), 9, EPOCH)
+    (gone,) = facts_of_deletion(ledger, ("Job", "default", "shop"), 9, EPOCH)
     assert (gone.fact.type, gone.fact.resource_version, gone.fact.data) == (DELETION, 9, None)
     assert gone.fact.uid == a_job().build()["metadata"]["uid"]
-    assert list(say_gone(ledger, ("Job", "default", "shop"), 9, EPOCH)) == []
+    assert list(facts_of_deletion(ledger, ("Job", "default", "shop"), 9, EPOCH)) == []
 
 
 def test_a_pod_feeds_two_kinds_of_facts_and_leaves_the_second_when_it_is_over() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contracts.envelope import from_headers, to_headers
 from contracts.facts import KINDS, Epoch, Fact, FactType, SyncCompleted, fact_from_json
 from contracts.topics import CLUSTER, RESOURCES, partition_of
-from services.watch_ingest.core.publishing import Ledger, Saying, say_object
+from services.watch_ingest.core.publishing import Ledger, Publication, facts_of_object
 from services.watch_ingest.core.recording import completion_records, fact_record
 from tests.builders import Builder, a_job, a_node, a_pe, a_pod
 
 EPOCH = Epoch(7, 2, "cluster")
 
 
-def saying(ledger: Ledger, builder: Builder) -> Saying:
-    (only,) = say_object(ledger, KINDS[builder.kind], builder.build(), EPOCH)
+def saying(ledger: Ledger, builder: Builder) -> Publication:
+    (only,) = facts_of_object(ledger, KINDS[builder.kind], builder.build(), EPOCH)
     return only
 
 

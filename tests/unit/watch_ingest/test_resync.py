@@ -9,12 +9,12 @@ import pytest
 
 from contracts.facts import WATCHED, Epoch, FactType
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable
-from services.watch_ingest.core.publishing import Ledger, Saying
+from services.watch_ingest.core.publishing import Ledger, Publication
 from services.watch_ingest.core.resync import (
     Rounds,
     Source,
     contradicts,
-    say_list,
+    facts_of_list,
 )
 from tests.builders import Builder, Obj, a_job, a_pod
 
@@ -25,7 +25,7 @@ PODS = Source(next(w for w in WATCHED if w.plural == "pods"), None)
 
 def listed(
     ledger: Ledger, source: Source, *builders: Builder, full: bool = False, version: int = 50
-) -> list[Saying]:
+) -> list[Publication]:
     items = [builder.build() for builder in builders]
     sayings, passed_over = told(ledger, source, items, version=version, full=full)
     assert not passed_over
@@ -34,10 +34,10 @@ def listed(
 
 def told(
     ledger: Ledger, source: Source, items: list[Obj], *, version: int = 50, full: bool = True
-) -> tuple[list[Saying], list[Mapping[str, Any]]]:
+) -> tuple[list[Publication], list[Mapping[str, Any]]]:
     """What is published of a list, and what is passed over."""
     passed_over: list[Mapping[str, Any]] = []
-    sayings = say_list(
+    sayings = facts_of_list(
         ledger,
         source,
         items,
@@ -49,7 +49,7 @@ def told(
     return list(sayings), passed_over
 
 
-def said(sayings: list[Saying]) -> list[tuple[FactType, str]]:
+def said(sayings: list[Publication]) -> list[tuple[FactType, str]]:
     return [(each.fact.type, each.fact.name) for each in sayings]
 
 

@@ -82,19 +82,19 @@ class Wanted:
     sign: Sign | None = None
 
     @property
-    def said(self) -> str:
+    def shown(self) -> str:
         """Field and URL, for messages."""
         return f"{self.source.field}: {shown(shown_url(self.url))}"
 
     def refused(self, reason: Reason, what: str) -> PlanRefused:
         """A refusal that names field and URL."""
         return PlanRefused(
-            reason, field=self.source.field, value=self.source.value, message=f"{self.said} {what}"
+            reason, field=self.source.field, value=self.source.value, message=f"{self.shown} {what}"
         )
 
     def unreadable(self, told: str, *, retry_after_s: float | None = None) -> BundleUnreadable:
         """Trouble that may pass."""
-        what = f"{self.said} cannot be fetched"
+        what = f"{self.shown} cannot be fetched"
         return BundleUnreadable(what, told, retry_after_s=retry_after_s)
 
 

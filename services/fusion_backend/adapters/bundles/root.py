@@ -58,7 +58,7 @@ def refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:
     )
 
 
-def asked_path(source: BundleSource) -> PurePosixPath:
+def path_of_source(source: BundleSource) -> PurePosixPath:
     """The path below the bundle root that a source names. Raises PlanRefused."""
     asked = PurePosixPath(source.value)
     is_plain_name = source.path or len(asked.parts) == 1
@@ -69,7 +69,7 @@ def asked_path(source: BundleSource) -> PurePosixPath:
 
 def _resolved(root: Path, source: BundleSource) -> Path:
     """The real path of the bundle, which lies below the real root. Raises PlanRefused."""
-    asked = asked_path(source)
+    asked = path_of_source(source)
     root = root.resolve()
     try:
         real = (root / asked).resolve(strict=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from services.fusion_backend.adapters.bundles.fetching import BundleUnreadable, Wanted
-from services.fusion_backend.adapters.bundles.root import asked_path
+from services.fusion_backend.adapters.bundles.root import path_of_source
 from services.fusion_backend.core.spec.bundle_urls import (
     S3_SCHEME,
     bucket_and_prefix,
@@ -121,5 +121,5 @@ class _NoSignature(Exception):
 
 
 def _below(base: str, source: BundleSource) -> str:
-    path = "/".join(quote(part, safe="") for part in asked_path(source).parts)
+    path = "/".join(quote(part, safe="") for part in path_of_source(source).parts)
     return f"{base.rstrip('/')}/{path}"

@@ -21,7 +21,7 @@ from contracts.unreadable import Unreadable
 from planner.refusals import PlanRefused, shown
 from services.fusion_backend.core.spec.bundle_urls import refusal_of_urls
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules, faults_of
-from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_asked, refusal_of_redis
+from services.fusion_backend.core.spec.provisions import TEMPLATE, redis_request, refusal_of_redis
 from services.fusion_backend.core.spec.sizing import refusal_of_size
 
 FAULTS_NAMED_MAX = 5
@@ -71,17 +71,17 @@ def _refusal(faults: Iterable[_Fault], reason: Reason = Reason.SPEC_INVALID) -> 
     """One refusal of all faults: who mends the first one need not be told of the next."""
     found = list(faults)
     told = [
-        f"{each.field}: {each.why}" + (f" (it is {shown(each.value)})" if _is_said(each) else "")
+        f"{each.field}: {each.why}" + (f" (it is {shown(each.value)})" if _is_set(each) else "")
         for each in found[:FAULTS_NAMED_MAX]
     ]
     more = len(found) - len(told)
     message = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
     first = found[0]
-    value = shown(first.value) if _is_said(first) else ""
+    value = shown(first.value) if _is_set(first) else ""
     return PlanRefused(reason, field=first.field, value=value, message=message)
 
 
-def _is_said(fault: _Fault) -> bool:
+def _is_set(fault: _Fault) -> bool:
     return fault.value is not None and shown(fault.value) != ""
 
 
@@ -123,7 +123,7 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
     faults += [_Fault(*each) for each in found]
     if faults:
         return _refusal(faults)
-    asked = redis_asked(template, TEMPLATE)
+    asked = redis_request(template, TEMPLATE)
     return refusal_of_redis(asked) if asked is not None else None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from contracts.reasons import Reason
-from contracts.resources.processing_element import asked_redis, is_encrypted
+from contracts.resources.processing_element import is_encrypted, required_redis
 from planner.refusals import PlanRefused
 
 REDIS_PORT: Final = 6379
@@ -42,7 +42,7 @@ class Provisions:
 
 
 @dataclass(frozen=True, slots=True)
-class RedisAsked:
+class RedisRequest:
     """A redis checkpoint store; `place` is the field that asks for it."""
 
     place: str
@@ -53,13 +53,13 @@ class RedisAsked:
     shuffle: bool = False
 
 
-def redis_asked(spec: Json, place: str) -> RedisAsked | None:
+def redis_request(spec: Json, place: str) -> RedisRequest | None:
     """The redis of the spec (or template) of a PE, if it keeps checkpoints there."""
-    found = asked_redis(spec)
+    found = required_redis(spec)
     if found is None:
         return None
     name, redis = found
-    return RedisAsked(
+    return RedisRequest(
         place=f"{place}.{name}.redis",
         service=str(redis.get("service") or ""),
         replicas=int(redis.get("replicaCount") or 0),
@@ -72,7 +72,7 @@ def redis_asked(spec: Json, place: str) -> RedisAsked | None:
 # --------------------------------------------------------------------------- redis
 
 
-def refusal_of_redis(asked: RedisAsked) -> PlanRefused | None:
+def refusal_of_redis(asked: RedisRequest) -> PlanRefused | None:
     """Why a redis store can be used by nobody, whatever its servers are."""
     if not _is_label(asked.service):
         why = "it must be the name of a Service in the job's namespace"
@@ -90,7 +90,7 @@ def refusal_of_redis(asked: RedisAsked) -> PlanRefused | None:
 
 
 def redis_config(
-    asked: RedisAsked,
+    asked: RedisRequest,
     hosts: Mapping[str, str],
     *,
     name: str,
@@ -128,7 +128,7 @@ def redis_config(
     return json.dumps({"replicas": asked.replicas, "shards": asked.shards, "replicaGroups": groups})
 
 
-def _refused(asked: RedisAsked, field: str, value: object, why: str) -> PlanRefused:
+def _refused(asked: RedisRequest, field: str, value: object, why: str) -> PlanRefused:
     place = f"{asked.place}.{field}"
     return PlanRefused(
         Reason.CHECKPOINT_STORE_INVALID,

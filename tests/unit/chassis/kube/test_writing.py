@@ -19,7 +19,7 @@ from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
-from services.chassis.running.confirming import confirm_unsaid
+from services.chassis.running.confirming import confirm_unobserved
 from services.chassis.table.table import Entry, Table
 from tests.sandboxed import SandboxTransport
 from tests.unit.chassis.running.saying import RESOURCES_0, present
@@ -449,7 +449,7 @@ class TestConfirming:
         await scene.writer.create(CONFIG_MAP, NS, config_map("stays"))
         vanishing = await scene.entry(name="vanishes")
         await scene.others.delete(CONFIG_MAP, NS, "vanishes", uid=vanishing.uid)
-        confirming = asyncio.create_task(confirm_unsaid(scene.table, scene.writer, LoopClock()))
+        confirming = asyncio.create_task(confirm_unobserved(scene.table, scene.writer, LoopClock()))
         await asyncio.sleep(29)
         assert scene.asked("GET") == 0
         await asyncio.sleep(60)
@@ -458,12 +458,12 @@ class TestConfirming:
 
     async def test_what_a_fact_said_is_not_asked_for(self, scene: Scene) -> None:
         await scene.writer.create(CONFIG_MAP, NS, config_map("a"))
-        assert [entry.name for entry in scene.table.unsaid()] == ["a"]
-        entry = scene.table.unsaid()[0]
+        assert [entry.name for entry in scene.table.unobserved()] == ["a"]
+        entry = scene.table.unobserved()[0]
         said = present("a", kind="ConfigMap", uid=entry.uid, version=entry.resource_version)
         scene.table.apply(replace(said, namespace=NS), RESOURCES_0)
-        assert scene.table.unsaid() == []
+        assert scene.table.unobserved() == []
 
     async def test_results_of_a_stage_are_no_objects_to_ask_for(self, scene: Scene) -> None:
         scene.table.observe("Plan", NS, "a", uid="d", resource_version=1, data={})
-        assert scene.table.unsaid() == []
+        assert scene.table.unobserved() == []

@@ -85,7 +85,7 @@ class SmallStage:
         self.carried_out.append(effect)
         return outcome
 
-    async def say_stalled(self, key: str, why: str, *, reason: str) -> None:
+    async def report_stalled(self, key: str, why: str, *, reason: str) -> None:
         if self.stalled.get(key, "") != why:
             self.stalled[key] = why
 

@@ -68,7 +68,7 @@ async def test_what_cannot_be_said_of_a_crash_ends_no_key() -> None:
         async def refuse(_key: str, _why: str) -> None:
             raise RuntimeError("no")
 
-        it.stage.say_stalled = refuse  # type: ignore[assignment,method-assign]
+        it.stage.report_stalled = refuse  # type: ignore[assignment,method-assign]
         await it.say(present("bad", poison=True), present("good"))
         await it.sync()
         await it.settle(60)

@@ -464,7 +464,7 @@ class TestWaking:
         def decide(_key: str, _entry: Entry | None) -> Decision[Do]:
             at.append(loop.time())
             now = it.runtime.clock.now()
-            return Decision((), "Waiting", recheck_at=now + 30 if len(at) == 1 else None)
+            return Decision((), "Waiting", requeue_at=now + 30 if len(at) == 1 else None)
 
         async with bench(decide) as it:
             await it.say(present("a"))

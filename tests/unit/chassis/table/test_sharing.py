@@ -215,7 +215,7 @@ async def test_effects_of_a_part_that_was_lost_are_not_begun_any_more() -> None:
 
     def decide(key: str, _entry: Entry | None) -> Decision[Do]:
         wanted = tuple(Do("make", n) for n in range(100)) if key == "b" else ()
-        return Decision(wanted, "Working", recheck_at=LoopClock().now() + 5)
+        return Decision(wanted, "Working", requeue_at=LoopClock().now() + 5)
 
     async with instance(decide, carry_out) as it:
         await it.assign(MINE, OTHERS)

@@ -13,9 +13,9 @@ from cli.ports import PORTS, free_ports
 from cli.real import building
 from cli.real.building import build_of, checked_java, linker_flags
 from cli.real.commands import status_table
-from cli.real.furnishing import node_object, node_problem
 from cli.real.pair import Pair, PartStatus, existing_pair, kafka_cluster_id
 from cli.real.pins import Pins
+from cli.real.preparing import node_object, node_problem
 from cli.real.probing import broker_count, kafka_problem, metadata_request, until
 from cli.real.progress import Progress
 from cli.real.state import PairFolder, PairPlan, locked

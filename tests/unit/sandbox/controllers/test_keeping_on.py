@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.controllers.keyed_work import KeyedWork, Pace
 from sandbox.controllers.settings import Settings
+from sandbox.controllers.work_queue import Pace, WorkQueue
 from sandbox.store.resources import CONFIG_MAP, POD
 from sandbox.store.watching import Watch
 from tests.unit.sandbox.controllers.living import (
@@ -34,7 +34,7 @@ async def test_a_key_that_fails_is_logged_and_retried_with_back_off_beside_other
         if key == "bad" and len(attempts) < 5:
             raise RuntimeError("no luck")
 
-    work = KeyedWork("test work", reconcile, Settings(retry_min_s=1.0, retry_max_s=3.0))
+    work = WorkQueue("test work", reconcile, Settings(retry_min_s=1.0, retry_max_s=3.0))
     running = asyncio.create_task(work.run())
     work.add("bad")
     work.add("good")
@@ -49,7 +49,7 @@ async def test_a_key_that_fails_is_logged_and_retried_with_back_off_beside_other
 
 async def test_the_same_key_added_often_is_worked_on_once() -> None:
     seen: list[str] = []
-    work = KeyedWork("test work", seen.append, Settings())
+    work = WorkQueue("test work", seen.append, Settings())
     running = asyncio.create_task(work.run())
     for _ in range(10):
         work.add("key")

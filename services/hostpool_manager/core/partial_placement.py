@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from placement.answers import Family, Placed
+from placement.building import build_problem
 from placement.checking import violations
 from placement.cluster import Cluster
 from placement.deciding import PREFERENCES, Budget, Limits, search
@@ -26,7 +27,6 @@ from placement.greedy import Draw, attempt
 from placement.job import Job, Pe, Pool, running
 from placement.problem import PoolChoice, Solution
 from placement.settling import settle
-from placement.stating import state
 from services.hostpool_manager.core.snapshot import InForce
 
 TRIED_ALONE_MAX: Final = 200
@@ -35,7 +35,7 @@ that fitted nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class PartialPlacement:
     """What can be had of a job (fewer PEs, smaller pools), and a placement of it."""
 
     job: Job
@@ -80,7 +80,7 @@ class Mended:
         return nodes + ("",) * (len(before) - len(nodes))
 
 
-def mended(cluster: Cluster, job: Job, limits: Limits) -> Mended | None:
+def partial_placement(cluster: Cluster, job: Job, limits: Limits) -> PartialPlacement | None:
     """What can be had of a job that is in force; None where not even what runs was settled."""
     budget, runs = Budget(limits), running(cluster, job)
     rest = _what_there_is(cluster, job, runs)
@@ -114,7 +114,9 @@ def mended(cluster: Cluster, job: Job, limits: Limits) -> Mended | None:
 
 def _what_there_is(cluster: Cluster, job: Job, runs: dict[int, str]) -> Job:
     """The job with pools that ask for what qualifies, without PEs that ask for what is lost."""
-    choices = dict(zip(job.chosen_pools, state(cluster, job, keeps=True).pools, strict=True))
+    choices = dict(
+        zip(job.chosen_pools, build_problem(cluster, job, keeps=True).pools, strict=True)
+    )
     pools = [pool for each in job.pools for pool in _less(cluster, each, choices.get(each))]
     pes = (_numbered(job, pools, choices, pe, is_bound=pe.id in runs) for pe in job.pes)
     return replace(job, pools=tuple(pools), pes=tuple(pe for pe in pes if pe is not None))
@@ -159,7 +161,7 @@ def _numbered(
 def _holding(cluster: Cluster, job: Job) -> set[int]:
     """PEs without a pod that may go where they were assigned to."""
     found = set()
-    for each in state(cluster, job, _lifted(job), keeps=True).classes:
+    for each in build_problem(cluster, job, _lifted(job), keeps=True).classes:
         nodes = {cluster.names[at] for at in each.nodes.tolist()}
         found |= {pe for unit in each.units for pe in unit if job.by_id[pe].assigned in nodes}
     return found
@@ -169,7 +171,7 @@ def _only(job: Job, ids: set[int]) -> Job:
     return replace(job, pes=tuple(pe for pe in job.pes if pe.id in ids))
 
 
-def _with(best: Mended, more: Pe) -> Job:
+def _with(best: PartialPlacement, more: Pe) -> Job:
     """What is placed stays where it is, and one more is asked for."""
     nodes = best.placed.assignment
     pes = (replace(pe, assigned=nodes[pe.id]) for pe in best.job.pes)
@@ -179,11 +181,13 @@ def _with(best: Mended, more: Pe) -> Job:
 # --------------------------------------------------------------------------- what is found
 
 
-def _smaller(cluster: Cluster, job: Job, runs: Mapping[int, str], budget: Budget) -> Mended | None:
+def _smaller(
+    cluster: Cluster, job: Job, runs: Mapping[int, str], budget: Budget
+) -> PartialPlacement | None:
     """A placement with pools made smaller one by one: two may want the same nodes."""
     found = _found(cluster, job, budget)
     while found is None and not budget.is_over():
-        short = attempt(state(cluster, job, _lifted(job), keeps=True), Draw())
+        short = attempt(build_problem(cluster, job, _lifted(job), keeps=True), Draw())
         if not isinstance(short, PoolChoice):
             return None
         job = _with_less(job, job.chosen_pools[short.position], runs)
@@ -200,14 +204,14 @@ def _with_less(job: Job, pool: Pool, runs: Mapping[int, str]) -> Job:
     return replace(_only(job, stays), pools=tuple(each for each in job.pools if each is not pool))
 
 
-def _found(cluster: Cluster, job: Job, budget: Budget) -> Mended | None:
+def _found(cluster: Cluster, job: Job, budget: Budget) -> PartialPlacement | None:
     """A placement that keeps what it can; what is only preferred is not looked for."""
-    problem = state(cluster, job, _lifted(job), keeps=True)
+    problem = build_problem(cluster, job, _lifted(job), keeps=True)
     solution = search(problem, budget)
     if not isinstance(solution, Solution):
         return None
     placed = settle(problem, solution, is_as_preferred=not problem.lifted)
-    found = Mended(job, placed)
+    found = PartialPlacement(job, placed)
     return found if found.holds(cluster) else None
 
 

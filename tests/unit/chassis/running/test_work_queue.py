@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from services.chassis.process.backing_off import Backoffs
+from services.chassis.process.backoff import Backoffs
 from services.chassis.process.clock import LoopClock
-from services.chassis.running.keyed_work import KeyedWork
+from services.chassis.running.work_queue import WorkQueue
 from tests.virtual_time import virtually
 
 
 @asynccontextmanager
-async def running(work: KeyedWork[str]) -> AsyncIterator[asyncio.Event]:
+async def running(work: WorkQueue[str]) -> AsyncIterator[asyncio.Event]:
     """Run until the block ends, then drain."""
     stopping = asyncio.Event()
     task = asyncio.create_task(work.run(stopping))
@@ -29,8 +29,8 @@ async def running(work: KeyedWork[str]) -> AsyncIterator[asyncio.Event]:
 
 def keyed(
     work: Callable[[str], Awaitable[float | None]], *, keys_in_flight_max: int = 64
-) -> KeyedWork[str]:
-    return KeyedWork(work, clock=LoopClock(), keys_in_flight_max=keys_in_flight_max)
+) -> WorkQueue[str]:
+    return WorkQueue(work, clock=LoopClock(), keys_in_flight_max=keys_in_flight_max)
 
 
 @virtually
@@ -43,7 +43,7 @@ async def test_a_key_marked_often_before_it_runs_runs_once() -> None:
     work = keyed(note)
     async with running(work):
         for _ in range(5):
-            work.mark("a")
+            work.add("a")
         await asyncio.sleep(1)
     assert ran == ["a"]
 
@@ -60,12 +60,12 @@ async def test_a_key_marked_often_while_it_runs_runs_once_more_and_not_beside_it
 
     work = keyed(take_long)
     async with running(work):
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(1)
-        assert not work.is_marked("a")
+        assert not work.is_dirty("a")
         for _ in range(5):
-            work.mark("a")
-        assert work.is_marked("a")
+            work.add("a")
+        assert work.is_dirty("a")
         await asyncio.sleep(60)
     assert len(spans) == 2
     assert spans[1][0] >= spans[0][1]
@@ -85,7 +85,7 @@ async def test_different_keys_run_side_by_side_up_to_the_bound() -> None:
     work = keyed(count, keys_in_flight_max=3)
     async with running(work):
         for key in "abcdefgh":
-            work.mark(key)
+            work.add(key)
         await asyncio.sleep(10)
         assert work.is_idle
     assert most == 3
@@ -100,9 +100,9 @@ async def test_a_key_is_woken_when_it_asked_to_be() -> None:
         ran_at.append(clock.now())
         return clock.now() + 30 if len(ran_at) == 1 else None
 
-    work = KeyedWork(once_more, clock=clock)
+    work = WorkQueue(once_more, clock=clock)
     async with running(work):
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(100)
     assert len(ran_at) == 2
     assert ran_at[1] - ran_at[0] == pytest.approx(30, abs=0.1)
@@ -119,11 +119,11 @@ async def test_the_newest_wish_to_be_woken_replaces_older_ones() -> None:
         delay_s = next(wishes)
         return None if delay_s is None else clock.now() + delay_s
 
-    work = KeyedWork(wish, clock=clock)
+    work = WorkQueue(wish, clock=clock)
     async with running(work):
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(1)
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(100)
     assert len(ran) == 3, "the wish for 50 seconds was given up"
 
@@ -139,7 +139,7 @@ async def test_a_wish_that_is_over_already_is_no_circle() -> None:
 
     work = keyed(wish)
     async with running(work):
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(1)
     assert 2 <= ran <= 101
 
@@ -154,8 +154,8 @@ async def test_a_stop_waits_for_what_runs_and_starts_nothing_new() -> None:
 
     work = keyed(take_long, keys_in_flight_max=1)
     async with running(work) as stopping:
-        work.mark("a")
-        work.mark("b")
+        work.add("a")
+        work.add("b")
         await asyncio.sleep(1)
         stopping.set()
     assert ended == ["a"]
@@ -203,10 +203,10 @@ async def test_a_wall_clock_that_steps_back_for_a_moment_costs_a_minute_at_most(
         ran.append(clock.monotonic())
         return wish if clock.now() < wish else None
 
-    work: KeyedWork[str] = KeyedWork(wait_for_wish, clock=clock)
+    work: WorkQueue[str] = WorkQueue(wait_for_wish, clock=clock)
     async with running(work):
         clock.skew_s = -3600.0
-        work.mark("a")
+        work.add("a")
         await asyncio.sleep(1)
         clock.skew_s = 0.0
         await asyncio.sleep(60)

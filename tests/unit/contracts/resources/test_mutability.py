@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from contracts.resources.taking_up import (
+from contracts.resources.mutability import (
     JOB_FIELDS,
     OTHER_NAMES,
     PE_FIELDS,

@@ -20,11 +20,11 @@ from services.watch_ingest.adapters import log_state
 from services.watch_ingest.adapters.publisher import Publisher
 
 
-class Outranked(ChassisError):
+class Fenced(ChassisError):
     """The log holds an epoch above ours: what we say is not heard any more."""
 
 
-class Overhearing:
+class FenceCheck:
     """Looks at what was written since it last looked; `ends` are the offsets of that time."""
 
     def __init__(self, bus: Bus, publisher: Publisher, ends: Mapping[Partition, int]) -> None:
@@ -44,15 +44,15 @@ class Overhearing:
         starts = {each: start for each, start in self._ends.items() if self._is_others(each, ends)}
         self._ends, self._appended = ends, appended
         for epoch in await log_state.epochs_in(self._bus, starts, ends):
-            if _outranks(epoch, own):
-                raise Outranked(f"the log holds {epoch}, and we speak in {own}")
+            if _fences(epoch, own):
+                raise Fenced(f"the log holds {epoch}, and we speak in {own}")
 
     def _is_others(self, partition: Partition, ends: Mapping[Partition, int]) -> bool:
         ours = self._publisher.appended[partition] - self._appended.get(partition, 0)
         return ends[partition] > self._ends[partition] + ours
 
 
-def _outranks(epoch: Epoch, own: Epoch) -> bool:
+def _fences(epoch: Epoch, own: Epoch) -> bool:
     """A higher number, or the same incarnation of another cluster, which empties every table."""
     if epoch.incarnation != own.incarnation:
         return epoch.incarnation > own.incarnation

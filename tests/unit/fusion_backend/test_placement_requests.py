@@ -19,8 +19,12 @@ from planner.numbering.records import (
 )
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry
-from services.fusion_backend.core import asking
-from services.fusion_backend.core.asking import asks, demand_of, placement_spec
+from services.fusion_backend.core import placement_requests as asking
+from services.fusion_backend.core.placement_requests import (
+    needs_placement,
+    placement_spec,
+    pod_demand,
+)
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs, template_of
 from tests.unit.fusion_backend.test_children import job
@@ -95,12 +99,12 @@ def asked(known: KnownPlan, **children: Any) -> dict[str, Any]:
     ],
 )
 def test_a_job_asks_where_one_pe_has_a_constraint(constraint: dict[str, Any]) -> None:
-    assert not asks(plan(pe(0), pe(1)).record)
-    assert asks(plan(pe(0), pe(1, **constraint)).record)
+    assert not needs_placement(plan(pe(0), pe(1)).record)
+    assert needs_placement(plan(pe(0), pe(1, **constraint)).record)
 
 
 def test_a_job_asks_where_a_pool_beside_the_default_one_is_declared() -> None:
-    assert asks(plan(pe(0), pools=(DEFAULT, GPUS)).record)
+    assert needs_placement(plan(pe(0), pools=(DEFAULT, GPUS)).record)
 
 
 def test_pes_that_ask_for_the_same_are_one_class_and_fields_are_written_out() -> None:
@@ -179,7 +183,7 @@ def test_a_pod_requests_what_all_of_its_containers_do() -> None:
             "overhead": {"memory": "1Ki"},
         }
     }
-    found = demand_of({"requests": {"cpu": "1", "memory": "1Ki", "gpus.io/a": 1}}, template)
+    found = pod_demand({"requests": {"cpu": "1", "memory": "1Ki", "gpus.io/a": 1}}, template)
     assert found.requests == {"cpu": "2000m", "memory": "3072", "gpus.io/a": "1"}
 
 
@@ -206,7 +210,7 @@ def test_what_the_template_asks_of_nodes_is_asked_and_what_it_prefers_is_not() -
             ],
         }
     }
-    found = demand_of({}, template)
+    found = pod_demand({}, template)
     assert found.node_selector == {"arch": "amd64"}
     assert found.node_selector_terms == [
         {"matchExpressions": [expression], "matchFields": []},

@@ -11,7 +11,7 @@ import pytest
 from contracts.scheduling.taints import Taint
 from placement.cluster import Cluster, Node
 from placement.job import Job, Pe, Pool
-from services.hostpool_manager.core.picture import BoundPod, Picture
+from services.hostpool_manager.core.cluster_view import BoundPod, ClusterView
 from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
 
 NODES = [f"n{number}" for number in range(10)]
@@ -43,7 +43,7 @@ class Painter:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.picture = Picture()
+        self.picture = ClusterView()
         self.nodes: dict[str, tuple[Node, Marks]] = {}
         self.pods: dict[tuple[str, str], BoundPod] = {}
         self.placements: dict[Ref, Placement] = {}
@@ -118,9 +118,9 @@ class Painter:
         self.pools[name] = pool
         self.picture.see_pool(name, pool)
 
-    def anew(self) -> Picture:
+    def anew(self) -> ClusterView:
         """The picture of somebody who saw only what is so now."""
-        later = Picture()
+        later = ClusterView()
         for ref, placement in self.placements.items():
             later.see_placement(ref, placement)
         for name, pool in self.pools.items():
@@ -146,7 +146,7 @@ def test_a_picture_that_was_changed_often_is_as_one_that_was_painted_at_once(see
 @pytest.mark.parametrize("is_leaving", [False, True])
 def test_pods_that_end_take_room_and_close_no_node_to_the_next_job(is_leaving: bool) -> None:
     """A job that is deleted and submitted again finds pods of the one before."""
-    picture = Picture()
+    picture = ClusterView()
     picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
     pod = BoundPod("n0", {"cpu": 500}, JOBS[0], "u1", 0, is_leaving)
     picture.see_pod(("default", "a"), pod)
@@ -159,7 +159,7 @@ def test_pods_that_end_take_room_and_close_no_node_to_the_next_job(is_leaving: b
 
 def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
     """It is about to be launched again there."""
-    picture = Picture()
+    picture = ClusterView()
     picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
     asked = Job("default/one", (Pe(0, {"cpu": 1000}),), ())
     placement = Placement(

@@ -33,7 +33,7 @@ from services.hostpool_manager.core.snapshot import (
     differ,
     holds_on,
 )
-from services.hostpool_manager.core.taking import Taken
+from services.hostpool_manager.core.usage import Taken
 
 NO_MARKS = Marks()
 PATCHED_SHARE: Final = 8
@@ -52,7 +52,7 @@ class BoundPod:
     is_leaving: bool = False
 
 
-class Picture:
+class ClusterView:
     """What is known; `changes` counts what may have made room for somebody."""
 
     def __init__(self, changes: int = 0) -> None:

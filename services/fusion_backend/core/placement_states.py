@@ -1,7 +1,7 @@
 """How the question stands that a job asks with its Placement, before a plan is recorded.
 
 A Placement answers for its `metadata.generation`, so what it says of an older spec is no answer.
-What is asked is made in `asking.py`; what follows from an answer stands in `transitions.py`.
+The request is made in `placement_requests.py`; `transitions.py` decides what follows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry, is_deleting
-from services.fusion_backend.core.asking import asks, placement_spec
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.naming_pes import with_operators
+from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
 from services.fusion_backend.core.recording import WARNINGS_MAX
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
@@ -29,7 +29,7 @@ from services.fusion_backend.core.spec.inputs import PlanInputs
 PLACEMENT = "Placement"
 
 
-class Standing(Enum):
+class PlacementState(Enum):
     """What is known of the answer to a question."""
 
     UNASKED = "the Placement is missing, or asks for something else"
@@ -51,7 +51,7 @@ class Question:
 def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
     """What has to be asked of the plan that these inputs gave; None where nothing has to be."""
     outcome = snapshot.outcomes.get(inputs.digest)
-    if not isinstance(outcome, PlanResult) or not asks(outcome.record):
+    if not isinstance(outcome, PlanResult) or not needs_placement(outcome.record):
         return None
     warnings = outcome.warnings[:WARNINGS_MAX]
     plan = KnownPlan(outcome.record, inputs, port_labels_id="", warnings=warnings)
@@ -66,35 +66,37 @@ def placement_of(snapshot: Snapshot) -> Entry | None:
     return snapshot.of(PLACEMENT).get(snapshot.name)
 
 
-def standing_of(entry: Entry | None, question: Question) -> Standing:
+def state_of_question(entry: Entry | None, question: Question) -> PlacementState:
     """How a question stands."""
     if question.refusal is not None:
-        return Standing.REFUSED
+        return PlacementState.REFUSED
     if entry is None or is_deleting(entry) or not is_asked(entry, question.spec):
-        return Standing.UNASKED
+        return PlacementState.UNASKED
     standing = _of_answer(entry)
     said = entry.data["status"].get("generation")
-    is_older = standing is Standing.PLACED and (said is None or said < question.spec["generation"])
-    return Standing.UNANSWERED if is_older else standing
+    is_older = standing is PlacementState.PLACED and (
+        said is None or said < question.spec["generation"]
+    )
+    return PlacementState.UNANSWERED if is_older else standing
 
 
-def _of_answer(entry: Entry) -> Standing:
+def _of_answer(entry: Entry) -> PlacementState:
     status = entry.data["status"]
     if status.get("observedGeneration") != entry.data["metadata"]["generation"]:
-        return Standing.UNANSWERED
+        return PlacementState.UNANSWERED
     match status.get("phase"):
         case PlacementPhase.PLACED:
-            return Standing.PLACED
+            return PlacementState.PLACED
         case PlacementPhase.REFUSED if not status.get("waits"):
-            return Standing.REFUSED
+            return PlacementState.REFUSED
         case PlacementPhase.REFUSED | PlacementPhase.UNKNOWN:
-            return Standing.WAITING
-    return Standing.UNANSWERED
+            return PlacementState.WAITING
+    return PlacementState.UNANSWERED
 
 
-def standing_in_force(entry: Entry | None) -> Standing:
+def state_in_force(entry: Entry | None) -> PlacementState:
     """What the Placement says of the plan that is in force."""
-    return Standing.UNANSWERED if entry is None else _of_answer(entry)
+    return PlacementState.UNANSWERED if entry is None else _of_answer(entry)
 
 
 def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
@@ -108,7 +110,7 @@ def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
         return False
 
 
-def asks_for(entry: Entry) -> int:
+def generation_asked(entry: Entry) -> int:
     """The plan generation that a Placement asks for; -1 where it says none."""
     generation = entry.data["spec"].get("generation")
     return generation if isinstance(generation, int) else -1
@@ -139,7 +141,7 @@ def refusal_of_placement(
     if waited_s is None:
         said = message_of(entry, record)
         return PlanRefused(reason_of(entry), field="", value="", message=said)
-    is_told = _of_answer(entry) is Standing.WAITING
+    is_told = _of_answer(entry) is PlacementState.WAITING
     told = message_of(entry, record) if is_told else f"Placement {entry.name} has no answer"
     return PlanRefused(
         reason_of(entry) if is_told else Reason.PLACEMENT_UNKNOWN,

@@ -18,7 +18,7 @@ from contracts.resources.placement import NEAREST_MAX, PlacementPhase
 from contracts.showing import shown
 from placement.answers import Answer, Nearest, Placed, Refused
 from placement.job import Job
-from services.hostpool_manager.core.snapshot import InForce, PlacementSaid, PoolSaid
+from services.hostpool_manager.core.snapshot import InForce, PlacementStatus, PoolStatus
 
 PLACED = "Placed"
 READY = "Ready"
@@ -29,7 +29,7 @@ OBJECT_BYTES_MAX: Final = 1_200_000
 Json = dict[str, Any]
 
 
-def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementSaid:
+def status_of_answer(answer: Answer, *, generation: int, in_force: InForce) -> PlacementStatus:
     """What an answer to metadata.generation `generation` is said as, with what is then in force."""
     pools, assignments = in_force.pools, in_force.assignments
     by_node: dict[str, list[int]] = {}
@@ -37,7 +37,7 @@ def said_of(answer: Answer, *, generation: int, in_force: InForce) -> PlacementS
         by_node.setdefault(node, []).append(pe)
     reason = Reason.PLACED if isinstance(answer, Placed) else answer.why
     refused = answer if isinstance(answer, Refused) else None
-    return PlacementSaid(
+    return PlacementStatus(
         phase=_phase(answer),
         reason=reason,
         message=shown(_message(answer), MESSAGE_CHARS_MAX),
@@ -73,7 +73,7 @@ def too_long(answer: Answer, job: Job, spec_bytes: int) -> str:
     if not isinstance(answer, Placed):
         return ""
     in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
-    said = said_of(answer, generation=0, in_force=in_force)
+    said = status_of_answer(answer, generation=0, in_force=in_force)
     status_bytes = _bytes(placement_status({}, said, ""))
     hosts = {pool.index: pool.hosts for pool in job.pools}
     of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
@@ -106,7 +106,7 @@ def _message(answer: Answer) -> str:
     return answer.message
 
 
-def placement_status(status: Mapping[str, Any], said: PlacementSaid, now: str) -> Json:
+def placement_status(status: Mapping[str, Any], said: PlacementStatus, now: str) -> Json:
     """The fields of a Placement's status as they are to be, made of the status as it is."""
     state = {
         PlacementPhase.PLACED: ConditionStatus.TRUE,
@@ -140,12 +140,12 @@ def placement_status(status: Mapping[str, Any], said: PlacementSaid, now: str) -
     }
 
 
-def stands(status: Mapping[str, Any], said: PlacementSaid) -> bool:
+def is_current(status: Mapping[str, Any], said: PlacementStatus) -> bool:
     """Whether a Placement's status says it."""
     return not differences(status, placement_status(status, said, ""))
 
 
-def host_pool_status(status: Mapping[str, Any], said: PoolSaid, now: str) -> Json:
+def host_pool_status(status: Mapping[str, Any], said: PoolStatus, now: str) -> Json:
     """The fields of a HostPool's status as they are to be, made of the status as it is."""
     return {
         "members": list(said.members),

@@ -62,7 +62,7 @@ class _Where(NamedTuple):
     is_isolated: bool
 
 
-def asks(record: PlanRecord) -> bool:
+def needs_placement(record: PlanRecord) -> bool:
     """Whether a job with this plan has a Placement."""
     if any(pool.name != DEFAULT_POOL for pool in record.pools):
         return True
@@ -179,11 +179,13 @@ class _Demands:
         key = orjson.dumps((resources, template), option=orjson.OPT_SORT_KEYS)
         if key not in self._numbers:
             self._numbers[key] = len(self.found)
-            self.found.append(demand_of(resources, template))
+            self.found.append(pod_demand(resources, template))
         return self._numbers[key]
 
 
-def demand_of(resources: Mapping[str, Any] | None, template: Mapping[str, Any] | None) -> PodDemand:
+def pod_demand(
+    resources: Mapping[str, Any] | None, template: Mapping[str, Any] | None
+) -> PodDemand:
     """What a pod asks for that is made of these resources with this template laid over it."""
     spec = (template or {}).get("spec") or {}
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}

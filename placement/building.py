@@ -37,7 +37,7 @@ from placement.room import amounts_of, free_beside
 Token = tuple[str, Hashable]
 
 
-def state(
+def build_problem(
     cluster: Cluster, job: Job, lifted: frozenset[Family] = frozenset(), *, keeps: bool = False
 ) -> Problem:
     """The problem of a job."""
@@ -47,7 +47,7 @@ def state(
     resources = () if Family.CAPACITY in lifted else _resources(job)
     free, overfull = free_beside(cluster, job, fixed, resources)
     masks = Masks(cluster, job, lifted, domains, pooling)
-    statement = _Statement(cluster, job, lifted, keeps, fixed, domains, pooling, resources, masks)
+    statement = _Draft(cluster, job, lifted, keeps, fixed, domains, pooling, resources, masks)
     statement.gather()
     occupied = np.zeros(len(cluster), bool)
     problem = Problem(
@@ -103,7 +103,7 @@ class _Likeness(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Statement:
+class _Draft:
     """What is gathered while classes are made."""
 
     cluster: Cluster

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from services.chassis.kube.port import Response, Transport
-from services.chassis.process.backing_off import GrowingPause
+from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.clock import Clock
 from services.chassis.process.errors import Away, Transient
 from services.chassis.process.log_lines import log_of

@@ -15,7 +15,7 @@ from placement.answers import Placed
 from placement.cluster import Cluster, Node, Pod
 from placement.deciding import Limits, decide
 from placement.job import Job, Pe, Pool
-from services.hostpool_manager.core import mending
+from services.hostpool_manager.core import partial_placement as mending
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -24,7 +24,7 @@ from services.hostpool_manager.core.answering import (
     search_for,
 )
 from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.mending import Mended, mended
+from services.hostpool_manager.core.partial_placement import PartialPlacement, partial_placement
 from services.hostpool_manager.core.snapshot import Found, InForce, SearchTarget
 from tests.unit.hostpool_manager.scene import Scene, a_class, a_pool
 from tests.unit.placement.brute_force import Case, has_placement
@@ -163,7 +163,7 @@ def test_one_that_fits_nowhere_holds_up_nobody_else() -> None:
     assert isinstance(placed, Placed)
     (gone,) = {placed.assignment[0]}
     left = replace(node("n2" if gone == "n1" else "n1", cpu=1500))
-    found = mended(Cluster.of((left,)), remembered(job, placed), LIMITS)
+    found = partial_placement(Cluster.of((left,)), remembered(job, placed), LIMITS)
     assert found is not None
     assert found.placed.assignment == {1: left.name}
 
@@ -173,7 +173,7 @@ def test_who_must_move_does_not_take_the_place_of_who_may_stay() -> None:
     pes = (Pe(0, {"cpu": 3000}, assigned="n1"), Pe(1, {"cpu": 3000}, assigned="n2"))
     job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
     cluster = Cluster.of((replace(node("n1"), unschedulable=True), node("n2")))
-    found = mended(cluster, job, LIMITS)
+    found = partial_placement(cluster, job, LIMITS)
     assert found is not None
     assert found.placed.assignment == {1: "n2"}
 
@@ -183,7 +183,7 @@ def test_who_is_not_placed_any_more_keeps_no_promise() -> None:
     pes = tuple(Pe(at, {"cpu": 2000}, assigned="n1") for at in range(2))
     job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
     cluster = Cluster.of((node("n1", cpu=3000),))
-    found = mended(cluster, job, LIMITS)
+    found = partial_placement(cluster, job, LIMITS)
     assert found is not None
     was = InForce(1, {0: ("n1", "n2")}, {0: "n1", 1: "n1"})
     beside = found.beside(cluster, without_lost(cluster, job, was), job)
@@ -198,7 +198,7 @@ def test_of_those_that_ask_for_the_same_none_is_tried_after_one_that_fits_nowher
     monkeypatch.setattr(mending, "TRIED_ALONE_MAX", 3)
     large = tuple(Pe(at, {"cpu": 9000}) for at in range(10))
     job = Job(OWN, (*large, Pe(10, {"cpu": 1000})), (Pool(0, "P", size=2, members=("n1", "n2")),))
-    found = mended(Cluster.of((node("n1"),)), job, LIMITS)
+    found = partial_placement(Cluster.of((node("n1"),)), job, LIMITS)
     assert found is not None
     assert found.placed.assignment == {10: "n1"}
 
@@ -209,7 +209,9 @@ def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> No
     nodes = tuple(node(f"n{at}") for at in range(4))
     placed = decide(Cluster.of(nodes), Job(OWN, pes, pools))
     assert isinstance(placed, Placed)
-    found = mended(Cluster.of(nodes[:3]), remembered(Job(OWN, pes, pools), placed), LIMITS)
+    found = partial_placement(
+        Cluster.of(nodes[:3]), remembered(Job(OWN, pes, pools), placed), LIMITS
+    )
     assert found is not None
     members = [name for each in found.placed.pools for name in each.nodes if name]
     assert sorted(members) == ["n0", "n1", "n2"]
@@ -229,7 +231,7 @@ def test_only_what_is_in_force_is_mended() -> None:
 # --------------------------------------------------------------------------- every way
 
 
-Loss = tuple[Case, Job, Mended | None]
+Loss = tuple[Case, Job, PartialPlacement | None]
 
 
 def _lost(seed: int) -> Loss | None:
@@ -251,7 +253,7 @@ def _lost(seed: int) -> Loss | None:
     cluster = Cluster.of(after.nodes, after.pods, after.claims)
     if isinstance(decide(cluster, job), Placed):
         return None
-    return after, job, mended(cluster, job, LIMITS)
+    return after, job, partial_placement(cluster, job, LIMITS)
 
 
 def _some_loss(seed: int) -> Loss:
@@ -259,7 +261,7 @@ def _some_loss(seed: int) -> Loss:
     return next(what for each in count(seed) if (what := _lost(each)) is not None)
 
 
-def _with_one_more(case: Case, found: Mended, pe: Pe) -> Case:
+def _with_one_more(case: Case, found: PartialPlacement, pe: Pe) -> Case:
     """Everybody who is placed runs, pools have just their members, and one more is asked for."""
     nodes = found.placed.assignment
     runs = [each for each in found.job.pes if each.id not in case.running]
@@ -303,6 +305,6 @@ def test_a_job_that_lost_nothing_keeps_everything(is_all: bool) -> None:
     assert isinstance(placed, Placed)
     used = {*placed.assignment.values(), *placed.pools[0].nodes}
     left = nodes if is_all else tuple(each for each in nodes if each.name in used)
-    found = mended(Cluster.of(left), remembered(job, placed), LIMITS)
+    found = partial_placement(Cluster.of(left), remembered(job, placed), LIMITS)
     assert found is not None
     assert found.placed == placed

@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from services.chassis.kube.port import Response
-from services.chassis.kube.reaching import PatientTransport
-from services.chassis.process.backing_off import AWAY_MAX_S
+from services.chassis.kube.retrying import PatientTransport
+from services.chassis.process.backoff import AWAY_MAX_S
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import Away, Transient
 from tests.virtual_time import virtually

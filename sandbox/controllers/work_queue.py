@@ -43,7 +43,7 @@ class Pace:
         return max(0.0, (1.0 - self._tokens) / self._per_s)
 
 
-class KeyedWork(Generic[Key]):
+class WorkQueue(Generic[Key]):
     """A queue of keys for one function, which is called again until it does not raise."""
 
     def __init__(
