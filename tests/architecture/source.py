@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,16 @@ def modules(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Every module and page that people write: accepted ADRs stay as they are."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "*.md"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in sorted(set(listed.stdout.split())):
+        path = Path(name)
+        if path.parent != Path("docs/adr") and (ROOT / path).exists():
+            yield path, (ROOT / path).read_text(encoding="utf-8")
 
 
 def services() -> list[str]:
