@@ -2,21 +2,22 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements-dev.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 is needed: '$(PYTHON)' was not found. Install it, or say PYTHON=/path/to/python3.11."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed, and $(PYTHON) is another. Say PYTHON=/path/to/python3.11."; exit 2; }
 	@echo "creating $(VENV) (about a minute)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements.lock || echo FAILED; } \
+	@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements-dev.lock || echo FAILED; } \
 	| { n=0; while read -r word rest; do case $$word in \
-	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$(grep -c == requirements.lock);; \
+	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$(grep -c == requirements-dev.lock);; \
 	    Installing) printf '\n  installing them\n';; \
 	    FAILED) exit 1;; \
 	    esac; done; }
@@ -34,6 +35,9 @@ check: venv  ## lint, format, types, import rules
 
 test: venv  ## every test that needs nothing but Python (and the real bundles, where they are); ARGS="-n 0 -k WORD"
 	$(BIN)/pytest -n auto --dist loadfile -rR $(ARGS)
+
+test-wheel: venv  ## build a wheel and try it in an empty environment, which needs a package index or its cache
+	$(BIN)/pytest -n 0 -m wheel tests/wheel $(ARGS)
 
 test-real: venv  ## the same suites and faults on Kafka and a real control plane, brought up and taken down
 	$(BIN)/python -m tests.real $(ARGS)
@@ -76,9 +80,10 @@ real-down: venv  ## end the real pair and remove its folder
 generate: venv  ## write the generated files (CRDs, roles, pages) again
 	$(BIN)/python -m deploy.generating
 
-lock: venv  ## resolve the dependencies again into requirements.lock
+lock: venv  ## resolve the dependencies again: what runs (requirements.lock), and what develops (requirements-dev.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra dev --no-annotate --no-header pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -23,11 +23,11 @@ from cli.failing import Failure
 from cli.private import private_folder, write_private
 from cli.real.preparing import apply_object, checked
 from cli.real.probing import HEALTHY, until
+from cli.resources import RBAC
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 from services.chassis.process.errors import Transient
 
-RBAC = Path(__file__).parents[1] / "deploy" / "rbac"
 TOKEN_S = 24 * 3600
 RENEW_S = TOKEN_S / 3
 RENEW_RETRY_S = 60.0

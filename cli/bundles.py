@@ -45,9 +45,9 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LIST = re.compile(rf"\[\s*{_STRING.pattern}(\s*,\s*{_STRING.pattern})*\s*\]")
 
 bundle_app = typer.Typer(
-    help="Bundles (.sab): an application description (ADL) with the files that run it, in a zip "
-    "with a tar in it. Make one with `pack`, put it into the bundle root or behind a URL, and name "
-    "it in a Job's spec.bundle.",
+    help="Bundles (.sab): an application description (ADL) with the files that run it. A bundle "
+    "is a zip with a tar in it. Make one with `pack`, put it into the bundle root or behind a URL, "
+    "and name it in a Job's spec.bundle.",
     no_args_is_help=True,
 )
 

@@ -13,10 +13,10 @@ from cli.bundling import pack_folder
 from cli.connecting import Cluster, connected
 from cli.following import following
 from cli.live import resize_text
+from cli.resources import WORDCOUNT
 from cli.running import RunningSystem, UpOptions, running_system
 from cli.showing import Screen
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
 JOB = "wordcount"
 REGION = "Counted"
 WIDTH_BEFORE = 3
@@ -62,7 +62,7 @@ async def demonstrate(
 async def _show(console: Screen, system: RunningSystem) -> None:
     async with AsyncExitStack() as stack:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
-        bundle = pack_folder(EXAMPLE, system.kubeconfig.parent / f"{JOB}.sab")
+        bundle = pack_folder(WORDCOUNT, system.kubeconfig.parent / f"{JOB}.sab")
         console.rule(f"submit {bundle.name}, parallel region {REGION} of width {WIDTH_BEFORE}")
         wish = jobs.Submission(
             bundle, name=JOB, fusion="legacy", widths=(f"{REGION}={WIDTH_BEFORE}",)

@@ -20,7 +20,6 @@ from cli.connecting import FURNITURE, JOBS, PES, PODS, REGIONS, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
-from cli.recognizing import kind_of
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
@@ -113,6 +112,8 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     if not bundle.is_file():
         raise Misused(f"there is no bundle at {bundle}")
     content, target = bundle.read_bytes(), root / bundle.name
+    from cli.recognizing import kind_of  # reads XML: other commands start without it
+
     if kind_of(content) == "ADL":
         raise Misused(
             f"{bundle} is an ADL, not a bundle: `millrace bundle pack {bundle}` makes one of it"

@@ -20,6 +20,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import private_folder, private_state, write_private
+from cli.resources import CRDS
 from cli.showing import answer, print_lines
 
 SERVICES = (
@@ -44,7 +46,7 @@ SERVICES = (
 )
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
-CRDS = Path(__file__).parents[1] / "deploy" / "crds"
+SANDBOX_NEEDS = ("cel", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
 SANDBOX = "sandbox"
 OURS = (
     "logs",
@@ -270,6 +272,13 @@ class Layout:
         )
 
     def sandbox(self) -> ChildSpec:
+        """The embedded cluster. Raises Misused where the extra that it needs is not installed."""
+        missing = [name for name in SANDBOX_NEEDS if find_spec(name) is None]
+        if missing:
+            raise Misused(
+                f"the embedded cluster needs {', '.join(missing)}, which this environment lacks:"
+                " `pip install 'millrace-control-plane[sandbox]'`, or use --real"
+            )
         command = [sys.executable, "-m", "sandbox", "--port", str(self.api_port)]
         command += ["--nodes", str(self.options.nodes), "--crds", str(CRDS)]
         command += ["--kubeconfig", str(self.inner_kubeconfig)]

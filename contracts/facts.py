@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import Any
 
 from contracts import labels, projections
+from contracts.names import DOMAIN_CHARS_MAX, is_word
 from contracts.projections import Obj, metadata
-from contracts.resources.pod_names import DOMAIN_CHARS_MAX, is_word
 from contracts.topics import CLUSTER, RESOURCES, Topic
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, too_deep
 

@@ -19,6 +19,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from cli.resources import WORDCOUNT as FOLDER
 from cli.showing import answer_lines, print_lines
 from contracts.bundle_format import pack
 from loadtest import cutting, placement, planner
@@ -29,7 +30,6 @@ from loadtest.measuring import measure
 from loadtest.profiles import DEFAULT_SIZES, PARALLEL, REAL_SIZES, WORDCOUNT, Application, Profile
 from loadtest.reporting import DELETE, Row, exceeded, miscounted, render, to_json
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "wordcount"
 CORPUS_SETTING = "MILLRACE_CORPUS"
 
 
@@ -45,7 +45,7 @@ def _put_bundle(bundles: Path, application: Application, real: Path | None) -> N
     if real is not None:
         shutil.copy(real, bundles / application.bundle)
         return
-    (adl,) = sorted(EXAMPLE.glob("*.adl"))
+    (adl,) = sorted(FOLDER.glob("*.adl"))
     (bundles / application.bundle).write_bytes(pack(adl.read_bytes()))
 
 

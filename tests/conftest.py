@@ -46,7 +46,7 @@ def _logging_ends_with_the_test() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests on the real pair want one; `make test` has none, `make test-real` brings it up.
 
     Tests of a whole system are tried twice on either backend, and `-rR` tells which were: their
@@ -55,6 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("e2e") is not None:
             item.add_marker(pytest.mark.flaky(reruns=1))
+        if item.get_closest_marker("wheel") is not None and config.option.markexpr != "wheel":
+            item.add_marker(pytest.mark.skip(reason="needs a package index: `make test-wheel`"))
     if all(os.environ.get(name) for name in PAIR_SETTINGS):
         return
     reason = f"no real pair: `make test-real` brings one up and sets {' and '.join(PAIR_SETTINGS)}"

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.failing import Failure, Misused
-from cli.real.pins import FOLDER, Pins
+from cli.real.pins import Pins
 from cli.real.progress import Progress
 from cli.real.state import locked
+from cli.resources import PINNED
 
 JAVA_MAJOR_MIN = 17
 ASK_TIMEOUT_S = 120.0  # `go` may fetch the toolchain that go.mod asks for
@@ -97,7 +98,7 @@ async def _build(folder: Path, pins: Pins, progress: Progress) -> None:
 
 async def _copy_jars(folder: Path, progress: Progress) -> None:
     """Maven writes beside the pom it reads, so it reads a copy."""
-    pom = Path(shutil.copy(FOLDER / "pom.xml", folder.parent / "pom.xml"))
+    pom = Path(shutil.copy(PINNED / "pom.xml", folder.parent / "pom.xml"))
     with progress.step("Apache Kafka: jars", total=None):
         goal = "dependency:copy-dependencies"
         options = [f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
@@ -116,7 +117,9 @@ async def _build_programs(folder: Path, pins: Pins, progress: Progress) -> None:
         await _run(command, _go_environment(), lambda _line: step.advance())
     missing = [name for name in PROGRAMS if not (folder / name).is_file()]
     if missing:
-        raise Failure(f"`go build` made no {', '.join(missing)}: tests/real/go.mod lacks a tool")
+        raise Failure(
+            f"`go build` made no {', '.join(missing)}: cli/real/pinned/go.mod lacks a tool"
+        )
 
 
 def linker_flags(version: str) -> str:
@@ -206,7 +209,7 @@ async def _started(
     """The process, in a session of its own, so that compilers end with it when we are ended."""
     process = await asyncio.create_subprocess_exec(
         *command,
-        cwd=FOLDER,
+        cwd=PINNED,
         env=dict(os.environ) | dict(environment),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What is pinned under tests/real: the files, their versions and the digest that names a build."""
+"""What the real pair is built of: the files under `pinned/`, their versions, and their digest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "tests" / "real"
-STAGES = FOLDER / "stages"
+from cli.resources import PINNED
+
+STAGES = PINNED / "stages"
 FILES = ("go.mod", "go.sum", "pom.xml")
 DIGEST_CHARS = 16
 
@@ -55,7 +56,7 @@ def _found(pattern: str, text: str, name: str) -> str:
     return found[1]
 
 
-def read_pins(folder: Path = FOLDER) -> Pins:
+def read_pins(folder: Path = PINNED) -> Pins:
     """The pins of this tree."""
     contents = {name: (folder / name).read_bytes() for name in FILES}
     versions = versions_of(contents["go.mod"].decode(), contents["pom.xml"].decode())

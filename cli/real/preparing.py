@@ -17,10 +17,10 @@ import yaml
 from cli.connecting import aclosing_transport
 from cli.failing import Failure
 from cli.real.probing import HEALTHY, until
+from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from services.chassis.kube.port import Response
 
-CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 FURNISH_TIMEOUT_S = 60.0
 FIELD_MANAGER = "millrace-real"
 NODES_MAX = 1000

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import Field, WithJsonSchema
 
 from contracts import labels
+from contracts.names import KEY_RULE, NAME_RULE, WORD_RULE, is_key, is_label_value, is_name
 
 from .fields import PROPERTIES_MAX, Fields, LongText, Text
-from .pod_names import KEY_RULE, NAME_RULE, WORD_RULE, is_key, is_label_value, is_name
 from .pod_shapes import misshapen
 from .pod_structure import pod_spec_schema
 

@@ -14,7 +14,8 @@ from http import HTTPStatus
 import orjson
 import yaml
 
-from cli.real.preparing import CRDS, apply_object, checked
+from cli.real.preparing import apply_object, checked
+from cli.resources import CRDS
 from services.chassis.kube.http import HttpTransport
 from tests.fuzz.objects import CORE
 from tests.fuzz.rounds import NotRight

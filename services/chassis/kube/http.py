@@ -1,7 +1,7 @@
 """The transport to a real or sandboxed API server: aiohttp, set up by kubernetes_asyncio.
 
-The only module that imports kubernetes_asyncio, which gives configuration (kubeconfig, in-cluster)
-and authentication; bytes go in and out unparsed, `kube/port.py` gives them meaning.
+kubernetes_asyncio gives configuration (kubeconfig, in-cluster) and authentication; only
+`client_config.py` imports it. Bytes go in and out unparsed, `kube/port.py` gives them meaning.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yaml
-from kubernetes_asyncio import config
-from kubernetes_asyncio.client import Configuration
-from kubernetes_asyncio.config.incluster_config import SERVICE_TOKEN_FILENAME
 
+from services.chassis.kube.client_config import (
+    SERVICE_TOKEN_FILENAME,
+    read_kubeconfig,
+    read_service_account,
+)
 from services.chassis.kube.port import Response, refusal
 from services.chassis.process.errors import Away, TooLarge, Transient
 from services.chassis.process.log_lines import log_of
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.client import Configuration
 
 CONNECTIONS_MAX = 128
 REQUEST_TIMEOUT_S = 30.0
@@ -39,12 +44,11 @@ _BEARER = "BearerToken"
 
 async def load_configuration(kubeconfig: str) -> Configuration:
     """The configuration of a kubeconfig's current context, or of the pod we run in."""
-    configuration = Configuration()
     if kubeconfig:
-        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+        configuration = await read_kubeconfig(kubeconfig)
         token_file = _token_file(Path(kubeconfig))
     else:
-        config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        configuration = read_service_account()
         token_file = Path(SERVICE_TOKEN_FILENAME)
     if token_file is not None:
         configuration.refresh_api_key_hook = TokenFile(token_file)

@@ -22,7 +22,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
 import orjson
 
 from contracts.projections import MANAGED_FIELDS_TOO_LARGE
@@ -161,6 +160,8 @@ class _Outline:
     """
 
     def __init__(self, text: bytes) -> None:
+        import numpy as np  # seldom needed: a start is faster without
+
         self._text = text
         bytes_ = np.frombuffer(text, np.uint8)
         is_outside = ~self._is_in_string(bytes_)
@@ -172,7 +173,9 @@ class _Outline:
             raise ValueError("it is no JSON")
         self._commas = np.flatnonzero((bytes_ == ord(",")) & is_outside)
 
-    def _is_in_string(self, bytes_: np.ndarray[Any, np.dtype[np.uint8]]) -> Any:
+    def _is_in_string(self, bytes_: Any) -> Any:
+        import numpy as np
+
         is_quote = bytes_ == ord('"')
         if b"\\" in self._text:
             at = np.arange(len(bytes_), dtype=np.int32)
@@ -201,7 +204,7 @@ class _Outline:
         begin, end = span
         if self._text[begin : begin + 1] not in (b"{", b"["):
             raise ValueError("it is no JSON object and no list")
-        first, last = np.searchsorted(self._commas, (begin, end))
+        first, last = self._commas.searchsorted((begin, end))
         commas = self._commas[first:last]
         own = commas[self._depth[commas] == self._depth[begin]]
         borders = [begin, *own.tolist(), end - 1]

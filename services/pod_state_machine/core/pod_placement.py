@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 from contracts import labels
-from contracts.resources.pod_names import is_label_value
+from contracts.names import is_label_value
 from contracts.resources.processing_element import PlacementRequest
 from contracts.scheduling.node_affinity import NODE_NAME, PREFERRED, REQUIRED
 from contracts.scheduling.selectors import Requirement

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import typer
 
-from cli.__main__ import _run
+from cli.ending import run
 from cli.failing import TimedOut
 
 
@@ -36,7 +36,7 @@ def test_a_signal_ends_a_command_after_its_cleanup(number: int, code: int) -> No
             cleaned.append("up")
 
     with pytest.raises(typer.Exit) as ended:
-        _run(work)
+        run(work)
     assert (ended.value.exit_code, cleaned) == (code, ["up"])
 
 
@@ -47,6 +47,6 @@ def test_a_failure_is_a_sentence_and_its_exit_code(capsys: pytest.CaptureFixture
         raise TimedOut("it did not come")
 
     with pytest.raises(typer.Exit) as ended:
-        _run(work)
+        run(work)
     assert ended.value.exit_code == 4
     assert capsys.readouterr().err == "millrace: it did not come\n"

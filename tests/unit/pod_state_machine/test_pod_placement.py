@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contracts import labels
-from contracts.resources.pod_names import is_label_value
+from contracts.names import is_label_value
 from contracts.resources.processing_element import PlacementRequest
 from services.pod_state_machine.adapters.reading import job_view
 from services.pod_state_machine.core.awaiting import place_of

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from contracts.names import KEY_RULE, is_key
 from contracts.reasons import Reason
 from contracts.resources import JobSpec, ignored_fields
-from contracts.resources.pod_names import KEY_RULE, is_key
 from contracts.resources.pod_shapes import Unknown, unknown
 from contracts.resources.pod_template import contradictions
 from contracts.unreadable import Unreadable

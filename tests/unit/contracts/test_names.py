@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.resources.pod_names import is_key, is_label_value, is_name
+from contracts.names import is_key, is_label_value, is_name
 from contracts.resources.pod_template import contradictions
 from services.fusion_backend.core.spec.accepting import FAULTS_NAMED_MAX, refusal_of_spec
 

@@ -1,0 +1,136 @@
+"""`millrace submit|get|scale|delete`: words to options of what `jobs.py` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import jobs
+from cli.connecting import Cluster
+from cli.ending import run_with_cluster
+from cli.following import following
+from cli.live import job_panel, job_table, resize_text
+from cli.printing import answers
+from cli.showing import answer, answer_lines
+from contracts.names import NAME_RULE, is_name
+
+console = answers()
+WAIT_S = 300.0
+
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(help="The kubeconfig; default: $KUBECONFIG, then ~/.kube/config."),
+]
+
+
+def _checked_namespace(name: str) -> str:
+    """The API server answers 404 to every request with another name."""
+    if not is_name(name):
+        raise typer.BadParameter(f"{name!r} cannot be a namespace: a name has {NAME_RULE}")
+    return name
+
+
+Namespace = Annotated[
+    str, typer.Option("--namespace", "-n", help="The namespace.", callback=_checked_namespace)
+]
+Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
+Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
+
+
+def submit(
+    bundle: Annotated[Path, typer.Argument(help="The .sab file.")],
+    name: Annotated[str, typer.Option(help="The Job's name; default: from the bundle's.")] = "",
+    fusion: Annotated[
+        str, typer.Option(help="manual=N, legacy (one PE an operator) or automatic.")
+    ] = "",
+    width: Annotated[
+        list[str] | None, typer.Option(help="REGION=W; REGION may hold *. May be repeated.")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. May be repeated.")
+    ] = None,
+    bundles: Annotated[
+        Path | None, typer.Option(help="The bundle root, where the kubeconfig does not say it.")
+    ] = None,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Wait = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Submit a bundle as a Job and show its processing elements come up."""
+    submission = jobs.Submission(
+        bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ())
+    )
+
+    async def work(cluster: Cluster) -> None:
+        job = await jobs.submit(cluster, submission, bundles)
+        if not wait:
+            answer(job)
+            return
+        async with following(cluster.kube, namespace, job) as follower:
+            await jobs.wait_running(follower, console, timeout)
+
+    run_with_cluster(kubeconfig, work)
+
+
+def get(
+    job: Annotated[str, typer.Argument(help="A job; default: all of the namespace.")] = "",
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Show the jobs of a namespace, or one job with its processing elements."""
+
+    async def work(cluster: Cluster) -> None:
+        if job:
+            await jobs.job_object(cluster.kube, namespace, job)
+        views = await jobs.jobs_of(cluster.kube, namespace)
+        if job:
+            console.print(job_panel(next(view for view in views if view.name == job)))
+        elif views:
+            console.print(job_table(views))
+        else:
+            answer(f"There is no job in namespace {namespace}.")
+
+    run_with_cluster(kubeconfig, work)
+
+
+def scale(
+    job: Annotated[str, typer.Argument(help="The job.")],
+    region: Annotated[str, typer.Argument(metavar="REGION=W", help="The region and its width.")],
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Wait = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Give a parallel region another width and say what that did."""
+
+    async def work(cluster: Cluster) -> None:
+        outcome = await jobs.scale(
+            cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
+        )
+        if outcome is None:
+            answer(f"job {job} is asked for {region}")
+        else:
+            answer_lines(resize_text(outcome))
+
+    run_with_cluster(kubeconfig, work)
+
+
+def delete(
+    job: Annotated[str, typer.Argument(help="The job.")],
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+    wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,
+    timeout: Timeout = WAIT_S,
+) -> None:
+    """Delete a job and everything of it."""
+
+    async def work(cluster: Cluster) -> None:
+        with console.status(f"deleting {job}"):
+            await jobs.delete(cluster, namespace, job, wait_s=timeout if wait else None)
+        answer(f"job {job} is {'gone' if wait else 'being deleted'}")
+
+    run_with_cluster(kubeconfig, work)

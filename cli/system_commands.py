@@ -1,0 +1,140 @@
+"""`millrace up|demo|service|topics`: words to options of what runs the system, or a part of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.controlling import ask
+from cli.demo import demonstrate
+from cli.ending import run
+from cli.printing import answers
+from cli.running import UpOptions, stay_up
+from cli.showing import answer
+from cli.topics import TopicsOptions, apply_topics, check_topics
+from contracts.topics import DEFAULT_PREFIX
+
+topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_args_is_help=True)
+service_app = typer.Typer(help="Services of a running `up`: stop and start.", no_args_is_help=True)
+console = answers()
+
+Servers = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-servers", envvar="MILLRACE_BOOTSTRAP_SERVERS", help="HOST:PORT, with commas."
+    ),
+]
+Prefix = Annotated[
+    str, typer.Option(envvar="MILLRACE_TOPIC_PREFIX", help="What the topics' names begin with.")
+]
+Real = Annotated[
+    bool,
+    typer.Option(
+        help="On Apache Kafka and a real control plane: the pair of `millrace real up`, or "
+        "$MILLRACE_KUBECONFIG and $MILLRACE_BOOTSTRAP_SERVERS. One that runs is kept."
+    ),
+]
+PairFolder = Annotated[
+    Path | None,
+    typer.Option("--pair", help="With --real: the folder of the pair (`real up --state`)."),
+]
+Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …")]
+State = Annotated[Path, typer.Option(help="The folder of the running `up` (`up --state`).")]
+
+
+def up(
+    kubeconfig: Annotated[Path, typer.Option(help="Where to write the kubeconfig.")],
+    nodes: Annotated[int, typer.Option(min=1, help="How many nodes the cluster has.")] = 4,
+    bundles: Annotated[
+        Path | None, typer.Option(help="The bundle root; default: a new folder.")
+    ] = None,
+    api_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: a free one.")
+    ] = 0,
+    state: Annotated[
+        Path | None, typer.Option(help="Where logs and the event log live; default: a new folder.")
+    ] = None,
+    real: Real = False,
+    pair: PairFolder = None,
+    instances: Annotated[
+        int,
+        typer.Option(
+            min=1, envvar="MILLRACE_INSTANCES", help="With --real: how many of each service."
+        ),
+    ] = 1,
+) -> None:
+    """Run a cluster and all services in the foreground, until Ctrl-C.
+
+    Prints `ready` when a Job can be submitted. kubectl works with the kubeconfig.
+    """
+
+    async def work() -> int:
+        options = UpOptions(
+            kubeconfig,
+            nodes=nodes,
+            bundles=bundles,
+            api_port=api_port,
+            state=state,
+            real=real,
+            pair=pair,
+            instances=instances,
+        )
+        return await stay_up(options)
+
+    run(work)
+
+
+@topics_app.command("apply")
+def topics_apply(
+    bootstrap_servers: Servers = "",
+    prefix: Prefix = DEFAULT_PREFIX,
+    replication: Annotated[
+        int | None,
+        typer.Option(min=1, help="Replicas of new topics; default: one a broker, at most 3."),
+    ] = None,
+) -> None:
+    """Create the topics that are missing and correct their settings.
+
+    Another number of partitions is refused: it cannot be changed with records in the topic.
+    """
+    options = TopicsOptions(bootstrap_servers, prefix, replication)
+    run(lambda: apply_topics(options, console))
+
+
+@topics_app.command("check")
+def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX) -> None:
+    """Compare the topics with what they should be; changes nothing."""
+    run(lambda: check_topics(TopicsOptions(bootstrap_servers, prefix), console))
+
+
+@service_app.command("stop")
+def service_stop(service: Service, state: State) -> None:
+    """End a service as SIGTERM does, and keep it ended; jobs go on running without it."""
+    _ask(state, "stop", service)
+
+
+@service_app.command("start")
+def service_start(service: Service, state: State) -> None:
+    """Start a service that was stopped, and wait until it has finished its restore."""
+    _ask(state, "start", service)
+
+
+def _ask(state: Path, word: str, service: str) -> None:
+    async def work() -> None:
+        answer(await ask(state, word, service))
+
+    run(work)
+
+
+def demo(
+    keep: Annotated[bool, typer.Option(help="Leave it running and say how to use it.")] = False,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Where to write the kubeconfig; default: a new file.")
+    ] = None,
+    real: Real = False,
+    pair: PairFolder = None,
+) -> None:
+    """Show everything on this machine: submit an example, resize it, say what changed."""
+    run(lambda: demonstrate(console, keep=keep, kubeconfig=kubeconfig, real=real, pair=pair))

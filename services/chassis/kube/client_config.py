@@ -1,0 +1,74 @@
+"""Imports the configuration of kubernetes_asyncio without its 800 models, which take a second.
+
+`import kubernetes_asyncio` imports every API group and model. millrace sends and reads raw JSON, so
+that second would be lost at each start of a service and at each command of `millrace`. While the
+configuration is imported, empty packages stand in for the three that import everything; afterwards
+all of it leaves `sys.modules`, so that code which wants the whole client gets the whole client.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kubernetes_asyncio.client import Configuration
+
+CLIENT: Final = "kubernetes_asyncio"
+
+
+def _imported() -> tuple[Any, Any]:
+    """(the class Configuration, the module `kubernetes_asyncio.config`)."""
+    found = importlib.util.find_spec(CLIENT)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"{CLIENT} is a dependency of millrace", name=CLIENT)
+    root = Path(found.origin).parent
+    before = {name: module for name, module in sys.modules.items() if _is_of_client(name)}
+    for name in before:
+        del sys.modules[name]
+    try:
+        client = _empty_package(f"{CLIENT}.client", root / "client")
+        _empty_package(CLIENT, root).client = client  # type: ignore[attr-defined]
+        _empty_package(f"{CLIENT}.client.models", root / "client" / "models")
+        configuration = importlib.import_module(f"{CLIENT}.client.configuration").Configuration
+        vars(client)["Configuration"] = configuration
+        vars(client)["ApiClient"] = importlib.import_module(f"{CLIENT}.client.api_client").ApiClient
+        return configuration, importlib.import_module(f"{CLIENT}.config")
+    finally:
+        for name in [name for name in sys.modules if _is_of_client(name)]:
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def _empty_package(name: str, folder: Path) -> ModuleType:
+    """A package whose submodules can be imported, and whose `__init__` has not run."""
+    package = ModuleType(name)
+    package.__path__ = [str(folder)]
+    sys.modules[name] = package
+    return package
+
+
+def _is_of_client(name: str) -> bool:
+    return name == CLIENT or name.startswith(f"{CLIENT}.")
+
+
+_configuration, _config = _imported()
+SERVICE_TOKEN_FILENAME: Final[str] = _config.incluster_config.SERVICE_TOKEN_FILENAME
+
+
+async def read_kubeconfig(path: str) -> Configuration:
+    """The configuration of the current context; raises ConfigException."""
+    configuration: Configuration = _configuration()
+    await _config.load_kube_config(path, client_configuration=configuration)
+    return configuration
+
+
+def read_service_account() -> Configuration:
+    """The configuration of the pod that this process runs in; raises ConfigException."""
+    configuration: Configuration = _configuration()
+    _config.load_incluster_config(configuration)
+    return configuration

@@ -1,0 +1,129 @@
+"""A wheel of this tree, installed into an empty environment, runs in an empty folder.
+
+Needs a package index, or pip's cache of one: `make test-wheel` runs it, `make test` does not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import PACKAGES
+from tests.places import ROOT
+
+pytestmark = pytest.mark.wheel
+TOP_LEVEL_NAMES = {*PACKAGES, "examples"}
+"""README.md documents them; `millrace` is what authors of applications will import."""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What a command prints; it sees nothing of this tree."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MILLRACE"))}
+    ended = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, f"{command}: {ended.stdout}{ended.stderr}"
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built of what git knows, beside the tree."""
+    tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("built")
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    for name in listed.splitlines():
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", built, tree, cwd=built)
+    (found,) = built.glob("millrace_control_plane-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment that has the wheel and its extra `sandbox`."""
+    folder = tmp_path_factory.mktemp("environment")
+    lock = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^[\w.-]+==[^\\\n]+", lock, re.MULTILINE)  # without the hashes
+    assert len(pins) > 40
+    (folder / "pins").write_text("\n".join(pins))
+    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    programs = folder / "venv" / "bin"
+    pip = (programs / "python", "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "install", "--quiet", "-c", folder / "pins", f"{wheel}[sandbox]", cwd=folder)
+    return programs
+
+
+@pytest.fixture
+def up(programs: Path, tmp_path: Path) -> Iterator[Path]:
+    """A running `millrace up` in an empty folder; its kubeconfig."""
+    kubeconfig = tmp_path / "kubeconfig"
+    process = subprocess.Popen(
+        [str(programs / "millrace"), "up", "--kubeconfig", str(kubeconfig)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    printed = []
+    for line in process.stdout:
+        printed.append(line)
+        if line.strip() == "ready":
+            break
+    else:
+        pytest.fail("".join(printed))
+    yield kubeconfig
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == 0
+
+
+def test_the_wheel_has_the_documented_top_level_names_and_no_tests(wheel: Path) -> None:
+    names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in names if not name.endswith(".dist-info")} == TOP_LEVEL_NAMES
+
+
+def test_the_command_knows_its_version(programs: Path, tmp_path: Path) -> None:
+    assert run(programs / "millrace", "--version", cwd=tmp_path).startswith("millrace ")
+
+
+def test_an_application_is_planned_without_a_cluster(programs: Path, tmp_path: Path) -> None:
+    (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
+    shutil.copy(adl, tmp_path / "app.adl")
+    planned = run(programs / "millrace", "plan", "app.adl", "--fusion", "legacy", cwd=tmp_path)
+    assert '"pes"' in planned
+
+
+def test_the_demo_submits_and_resizes(programs: Path, tmp_path: Path) -> None:
+    shown = run(programs / "millrace", "demo", cwd=tmp_path)
+    assert "resize Counted 3 → 5" in shown
+
+
+def test_up_runs_a_job(programs: Path, up: Path, tmp_path: Path) -> None:
+    millrace = programs / "millrace"
+    site = run(
+        programs / "python", "-c", "import examples; print(*examples.__path__)", cwd=tmp_path
+    )
+    bundle = run(
+        millrace, "bundle", "pack", Path(site.strip()) / "wordcount", "-o", "w.sab", cwd=tmp_path
+    )
+    assert bundle
+    run(millrace, "submit", "w.sab", "--name", "w", "--kubeconfig", up, cwd=tmp_path)
+    assert "Submitted" in run(millrace, "get", "w", "--kubeconfig", up, cwd=tmp_path)
