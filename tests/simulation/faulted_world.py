@@ -171,7 +171,7 @@ class FaultedWorld(World):
             f"{running.runtime.service} crashed inside: {line}"
             for running in self._all_instances
             for line in running.runtime.metrics.text().splitlines()
-            if line.startswith("millrace_crashes_total") and not line.endswith(" 0")
+            if line.startswith("millrace_crashes_total")
         ]
 
     # ------------------------------------------------------------------ what instances ask

@@ -1,109 +1,99 @@
-"""Counters, gauges and histograms of one service, printed in Prometheus' text format."""
+"""The metrics of one service: a registry of prometheus_client, by the names of a catalogue."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
-Labels = tuple[tuple[str, str], ...]
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-BUCKETS_S = (
+from contracts.metrics import METRICS, Metric
+
+CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+BUCKETS_S: Final = (
     *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
     *(1.0, 2.0, 5.0, 10.0, 20.0, 60.0),
 )
-SERIES_MAX = 5_000
+SERIES_MAX: Final = 5_000
+
+M = TypeVar("M", Counter, Gauge, Histogram)
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+_MAKE: Final[Mapping[str, Callable[[Metric, str, CollectorRegistry], Any]]] = {
+    "counter": lambda of, name, to: Counter(name, of.help, of.labels, registry=to),
+    "gauge": lambda of, name, to: Gauge(name, of.help, of.labels, registry=to),
+    "histogram": lambda of, name, to: Histogram(
+        name, of.help, of.labels, registry=to, buckets=BUCKETS_S
+    ),
+}
 
 
 class Metrics:
-    """A registry; a metric exists from its first use on.
+    """A registry; a metric is exposed from its first use on.
 
-    Labels are for small sets (kinds, outcomes), never for names of objects: beyond `SERIES_MAX`
-    series new ones are not kept.
+    Raises KeyError for a name that the catalogue lacks, ValueError for other labels than it has.
+    Beyond `SERIES_MAX` series new ones are not kept.
     """
 
-    def __init__(self) -> None:
-        self._counters: dict[str, dict[Labels, float]] = {}
-        self._gauges: dict[str, dict[Labels, float]] = {}
-        self._histograms: dict[str, dict[Labels, _Histogram]] = {}
-        self._series = 0
+    def __init__(self, catalogue: Mapping[str, Metric] = METRICS) -> None:
+        self._catalogue = catalogue
+        self._registry = CollectorRegistry()
+        self._found: dict[str, Counter | Gauge | Histogram] = {}
+        self._series: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+
+    def add_process(self) -> None:
+        """Expose CPU time, memory, open files and the version of Python, too."""
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
 
     def count(self, name: str, /, amount: float = 1, **labels: str) -> None:
-        """Raise a counter."""
-        series = self._counters.setdefault(name, {})
-        key = tuple(sorted(labels.items()))
-        if self._has_room(key in series):
-            series[key] = series.get(key, 0) + amount
+        """Increment a counter."""
+        if self._has_room(name, labels):
+            counter = self._of(name, Counter)
+            (counter.labels(**labels) if labels else counter).inc(amount)
 
     def set_gauge(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
-        series = self._gauges.setdefault(name, {})
-        key = tuple(sorted(labels.items()))
-        if self._has_room(key in series):
-            series[key] = value
+        if self._has_room(name, labels):
+            gauge = self._of(name, Gauge)
+            (gauge.labels(**labels) if labels else gauge).set(value)
 
     def observe(self, name: str, value: float, /, **labels: str) -> None:
         """Add one observation (seconds) to a histogram."""
-        series = self._histograms.setdefault(name, {})
-        key = tuple(sorted(labels.items()))
-        if self._has_room(key in series):
-            series.setdefault(key, _Histogram()).add(value)
+        if self._has_room(name, labels):
+            histogram = self._of(name, Histogram)
+            (histogram.labels(**labels) if labels else histogram).observe(value)
 
     def value(self, name: str, /, **labels: str) -> float:
         """The value of a counter or gauge, 0 if it was never used."""
-        key = tuple(sorted(labels.items()))
-        series = self._counters.get(name) or self._gauges.get(name) or {}
-        return series.get(key, 0)
+        return self._registry.get_sample_value(name, labels) or 0.0
 
     def text(self) -> str:
-        """Everything in Prometheus' text format."""
-        lines: list[str] = []
-        for kind, metrics in (("counter", self._counters), ("gauge", self._gauges)):
-            for name in sorted(metrics):
-                lines.append(f"# TYPE {name} {kind}")
-                lines += [
-                    f"{name}{_in_braces(key)} {value:g}"
-                    for key, value in sorted(metrics[name].items())
-                ]
-        for name in sorted(self._histograms):
-            lines.append(f"# TYPE {name} histogram")
-            for key, histogram in sorted(self._histograms[name].items()):
-                lines += histogram.lines(name, key)
-        return "\n".join(lines) + "\n"
+        """Everything in the text format of Prometheus."""
+        return generate_latest(self._registry).decode()
 
-    def _has_room(self, known: bool) -> bool:
-        if known:
-            return True
-        if self._series >= SERIES_MAX:
-            return False
-        self._series += 1
+    def _of(self, name: str, type_: type[M]) -> M:
+        found = self._found.get(name)
+        if found is None:
+            metric = self._catalogue[name]
+            found = self._found[name] = _MAKE[metric.type](metric, name, self._registry)
+        assert isinstance(found, type_), f"{name} is a {self._catalogue[name].type}"
+        return found
+
+    def _has_room(self, name: str, labels: Mapping[str, str]) -> bool:
+        series = (name, tuple(labels.items()))
+        if series not in self._series:
+            if len(self._series) >= SERIES_MAX:
+                return False
+            self._series.add(series)
         return True
-
-
-class _Histogram:
-    def __init__(self) -> None:
-        self._counts = [0] * (len(BUCKETS_S) + 1)
-        self._sum = 0.0
-
-    def add(self, value: float) -> None:
-        self._counts[bisect_left(BUCKETS_S, value)] += 1
-        self._sum += value
-
-    def lines(self, name: str, labels: Labels) -> list[str]:
-        """Prometheus wants counts that include the lower buckets."""
-        lines: list[str] = []
-        total = 0
-        for bound, count in zip((*BUCKETS_S, "+Inf"), self._counts, strict=True):
-            total += count
-            lines.append(f"{name}_bucket{_in_braces((*labels, ('le', str(bound))))} {total}")
-        lines.append(f"{name}_sum{_in_braces(labels)} {self._sum:g}")
-        lines.append(f"{name}_count{_in_braces(labels)} {total}")
-        return lines
-
-
-def _in_braces(labels: Labels) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in labels) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -126,6 +126,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
     """The runtime of a process: log, API server and clock as the settings say."""
     clock = SystemClock()
     metrics = Metrics()
+    metrics.add_process()
     transport = HttpTransport(await load_configuration(settings.kubeconfig))
     randomness = random.SystemRandom()
     measured = MeasuredTransport(transport, metrics, clock.monotonic)

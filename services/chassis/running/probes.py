@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from services.chassis.process.metrics import Metrics
+from services.chassis.process.metrics import CONTENT_TYPE, Metrics
 from services.chassis.running.wiring import Probes
 
 OFF = 0
@@ -40,7 +40,7 @@ def _application(metrics: Metrics, probes: Probes) -> web.Application:
         return web.Response(status=503, text="restoring\n")
 
     async def show_metrics(_request: web.Request) -> web.Response:
-        return web.Response(text=metrics.text(), content_type="text/plain")
+        return web.Response(body=metrics.text().encode(), headers={"content-type": CONTENT_TYPE})
 
     application = web.Application()
     application.router.add_get("/healthz", healthz)

@@ -36,8 +36,8 @@ def test_percentiles_are_interpolated_in_their_bucket() -> None:
     """90 observations between 1 and 2 ms, 10 between 0.1 and 0.2 s."""
     metrics = Metrics()
     for value in [0.0015] * 90 + [0.15] * 10:
-        metrics.observe("took", value, stage="read")
-    times = times_in(samples_of(metrics.text(), "a"), "took", "stage")["read a"]
+        metrics.observe("millrace_stage_seconds", value, stage="read")
+    times = times_in(samples_of(metrics.text(), "a"), "millrace_stage_seconds", "stage")["read a"]
     assert times.count == 100
     assert times.mean_s == pytest.approx(0.01635)
     assert times.percentile_s(0.45) == pytest.approx(0.0015)
@@ -46,7 +46,10 @@ def test_percentiles_are_interpolated_in_their_bucket() -> None:
 
 def test_services_are_told_apart_and_runs_are_added_up() -> None:
     metrics = Metrics()
-    metrics.observe("took", 0.1, stage="read")
+    metrics.observe("millrace_stage_seconds", 0.1, stage="read")
     samples = merged([samples_of(metrics.text(), name) for name in ("a", "b", "b")])
-    counts = {name: times.count for name, times in times_in(samples, "took", "stage").items()}
+    counts = {
+        name: times.count
+        for name, times in times_in(samples, "millrace_stage_seconds", "stage").items()
+    }
     assert counts == {"read a": 1, "read b": 2}

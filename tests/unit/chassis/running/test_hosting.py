@@ -143,7 +143,7 @@ async def test_probes_and_metrics_are_served() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     metrics, probes = Metrics(), Probes(is_ready=lambda: False)
-    metrics.count("wheels_total", 2)
+    metrics.count("millrace_sleeps_total", 2)
     async with serve_probes(port, metrics, probes), aiohttp.ClientSession() as session:
 
         async def ask(path: str) -> tuple[int, str]:
@@ -156,7 +156,7 @@ async def test_probes_and_metrics_are_served() -> None:
         assert (await ask("/readyz"))[0] == 200
         status, text = await ask("/metrics")
         assert status == 200
-        assert "wheels_total 2" in text
+        assert "millrace_sleeps_total 2.0" in text
 
 
 async def test_a_bus_is_opened_by_its_url(tmp_path: Path) -> None:
