@@ -6,12 +6,17 @@ means is in `facts.py` and `decisions.py`; how records are carried is the chassi
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from contracts.moments import micro_moment_of, unix_s_of
 
 SPEC_VERSION = "1.0"
 SCHEMA_VERSION = "1"
 _PREFIX = "ce_"
+_OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 
 
 class MalformedRecord(ValueError):
@@ -44,7 +49,7 @@ def to_headers(envelope: Envelope) -> tuple[tuple[str, bytes], ...]:
         "specversion": SPEC_VERSION,
         "type": envelope.type,
         "subject": envelope.subject,
-        "time": f"{envelope.time_s:.6f}",
+        "time": micro_moment_of(envelope.time_s),
         "dataschemaversion": envelope.schema_version,
         "cause": envelope.cause,
     }
@@ -63,10 +68,20 @@ def from_headers(headers: tuple[tuple[str, bytes], ...]) -> Envelope:
             source=found["ce_source"].decode(),
             type=found["ce_type"].decode(),
             subject=found["ce_subject"].decode(),
-            time_s=float(found["ce_time"]),
+            time_s=_unix_s_of(found["ce_time"].decode()),
             trace_id=trace_parent.split("-")[1],
             cause=found.get("ce_cause", b"").decode(),
             schema_version=found["ce_dataschemaversion"].decode(),
         )
     except (KeyError, ValueError, IndexError) as problem:
         raise MalformedRecord(f"header {problem}") from problem
+
+
+def _unix_s_of(time: str) -> float:
+    """An RFC 3339 time, or the unix seconds that releases before 0.2 wrote; raises ValueError."""
+    if "T" in time and not _OFFSET.search(time):
+        raise ValueError(f"ce_time has no offset from UTC: {time}")
+    unix_s = unix_s_of(time) if "T" in time else float(time)
+    if not math.isfinite(unix_s):
+        raise ValueError(f"ce_time is {time}")
+    return unix_s
