@@ -10,6 +10,9 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from tests import tries
+
+pytest_plugins = ["pytester"]
 PAIR_SETTINGS = ("MILLRACE_KUBECONFIG", "MILLRACE_BOOTSTRAP_SERVERS")
 
 settings.register_profile("repeatable", derandomize=True)
@@ -37,6 +40,11 @@ def pytest_configure() -> None:
     warnings are errors.
     """
     asyncio.set_event_loop(None)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count what is tried again; CI has a limit on it."""
+    tries.note(report)
 
 
 @pytest.fixture(autouse=True)
