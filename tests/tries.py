@@ -48,7 +48,7 @@ class Tries:
 def note(report: pytest.TestReport) -> None:
     """Append a try to the file of the setting; workers of xdist leave that to their controller."""
     path = os.environ.get(FILE_SETTING, "")
-    is_end = report.when == "call" or report.outcome == "rerun"  # a fixture can fail, too
+    is_end = report.when == "call" or str(report.outcome) == "rerun"  # a fixture can fail, too
     if not path or not is_end or "PYTEST_XDIST_WORKER" in os.environ:
         return
     if _MARKERS & set(report.keywords) and not report.nodeid.startswith(_COMPARISONS):
