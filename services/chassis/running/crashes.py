@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from contracts.reasons import Reason
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.process.errors import Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.carrying_out import CRASHED, CarriedOut
@@ -87,6 +88,8 @@ class Crashes:
             return
         try:
             await self._stage.report_stalled(key, why, reason=reason)
+        except ObjectUnreadable:
+            return  # its status cannot be read either; watch-ingest reports that on the object
         except (Transient, Rejected, Superseded) as problem:
             self._log.warning("stall_unreported", key=str(key), problem=str(problem))
         except Exception:  # noqa: BLE001 - what cannot be said must not end the key

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from contracts.unreadable import ObjectUnreadable
 from services.chassis.running.stage import Decision
 from services.chassis.table.table import Entry
 from tests.unit.chassis.running.saying import present
@@ -73,3 +76,24 @@ async def test_what_cannot_be_said_of_a_crash_ends_no_key() -> None:
         await it.sync()
         await it.settle(60)
         assert "good" in it.stage.decided
+
+
+@virtually
+async def test_an_object_that_cannot_be_read_gets_no_second_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """watch-ingest reports on it; a traceback for each try would hide defects in the log."""
+    logged: list[str] = []
+    async with bench(idle, succeed) as it:
+
+        async def cannot_read(*_: object, **__: object) -> None:
+            raise ObjectUnreadable("spec nests too deep")
+
+        it.stage.report_stalled = cannot_read  # type: ignore[assignment,method-assign]
+        log = it.runner._crashes._log
+        monkeypatch.setattr(log, "exception", lambda event, **_: logged.append(event))
+        await it.say(present("bad", poison=True), present("good"))
+        await it.sync()
+        await it.settle(60)
+        assert "good" in it.stage.decided
+        assert logged == []
