@@ -89,7 +89,7 @@ async def test_an_object_that_cannot_be_read_gets_no_second_report(
         async def cannot_read(*_: object, **__: object) -> None:
             raise ObjectUnreadable("spec nests too deep")
 
-        it.stage.report_stalled = cannot_read  # type: ignore[assignment,method-assign]
+        it.stage.report_stalled = cannot_read  # type: ignore[method-assign]
         log = it.runner._crashes._log
         monkeypatch.setattr(log, "exception", lambda event, **_: logged.append(event))
         await it.say(present("bad", poison=True), present("good"))
