@@ -59,7 +59,7 @@ mutants: venv  ## plant known faults one by one; the tests must catch each; ARGS
 demo: venv  ## the whole system on this machine: submit, resize, look; ARGS=--keep leaves it running
 	$(BIN)/millrace demo $(ARGS)
 
-bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100"
+bench: venv  ## measure submit and resize against the floor; ARGS="--sizes 10,100", ARGS=--record: into docs/measurements.md
 	$(BIN)/python -m loadtest $(ARGS)
 
 bench-planner: venv  ## measure the planner alone, against lxml, up to 100,000 operators; ARGS="--sizes 1000,10000"

@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
 from loadtest.measuring import measure
 from loadtest.profiles import DEFAULT_SIZES, PARALLEL, REAL_SIZES, WORDCOUNT, Application, Profile
+from loadtest.recording import PAGE, recorded
 from loadtest.reporting import DELETE, Row, exceeded, miscounted, render, to_json
 
 CORPUS_SETTING = "MILLRACE_CORPUS"
@@ -115,42 +117,82 @@ def main(
     planner_alone: Annotated[
         bool, typer.Option("--planner", help="The planner alone; --sizes are operators then.")
     ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the report into docs/measurements.md, too.")
+    ] = False,
 ) -> None:
     """Measure submit, resize (until all pods are created) and delete, and the planner."""
+    chosen = [int(size) for size in sizes.split(",")] if sizes else None
+    report = _Report()
     if planner_alone:
-        operators = [int(size) for size in sizes.split(",")] if sizes else planner.SIZES
-        is_within = _planner_is_within(operators, runs, json)
-        raise typer.Exit(0 if is_within else 1)
-    chosen = [int(size) for size in sizes.split(",")] if sizes else _usual_sizes(real=real)
-    doubles = real if double is None else double
-    application, _ = _application()
-    profiles = [Profile(size, application, doubles=doubles and size > 1) for size in chosen]
+        command = "make bench-planner"
+        is_within = _planner_is_within(chosen or planner.SIZES, runs, json, report)
+    else:
+        command = "make bench-real" if real else "make bench"
+        doubles = real if double is None else double
+        application, _ = _application()
+        profiles = [
+            Profile(size, application, doubles=doubles and size > 1)
+            for size in chosen or (REAL_SIZES if real else DEFAULT_SIZES)
+        ]
+        is_within = _system_is_within(profiles, runs, json, report, real=real, pair=state)
+    if record:
+        report.write(command)
+    raise typer.Exit(0 if is_within else 1)
+
+
+class _Report:
+    """What is printed, and may be written into the page of measurements."""
+
+    def __init__(self) -> None:
+        self._printed: list[str] = []
+
+    def print(self, text: str) -> None:
+        """Print a part of the report."""
+        answer_lines(text)
+        self._printed.append(text)
+
+    def write(self, command: str) -> None:
+        """Write it down as the newest figures of a command."""
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        about = f"{today}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+        page = recorded(
+            PAGE.read_text(encoding="utf-8"), command, "\n".join(self._printed), about=about
+        )
+        PAGE.write_text(page, encoding="utf-8")
+
+
+def _system_is_within(
+    profiles: list[Profile],
+    runs: int,
+    json: Path | None,
+    report: _Report,
+    *,
+    real: bool,
+    pair: Path | None,
+) -> bool:
+    """Measure the running system; whether writes and the planner keep to their thresholds."""
 
     def keep(rows: list[Row], hops: Hops | None) -> None:
         if json is not None:
             json.write_bytes(orjson.dumps(to_json(rows, hops), option=orjson.OPT_INDENT_2))
 
-    rows, hops = asyncio.run(_measured(profiles, runs, keep, real=real, pair=state))
-    answer_lines(render(rows, hops))
+    rows, hops = asyncio.run(_measured(profiles, runs, keep, real=real, pair=pair))
+    report.print(render(rows, hops))
     for row in miscounted(rows):
         where = f"{row.step} of {row.profile.pes} PEs"
         print_lines(f"{where}: writes counted differently: {row.to_json()}")
-    is_within = real or _planner_is_within(planner.SIZES, runs, None)
+    is_within = real or _planner_is_within(planner.SIZES, runs, None, report)
     if not real:
-        answer_lines(placement.render(placement.measure_all(runs, print_lines)))
-    if exceeded(rows) or miscounted(rows) or not is_within:
-        raise typer.Exit(1)
+        report.print(placement.render(placement.measure_all(runs, print_lines)))
+    return is_within and not exceeded(rows) and not miscounted(rows)
 
 
-def _usual_sizes(*, real: bool) -> list[int]:
-    return list(REAL_SIZES if real else DEFAULT_SIZES)
-
-
-def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None) -> bool:
+def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None, report: _Report) -> bool:
     """Whether the planner's time grows no faster than it may."""
     rows = planner.measure_all(sizes, runs, print_lines)
-    answer_lines(planner.render(rows))
-    answer_lines(cutting.render(cutting.cuts()))
+    report.print(planner.render(rows))
+    report.print(cutting.render(cutting.cuts()))
     if json is not None:
         json.write_bytes(orjson.dumps(planner.to_json(rows), option=orjson.OPT_INDENT_2))
     problems = planner.exceeded(rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,12 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.failing import Failure, Misused
+from cli.ending import run
+from cli.failing import Misused
 from cli.real.building import cache_folder
 from cli.real.pair import PairOptions, PartStatus, pair_down, pair_status, pair_up
 from cli.real.pins import read_pins
 from cli.real.progress import Progress
-from cli.showing import PLAIN_BOX, Rows, Screen, answer, print_failure, print_lines
+from cli.showing import PLAIN_BOX, Rows, Screen, answer, print_lines
 
 real_app = typer.Typer(
     help="Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
@@ -31,29 +30,17 @@ BROKER_COUNTS = (1, 3)
 
 
 def _run(work: Callable[[], Coroutine[Any, Any, int]]) -> None:
-    """Run to an exit code; SIGTERM interrupts like Ctrl-C, so that nothing half-up stays."""
+    """Run to an exit code, on Linux only."""
 
-    async def interruptible() -> int:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work()
-
-    try:
+    async def on_linux() -> int:
         if sys.platform != "linux":
             raise Misused(
                 "the real pair needs Linux; elsewhere set MILLRACE_KUBECONFIG and "
                 "MILLRACE_BOOTSTRAP_SERVERS to a cluster and brokers of yours."
             )
-        code = asyncio.run(interruptible())
-    except Failure as failure:
-        print_failure(failure)
-        raise typer.Exit(failure.exit_code) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    except asyncio.CancelledError:
-        raise typer.Exit(143) from None
-    raise typer.Exit(code)
+        return await work()
+
+    run(on_linux)
 
 
 @real_app.command()
