@@ -9,7 +9,7 @@ from services.chassis.process.settings import ServiceSettings
 
 
 class HostpoolManagerSettings(ServiceSettings):
-    """Where its Lease is, and how long it searches."""
+    """The namespace of its Lease, and the limits of a search."""
 
     lease_namespace: str = Field(default="default", description="namespace of its Lease")
     search_s: float = Field(default=5.0, gt=0, description="seconds of one decision about a job")
@@ -19,5 +19,5 @@ class HostpoolManagerSettings(ServiceSettings):
 
     @property
     def limits(self) -> Limits:
-        """What a search may take."""
+        """The limits of one search."""
         return Limits(search_s=self.search_s, attempts=self.search_attempts)

@@ -11,7 +11,7 @@ from services.pod_state_machine.core.snapshot import Timing
 
 
 class PodStateMachineSettings(ServiceSettings):
-    """Where the runtime image is, and the clocks of the state machine."""
+    """The runtime image, and the times of the state machine."""
 
     image_registry: str = Field(default="docker.io", description="registry of the runtime image")
     image_repository: str = Field(
@@ -29,12 +29,12 @@ class PodStateMachineSettings(ServiceSettings):
     status_settle_s: float = Field(
         default=5.0,
         ge=0,
-        description="how long the news that a pod starts waits, since the pod will soon run",
+        description="how long the status of a starting pod waits, since the pod will soon run",
     )
     status_busy_s: float = Field(
         default=60.0,
         ge=0,
-        description="how long news of pods wait while their job is submitted or resized",
+        description="how long statuses of pods wait while their job is submitted or resized",
     )
     restart_first_s: float = Field(
         default=1.0,
@@ -45,17 +45,17 @@ class PodStateMachineSettings(ServiceSettings):
     restart_reset_s: float = Field(
         default=600.0,
         gt=0,
-        description="after how long a life of a pod its restarts are counted from the first again",
+        description="a pod that lived this long resets the count of its restarts",
     )
     stuck_s: float = Field(
         default=10.0,
         ge=0,
-        description="how long after its deletion a pod on a node that is away counts as stuck",
+        description="how long after its deletion a pod on a node that is not ready counts as stuck",
     )
 
     @property
     def runtime_image(self) -> RuntimeImage:
-        """What pods are made with."""
+        """The runtime image and the defaults of pods."""
         return RuntimeImage(
             registry=self.image_registry,
             repository=self.image_repository,

@@ -10,7 +10,7 @@ _ADAPTERS = "services/hostpool_manager/adapters"
 _ANSWERING = f"{_UNIT}/test_answering.py"
 _CHOOSING = f"{_UNIT}/test_choosing.py"
 _LIFE_CYCLE = f"{_UNIT}/test_life_cycle.py"
-_MENDING = "tests/unit/hostpool_manager/test_partial_placement.py"
+_PARTIAL = "tests/unit/hostpool_manager/test_partial_placement.py"
 _FOLLOWING = f"{_UNIT}/test_following.py"
 
 MUTANTS = (
@@ -31,7 +31,7 @@ MUTANTS = (
         (_ANSWERING, "-k", "promises_take_room"),
     ),
     Mutant(
-        "the taint of a live pool claims no node, whatever the status of another says",
+        "the taint of a live pool claims no node that the status of another names",
         "services/hostpool_manager/core/cluster_view.py",
         "ClusterView._each_claim",
         "for uid in marks.taints if",
@@ -39,7 +39,7 @@ MUTANTS = (
         (_FOLLOWING, "-k", "taint_of_another_live_pool"),
     ),
     Mutant(
-        "what was found is not checked again on the newest cluster",
+        "an answer is not checked again on the newest cluster",
         f"{_CORE}/answering.py",
         "judge",
         "if isinstance(answer, Placed) and violations(",
@@ -47,7 +47,7 @@ MUTANTS = (
         (f"{_UNIT}/test_overtaken.py",),
     ),
     Mutant(
-        "every instance decides, whoever has the Lease",
+        "an instance without the Lease decides",
         f"{_ADAPTERS}/stage.py",
         "manager_main",
         ",\nleadership=Leadership(settings.lease_namespace, LEASE, intake.LISTED_FIRST),\n    )",
@@ -55,7 +55,7 @@ MUTANTS = (
         (f"{_UNIT}/test_leading.py", "-k", "loses_the_lease"),
     ),
     Mutant(
-        "a refusal overwrites what is in force",
+        "a refusal overwrites the placement in force",
         f"{_CORE}/answering.py",
         "_in_force",
         "return placement.in_force",
@@ -63,15 +63,15 @@ MUTANTS = (
         (_ANSWERING, "-k", "leaves_the_old_answer"),
     ),
     Mutant(
-        "what was found is written although its status says it",
+        "an answer is written although its status records it",
         f"{_CORE}/observing.py",
         "outdated_status",
-        "if said is None or is_current(",
-        "if said is None or not stands(",
+        "if desired is None or is_current(",
+        "if desired is None or not is_current(",
         (_LIFE_CYCLE,),
     ),
     Mutant(
-        "an answer counts whatever its Placement asks for by now",
+        "an answer counts although the spec of its Placement changed",
         f"{_CORE}/answering.py",
         "judge",
         "or not target.is_of(placement):",
@@ -79,34 +79,34 @@ MUTANTS = (
         (_LIFE_CYCLE, "-k", "another_spec"),
     ),
     Mutant(
-        "of a placement in force nothing is had where all of it cannot be",
+        "a job in force that does not fit as a whole is not placed partially",
         f"{_CORE}/answering.py",
         "search_for",
         "if isinstance(answer, Placed) or not is_in_force:",
         "if answer:",
-        (_MENDING, "-k", "lacks_a_member"),
+        (_PARTIAL, "-k", "lacks_a_member"),
     ),
     Mutant(
-        "a new job is given fewer members than it asks for",
+        "a new job is given fewer members than it requests",
         f"{_CORE}/answering.py",
         "search_for",
         "if isinstance(answer, Placed) or not is_in_force:",
         "if isinstance(answer, Placed):",
-        (_MENDING, "-k", "only_what_is_in_force"),
+        (_PARTIAL, "-k", "only_what_is_in_force"),
     ),
     Mutant(
-        "who fits beside those that are placed is left out",
+        "a PE that fits beside those that are placed is left out",
         "services/hostpool_manager/core/partial_placement.py",
         "partial_placement",
-        "found, tried = _found(cluster, _with(best, pe), budget), tried + 1",
-        "found, tried = _found(cluster, best.job, budget), tried + 1",
-        (_MENDING, "-k", "nobody_is_left_out"),
+        "found, tried = _search_for(cluster, _with_one_more(best, pe), budget), tried + 1",
+        "found, tried = _search_for(cluster, best.job, budget), tried + 1",
+        (_PARTIAL, "-k", "nobody_is_left_out"),
     ),
     Mutant(
         "a node that cannot be read is gone",
         f"{_ADAPTERS}/readable.py",
         "Readable.read",
-        "take_in(last)\nreturn True",
+        "apply(last)\nreturn True",
         "return False",
         (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
     ),
@@ -119,7 +119,7 @@ MUTANTS = (
         ("tests/unit/placement/test_refusals.py", "-k", "cordoned and full"),
     ),
     Mutant(
-        "those that wait are searched in the lane of those that are new",
+        "waiting Placements are searched in the lane of new specs",
         f"{_CORE}/choosing.py",
         "_candidate",
         "is_patient = row.action is Action.SEARCH_PATIENTLY",
@@ -143,12 +143,12 @@ MUTANTS = (
         (_FOLLOWING, "-k", "leaves_its_place_empty"),
     ),
     Mutant(
-        "a pool that nobody counts keeps gaps",
+        "a pool without size keeps gaps",
         "placement/settling.py",
         "_in_order",
         "if not problem.job.keeps_numbers(pool):",
         "if False:",
-        (_FOLLOWING, "-k", "nobody_counts_lacks_nobody"),
+        (_FOLLOWING, "-k", "without_size_lacks_nobody"),
     ),
     Mutant(
         "a member that does not exist is no violation",
@@ -161,7 +161,7 @@ MUTANTS = (
     Mutant(
         "an answer is written that no object can hold",
         "services/hostpool_manager/core/statuses.py",
-        "too_long",
+        "too_large",
         "if largest <= OBJECT_BYTES_MAX:",
         "if largest:",
         (_CHOOSING, "-k", "no_object_can_hold"),

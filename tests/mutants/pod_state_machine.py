@@ -16,7 +16,7 @@ _PLACED = f"{_UNIT}/test_pod_placement.py"
 
 MUTANTS = (
     Mutant(
-        "a PE's status says what a pod says as the pod says it",
+        "a PE's status quotes the text of a pod without cutting it",
         "services/pod_state_machine/adapters/reading.py",
         "pod_of",
         "problem=shown(_problem(data), POD_TEXT_CHARS_MAX),",
@@ -27,7 +27,7 @@ MUTANTS = (
         "a launch does not wait for the end of the one before it",
         f"{_CORE}/observing.py",
         "_readiness_to_launch",
-        "alive = [pod for pod in earlier if holds_up(snapshot, pe, pod, now)]",
+        "alive = [pod for pod in earlier if blocks_next_launch(snapshot, pe, pod, now)]",
         "alive: list[Pod] = []",
         (_LAUNCHING,),
     ),
@@ -40,7 +40,7 @@ MUTANTS = (
         (_HANGING, f"{_UNIT}/test_ending.py"),
     ),
     Mutant(
-        "a pod that was there before any status spoke of it counts as still to come",
+        "a pod that existed before any status recorded it counts as never created",
         f"{_CORE}/observing.py",
         "_is_lost",
         "return pe.status.phase is PePhase.WAITING and has_had_pod",
@@ -75,20 +75,20 @@ MUTANTS = (
         "a relaunch takes the number of the launch before",
         f"{_CORE}/recording.py",
         "intent",
-        "max(pe.launch_floor, seen.launch + 1)",
-        "max(pe.launch_floor, seen.launch)",
+        "max(pe.launch_floor, observed.launch + 1)",
+        "max(pe.launch_floor, observed.launch)",
         (_LAUNCHING,),
     ),
     Mutant(
-        "a floor of launches that people raised is ignored",
+        "a raised floor of launches is ignored",
         f"{_CORE}/recording.py",
         "intent",
-        "max(pe.launch_floor, seen.launch + 1)",
-        "seen.launch + 1",
+        "max(pe.launch_floor, observed.launch + 1)",
+        "observed.launch + 1",
         (_LAUNCHING,),
     ),
     Mutant(
-        "the pod before is believed to be gone without a look",
+        "the earlier pod is believed to be gone without a GET",
         f"{_CORE}/deciding.py",
         "_create_pod",
         "believed_gone=tuple(sorted(believed_gone)),",
@@ -96,7 +96,7 @@ MUTANTS = (
         (_LAUNCHING,),
     ),
     Mutant(
-        "a status is written again although it says nothing new",
+        "a status is written again although it is current",
         f"{_CORE}/deciding.py",
         "_record",
         "if recorded == at.pe.status:",
@@ -112,9 +112,9 @@ MUTANTS = (
         (_RESTARTING,),
     ),
     Mutant(
-        "a drain is somebody's wish",
+        "a drain counts as a deletion by a user",
         f"{_CORE}/ending.py",
-        "_end_of_seen",
+        "_end_of_pod",
         "(pod.is_deleting or pod.is_over):\n    return End.DISRUPTED",
         "(pod.is_deleting or pod.is_over):\n    return End.DELETED",
         (_RESTARTING, "tests/simulation/test_restarting.py"),
@@ -136,7 +136,7 @@ MUTANTS = (
         (f"{_UNIT}/test_carry_out.py",),
     ),
     Mutant(
-        "pods of a job are deleted on the word of a record",
+        "pods of a job are deleted because of a record alone",
         "services/pod_state_machine/adapters/carry_out.py",
         "CarryOut._delete_pods_of_job",
         "if job is None or _lives(job, effect.job_uid):",
@@ -144,7 +144,7 @@ MUTANTS = (
         (f"{_UNIT}/test_carry_out.py",),
     ),
     Mutant(
-        "whoever bears the uid of a Job speaks for it",
+        "pods with the uid of a Job but another name count as its pods",
         "contracts/labels.py",
         "selector_of_job",
         'f"{JOB_UID}={job_uid},{JOB}={job}"',
@@ -152,7 +152,7 @@ MUTANTS = (
         (_STRANGERS, "-k", "takes_no_pod_with_it"),
     ),
     Mutant(
-        "a pod's name does not say which incarnation of the PE launches it",
+        "a pod's name does not depend on the uid of the PE that launches it",
         "contracts/labels.py",
         "pod_name",
         'f"{pe_uid}/{launch}".encode()',
@@ -178,7 +178,7 @@ MUTANTS = (
         (_HANGING,),
     ),
     Mutant(
-        "any taint of a node says that it is out of service",
+        "any taint of a node means that it is out of service",
         "services/pod_state_machine/adapters/reading.py",
         "node_of",
         "any(each.key == labels.OUT_OF_SERVICE_TAINT for each in taints)",
@@ -188,13 +188,13 @@ MUTANTS = (
     Mutant(
         "a pod that counts as gone is launched past before it is deleted",
         f"{_CORE}/hanging.py",
-        "holds_up",
+        "blocks_next_launch",
         "return not (counts_as_gone(snapshot, pe, pod, now) and pod.is_forced)",
         "return not counts_as_gone(snapshot, pe, pod, now)",
         (_HANGING,),
     ),
     Mutant(
-        "a pod that vanished with its node was somebody's wish",
+        "a pod that vanished with its node counts as deleted by a user",
         f"{_CORE}/ending.py",
         "_took_pods_away",
         "return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)",
@@ -202,7 +202,7 @@ MUTANTS = (
         (f"{_UNIT}/test_ending.py",),
     ),
     Mutant(
-        "a node is believed to be lost without a look",
+        "a node is believed to be lost without a GET",
         "services/pod_state_machine/adapters/carry_out.py",
         "CarryOut._delete_pod",
         "if effect.lost_node:",
@@ -210,7 +210,7 @@ MUTANTS = (
         (f"{_UNIT}/test_carry_out.py",),
     ),
     Mutant(
-        "the pod of a PE that talks over TLS waits for no certificate",
+        "the pod of a PE that uses TLS waits for no certificate",
         f"{_CORE}/awaiting.py",
         "awaits_job",
         "return (is_encrypted(pe.spec) and not job.certificate_secret) or (",
@@ -226,7 +226,7 @@ MUTANTS = (
         (_SHARED, "-k", "told_of_a_redis"),
     ),
     Mutant(
-        "a constrained PE is launched before it is known where it goes",
+        "a constrained PE is launched before its node is decided",
         f"{_CORE}/awaiting.py",
         "awaited_place",
         "if pe is None or _is_free(snapshot, pe):",
@@ -237,7 +237,7 @@ MUTANTS = (
         "the answer of an older plan is taken",
         f"{_CORE}/awaiting.py",
         "_is_older",
-        "return placed is None or placed < (wanted or 0)",
+        "return placed is None or placed < (required or 0)",
         "return placed is None",
         (_PLACING,),
     ),
@@ -266,7 +266,7 @@ MUTANTS = (
         (_PLACING,),
     ),
     Mutant(
-        "nobody tells a PE that its node is there",
+        "a new node does not queue the PEs that are assigned to it",
         "services/pod_state_machine/adapters/intake.py",
         "keys_of",
         "yield from _to_place_on(entry.name, table)",
@@ -300,7 +300,7 @@ MUTANTS = (
     Mutant(
         "the node terms of a template undo the pin",
         f"{_CORE}/pod_merging.py",
-        "_together",
+        "_merged_value",
         "return _both_hold(ours, more)",
         "return [*ours, *more]",
         (_PLACED,),
@@ -316,7 +316,7 @@ MUTANTS = (
     Mutant(
         "a null in a template takes the place of what pods have by default",
         f"{_CORE}/pod_merging.py",
-        "_groups",
+        "_merged_objects",
         "for name, value in theirs.items() if value is not None}",
         "for name, value in theirs.items()}",
         (f"{_UNIT}/test_pod_template.py", "-k", "null"),

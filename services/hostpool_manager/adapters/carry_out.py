@@ -1,7 +1,7 @@
 """Carries out the effects of this service: one `match`, every write through the chassis's Writer.
 
-A search is begun and not waited for (`searching.py`). A status is written under the version of the
-object that it was decided on.
+A search is begun and not awaited (`searching.py`). A status is written under the resourceVersion
+of the object that it was decided on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from services.hostpool_manager.core.statuses import (
 
 
 class CarryOut:
-    """Executes effects; each returns its outcome in a word."""
+    """Executes effects; each returns its outcome as one word."""
 
     def __init__(
         self, table: Table, writer: Writer, searches: Searches, now: Callable[[], float]
@@ -48,12 +48,12 @@ class CarryOut:
             case WritePlacementStatus():
                 entry = self._entry(PLACEMENT, *effect.ref, effect.uid)
                 return await self._write(
-                    entry, placement_status(entry.data["status"], effect.said, now)
+                    entry, placement_status(entry.data["status"], effect.status, now)
                 )
             case WriteHostPoolStatus():
                 entry = self._entry(HOST_POOL, effect.namespace, effect.name, effect.uid)
                 return await self._write(
-                    entry, host_pool_status(entry.data["status"], effect.said, now)
+                    entry, host_pool_status(entry.data["status"], effect.status, now)
                 )
 
     def _entry(self, kind: str, namespace: str, name: str, uid: str) -> Entry:
@@ -62,8 +62,8 @@ class CarryOut:
             raise Superseded(f"{kind} {name} is gone")
         return entry
 
-    async def _write(self, entry: Entry, wanted: Json) -> str:
-        changed = differences(entry.data["status"], wanted)
+    async def _write(self, entry: Entry, desired: Json) -> str:
+        changed = differences(entry.data["status"], desired)
         if not changed:
             return Outcome.UNCHANGED
         return await self._writer.patch(entry, {"status": changed}, subresource="status")

@@ -1,8 +1,8 @@
-"""Which facts this service reads, and what it knows because of them.
+"""The facts that this service reads, and the state that it keeps of them.
 
-`Knowledge` keeps the view of the cluster (core/cluster_view.py) up to date: it notes facts as they
-arrive, and reads them as values when a decision looks. An answer that a search found is in the view
-before the API has it. What was tried is remembered, so that it is not tried again and again.
+`Knowledge` keeps the view of the cluster (core/cluster_view.py) up to date: it notes which objects
+changed, and reads them when a decision needs the view. An answer is in the view before it is
+written. The last search for each Placement is kept, so that it is not repeated without a pause.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from services.hostpool_manager.core.snapshot import (
     Found,
     HostPool,
     JobSnapshot,
+    LastSearch,
     Member,
+    ObservedPlacement,
+    ObservedPool,
     Placement,
-    PlacementSeen,
-    PoolSeen,
     Ref,
     SearchTarget,
-    Tried,
-    differ,
+    uids_differ,
 )
 from services.hostpool_manager.core.statuses import is_current
 
@@ -47,14 +47,14 @@ NODE, POD, PLACEMENT, HOST_POOL = "Node", "BoundPod", "Placement", "HostPool"
 KINDS = frozenset((NODE, POD, PLACEMENT, HOST_POOL))
 INDEXES: Mapping[str, Index] = {}
 LISTED_FIRST = (NODE, HOST_POOL, PLACEMENT)
-"""What a new leader lists before it decides."""
+"""The kinds that a new leader lists before it decides."""
 NOTED_MAX = 50_000
 READ_AT_ONCE = 250
-"""Objects, of which each takes some 30 µs; a Placement is read by itself."""
+"""Objects of some 30 µs each, read without a pause; a Placement is read by itself."""
 
 
 class ClusterKey(NamedTuple):
-    """The choice of what is searched next."""
+    """The choice of the next searches."""
 
     namespace: str = ""
     name: str = "cluster"
@@ -72,27 +72,27 @@ Key = ClusterKey | JobKey
 
 
 class Knowledge:
-    """The picture, what was found and what was tried."""
+    """The view of the cluster, the answers that are not written yet, and the last searches."""
 
     def __init__(self, table: TableReading, metrics: Metrics) -> None:
         self._table = table
         self._readable = Readable(metrics)
-        self._picture = ClusterView()
-        self._coming = self._picture
+        self._view = ClusterView()
+        self._next_view = self._view
         self._noted: set[tuple[str, str, str]] | None = None  # None: everything
         self._unread: deque[tuple[str, str, str]] = deque()
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: somebody else may have decided meanwhile."""
+        """Drop answers and searches and read all again: another instance may have decided."""
         self._noted = None
         self._found: dict[Ref, Found] = {}
-        self.tried: dict[Ref, Tried] = {}
+        self.last_searches: dict[Ref, LastSearch] = {}
 
     # ------------------------------------------------------------------ facts
 
     def note(self, entry: Entry) -> None:
-        """An object came, changed or went."""
+        """Remember that an object was added, changed or deleted."""
         if self._noted is not None:
             self._noted.add(entry.ref)
             if len(self._noted) > NOTED_MAX:
@@ -100,18 +100,18 @@ class Knowledge:
 
     @property
     def view(self) -> ClusterView:
-        """What is known by now."""
+        """The view of the cluster, with every noted object read."""
         while self.read_some():
             pass
-        return self._picture
+        return self._view
 
     def read_some(self) -> bool:
-        """Read a little of what was noted; False where nothing of it is left.
+        """Read some of the noted objects; False if none is left.
 
-        Where everything is read anew, the picture before counts until the new one is whole.
+        While everything is read again, the old view counts until the new one is complete.
         """
         if self._noted is None:
-            self._coming = ClusterView(changes=self._picture.changes + 1)
+            self._next_view = ClusterView(changes=self._view.changes + 1)
             there = {e.ref: None for kind in sorted(KINDS) for e in self._table.of_kind(kind)}
             gone = sorted(ref for ref in self._readable.refs if ref not in there)
             self._unread = deque((*there, *gone))
@@ -126,64 +126,64 @@ class Knowledge:
                 break
         if self._unread or self._noted:
             return True
-        self._picture = self._coming
+        self._view = self._next_view
         return False
 
     def _read(self, ref: tuple[str, str, str]) -> None:
         entry = self._table.get(*ref)
         if entry is None:
             self._readable.forget(ref)
-            self._see_gone(*ref)
-        elif not self._readable.read(entry, self._see):
-            self._see_unknown(*ref)
+            self._remove(*ref)
+        elif not self._readable.read(entry, self._update):
+            self._update_unreadable(*ref)
 
-    def _see(self, entry: Entry) -> None:
+    def _update(self, entry: Entry) -> None:
         match entry.kind:
             case "Node":
-                self._coming.see_node(entry.name, *node_of(entry))
+                self._next_view.update_node(entry.name, *node_of(entry))
             case "BoundPod":
-                self._coming.see_pod((entry.namespace, entry.name), pod_of(entry))
+                self._next_view.update_pod((entry.namespace, entry.name), pod_of(entry))
             case "HostPool":
-                self._coming.see_pool((entry.namespace, entry.name), host_pool_of(entry))
+                self._next_view.update_pool((entry.namespace, entry.name), host_pool_of(entry))
             case "Placement":
-                self._see_placement(Ref(entry.namespace, entry.name), entry)
+                self._update_placement(Ref(entry.namespace, entry.name), entry)
 
-    def _see_gone(self, kind: str, namespace: str, name: str) -> None:
+    def _remove(self, kind: str, namespace: str, name: str) -> None:
         match kind:
             case "Node":
-                self._coming.see_node(name, None)
+                self._next_view.update_node(name, None)
             case "BoundPod":
-                self._coming.see_pod((namespace, name), None)
+                self._next_view.update_pod((namespace, name), None)
             case "HostPool":
-                self._coming.see_pool((namespace, name), None)
+                self._next_view.update_pool((namespace, name), None)
             case "Placement":
                 self._found.pop(Ref(namespace, name), None)
-                self.tried.pop(Ref(namespace, name), None)
-                self._coming.see_placement(Ref(namespace, name), None)
+                self.last_searches.pop(Ref(namespace, name), None)
+                self._next_view.update_placement(Ref(namespace, name), None)
 
-    def _see_unknown(self, kind: str, namespace: str, name: str) -> None:
-        """An object that was never read: a node is there and takes nothing, others say nothing."""
-        self._see_gone(kind, namespace, name)
+    def _update_unreadable(self, kind: str, namespace: str, name: str) -> None:
+        """An object that never could be read: a node exists and is closed, others do not count."""
+        self._remove(kind, namespace, name)
         if kind == NODE:
-            self._coming.see_node(name, Node(name, unschedulable=True, ready=False))
+            self._next_view.update_node(name, Node(name, unschedulable=True, ready=False))
 
-    def _see_placement(self, ref: Ref, entry: Entry) -> None:
+    def _update_placement(self, ref: Ref, entry: Entry) -> None:
         placement = placement_of(entry)
         found = self._found.get(ref)
         if found is not None:
-            if not found.is_of(placement) or is_current(entry.data["status"], found.said):
+            if not found.is_of(placement) or is_current(entry.data["status"], found.status):
                 del self._found[ref]
             else:
                 placement = _with_answer(placement, found)
-        self._coming.see_placement(ref, placement)
+        self._next_view.update_placement(ref, placement)
 
-    def take_up(self, ref: Ref, found: Found, tried: Tried) -> None:
-        """Let what a search found count from now on."""
-        self._found[ref], self.tried[ref] = found, tried
-        self._picture.see_placement(ref, _with_answer(self._picture.placements[ref], found))
+    def take_up(self, ref: Ref, found: Found, search: LastSearch) -> None:
+        """Let the answer of a search count from now on."""
+        self._found[ref], self.last_searches[ref] = found, search
+        self._view.update_placement(ref, _with_answer(self._view.placements[ref], found))
 
     def spec_bytes(self, ref: Ref) -> int:
-        """How long the spec of a Placement is, as it is stored."""
+        """The size of the spec of a Placement as it is stored."""
         entry = self._readable.last((PLACEMENT, *ref))
         return len(json.dumps(entry.data["spec"], ensure_ascii=False).encode()) if entry else 0
 
@@ -198,62 +198,62 @@ class Knowledge:
             case "HostPool":
                 yield JobKey(*job_of_pool(entry))
             case "Node":
-                yield from (JobKey(*ref) for ref in self._picture.jobs_at(entry.name))
+                yield from (JobKey(*ref) for ref in self._view.jobs_at(entry.name))
             case "BoundPod":
                 node = "" if entry.unreadable else entry.data.get("node", "")
-                yield from (JobKey(*ref) for ref in self._picture.jobs_at(node))
+                yield from (JobKey(*ref) for ref in self._view.jobs_at(node))
 
     def all_keys(self) -> Iterable[Key]:
-        """Every key; what changed while nobody was woken is looked at as well."""
+        """Every key; everything is read again, in case a change was missed."""
         self._noted = None
         yield CLUSTER
         yield from (JobKey(e.namespace, e.name) for e in self._table.of_kind(PLACEMENT))
 
     def cluster_snapshot(self, searching: tuple[SearchTarget, ...]) -> ClusterSnapshot:
-        """What the choice of the next search looks at."""
+        """The snapshot for the choice of the next searches."""
         placements = sorted(self.view.placements.items())
         return ClusterSnapshot(
-            placements=tuple(self._placement_seen(*each) for each in placements),
+            placements=tuple(self._observed_placement(*each) for each in placements),
             searching=searching,
-            changes=self._picture.changes,
+            changes=self._view.changes,
         )
 
-    def _placement_seen(self, ref: Ref, placement: Placement) -> PlacementSeen:
+    def _observed_placement(self, ref: Ref, placement: Placement) -> ObservedPlacement:
         entry = self._readable.last((PLACEMENT, *ref))
-        return PlacementSeen(
+        return ObservedPlacement(
             placement,
             status=entry.data["status"] if entry else {},
             found=self._found.get(ref),
             is_broken=_is_placed(placement) and self._is_broken(ref),
-            tried=self.tried.get(ref),
+            last_search=self.last_searches.get(ref),
         )
 
     def _is_broken(self, ref: Ref) -> bool:
         try:
-            return bool(self._picture.problems(ref))
-        except Exception:  # noqa: BLE001 - one that cannot be judged must not stop the others
+            return bool(self._view.problems(ref))
+        except Exception:  # noqa: BLE001 - a bad Placement must not stop the others
             self._readable.note_crash("checking", ref)
             return False
 
     def job_snapshot(self, key: JobKey) -> JobSnapshot:
-        """What the statuses of a job are decided on."""
-        ref, picture = Ref(*key), self.view
-        placement = picture.placements.get(ref)
+        """The snapshot for the statuses of a job."""
+        ref, view = Ref(*key), self.view
+        placement = view.placements.get(ref)
         if placement is None:
             return JobSnapshot(None, ())
         return JobSnapshot(
-            self._placement_seen(ref, placement),
+            self._observed_placement(ref, placement),
             tuple(
-                self._pool_seen(pool, placement)
-                for pool in picture.pools_of(ref)
-                if not differ(pool.job_uid, placement.job_uid)
+                self._observed_pool(pool, placement)
+                for pool in view.pools_of(ref)
+                if not uids_differ(pool.job_uid, placement.job_uid)
             ),
         )
 
-    def _pool_seen(self, pool: HostPool, placement: Placement) -> PoolSeen:
+    def _observed_pool(self, pool: HostPool, placement: Placement) -> ObservedPool:
         entry = self._readable.last((HOST_POOL, pool.namespace, pool.name))
         members = placement.in_force.pools.get(pool.index, ())
-        seen = PoolSeen(
+        observed = ObservedPool(
             pool=pool,
             status=entry.data["status"] if entry else {},
             members=tuple(self._member(pool, placement, members, node) for node in members),
@@ -262,16 +262,16 @@ class Knowledge:
         for each in job.chosen_pools if job else ():
             if job and each.index == pool.index:
                 places = frozenset(job.places_in(each))
-                least = members_needed(self._picture.cluster, job, each)
-                return replace(seen, least=least, places=places)
-        return seen
+                least = members_needed(self._view.cluster, job, each)
+                return replace(observed, least=least, places=places)
+        return observed
 
     def _member(
         self, pool: HostPool, placement: Placement, members: tuple[str, ...], node: str
     ) -> Member:
-        if not node or not self._picture.has_node(node):
+        if not node or not self._view.has_node(node):
             return Member(node)
-        marks = self._picture.marks_of(node)
+        marks = self._view.marks_of(node)
         places = {str(at) for at, name in enumerate(members) if name == node}
         is_labelled = marks.places.get(pool.uid) in places
         is_tainted = pool.uid in marks.taints or not pool.is_exclusive
@@ -279,17 +279,17 @@ class Knowledge:
             node,
             is_there=True,
             is_marked=is_labelled and is_tainted,
-            runs_others=self._picture.runs_others(node, placement.ref, placement.job_uid),
+            runs_others=self._view.runs_others(node, placement.ref, placement.job_uid),
         )
 
 
 def _is_placed(placement: Placement) -> bool:
-    is_asked = placement.is_answered and placement.is_in_force
-    return is_asked and placement.phase is PlacementPhase.PLACED
+    is_up_to_date = placement.is_answered and placement.is_in_force
+    return is_up_to_date and placement.phase is PlacementPhase.PLACED
 
 
 def _with_answer(placement: Placement, found: Found) -> Placement:
-    said = found.said
+    status = found.status
     return placement.answered(
-        said.phase, waits=bool(said.waits), message=said.message, in_force=found.in_force
+        status.phase, waits=bool(status.waits), message=status.message, in_force=found.in_force
     )

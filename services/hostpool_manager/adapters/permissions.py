@@ -1,7 +1,7 @@
-"""What this service may ask of the API server: for each effect, what carrying it out can send.
+"""The permissions of this service at the API server, by the effect that needs them.
 
-Read beside the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it, and every
-simulated request is held against it.
+Keep it in step with the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it;
+simulations check every request against it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Objects as they were when they could be read last.
+"""The last readable state of each object.
 
-What cannot be read says nothing: neither that the object is gone, nor that it changed. So what was
-known of it goes on counting, as long as it is the same object, and it is counted and logged.
+An unreadable fact is no evidence that the object is gone or changed. So the last readable state of
+the same object (uid) goes on counting, and the object is counted and logged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ObjectRef = tuple[str, str, str]
 
 
 class Readable:
-    """The last entry of each object that could be read, and which objects cannot be read now."""
+    """The last readable entry of each object, and the objects that are unreadable now."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -28,23 +28,23 @@ class Readable:
 
     @property
     def refs(self) -> set[ObjectRef]:
-        """Every object that could be read and was not seen to be gone."""
+        """Every object with a readable entry that is not known to be gone."""
         return set(self._last)
 
     def last(self, ref: ObjectRef) -> Entry | None:
-        """The object as it could be read last."""
+        """The last readable entry of an object."""
         return self._last.get(ref)
 
     def forget(self, ref: ObjectRef) -> None:
-        """There is no such object."""
+        """Drop an object that does not exist any more."""
         self._last.pop(ref, None)
         self._mark(ref, is_unreadable=False)
 
-    def read(self, entry: Entry, take_in: Callable[[Entry], None]) -> bool:
-        """Take in an object, or how it was when it could be read last; False where it never was."""
+    def read(self, entry: Entry, apply: Callable[[Entry], None]) -> bool:
+        """Apply an entry, or the last readable one of the same object; False if there is none."""
         try:
-            take_in(entry)
-        except Exception as problem:  # noqa: BLE001 - a bad object must not stop what others wait for
+            apply(entry)
+        except Exception as problem:  # noqa: BLE001 - a bad object must not stop the others
             if not isinstance(problem, ObjectUnreadable):
                 self.note_crash("reading", entry.ref)
             self._mark(entry.ref, is_unreadable=True)
@@ -52,14 +52,14 @@ class Readable:
             if last is None or last.uid != entry.uid:
                 self._last.pop(entry.ref, None)
                 return False
-            take_in(last)
+            apply(last)
             return True
         self._last[entry.ref] = entry
         self._mark(entry.ref, is_unreadable=False)
         return True
 
     def note_crash(self, where: str, ref: tuple[str, ...]) -> None:
-        """Count and log what an object made crash; called where the exception is caught."""
+        """Count and log a crash that an object caused; called where the exception is caught."""
         self._metrics.count("millrace_crashes_total", where=where)
         self._log.exception(f"{where}_crashed", object="/".join(ref))
 

@@ -1,7 +1,7 @@
 """Reads the projections of facts as the frozen values that decisions look at.
 
-One function for each kind. What people wrote into a status by hand and cannot be read counts as
-not said: it is decided anew.
+One function for each kind. Invalid values in a status, as after an edit by hand, count as absent:
+they are decided again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def pod_of(entry: Entry) -> BoundPod:
 
 
 def placement_of(entry: Entry) -> Placement:
-    """A Placement; one whose spec cannot be read says why."""
+    """A Placement; if its spec is invalid, `problem` has the reason."""
     ref = Ref(entry.namespace, entry.name)
     status = entry.data["status"]
     job, problem, generation = None, "", 0
@@ -89,11 +89,11 @@ def placement_of(entry: Entry) -> Placement:
 
 
 def job_of_pool(entry: Entry) -> Ref:
-    """The job of a HostPool, whatever else of it can be read."""
+    """The job of a HostPool, by its spec, else by its label; works for unreadable entries, too."""
     spec = {} if entry.unreadable else entry.data.get("spec") or {}
     meta = entry.data.get("metadata") or {}
-    said = spec.get("job") or (meta.get("labels") or {}).get(labels.JOB, "")
-    return Ref(entry.namespace, said)
+    job = spec.get("job") or (meta.get("labels") or {}).get(labels.JOB, "")
+    return Ref(entry.namespace, job)
 
 
 def host_pool_of(entry: Entry) -> HostPool:
@@ -116,7 +116,7 @@ def host_pool_of(entry: Entry) -> HostPool:
 
 
 def _job_uid(entry: Entry) -> str:
-    """The uid of the Job that owns an object, else the one that its label says."""
+    """The uid of the Job that owns an object, else the one in its label."""
     for owner in entry.data["metadata"]["owners"]:
         if owner["controller"] and owner["kind"] == "Job":
             return str(owner["uid"])

@@ -1,8 +1,8 @@
-"""Searches that run beside everything else: one for new specs, one for those that wait.
+"""Searches beside the event loop: one for new specs and one for Placements that wait.
 
-A search takes the cluster as it is when it begins, and seconds at worst; what it found is checked
-again on the cluster as it is when it ends, and counts from then on. So two searches may find the
-same room, and one of them gets it.
+A search works on the cluster as of its start and may take seconds. Its answer is checked again on
+the cluster as of its end, and counts from then on. So if two searches find the same room, one of
+them gets it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from services.hostpool_manager.core.answering import (
     misses_in_a_row,
     search_for,
 )
-from services.hostpool_manager.core.snapshot import Found, SearchTarget, Tried
+from services.hostpool_manager.core.snapshot import Found, LastSearch, SearchTarget
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Searches:
         self._runtime = wiring.runtime
         self._wake = wiring.wake
         self._knowledge = knowledge
-        # Virtual time stands still while something is computed, so it limits nothing.
+        # Virtual time does not pass during a computation, so it cannot limit a search.
         clock = wiring.runtime.clock.monotonic if in_threads else None
         self._limits = replace(limits, clock=clock)
         self._in_threads = in_threads
@@ -53,21 +53,21 @@ class Searches:
 
     @property
     def running(self) -> tuple[SearchTarget, ...]:
-        """What is searched now."""
+        """The searches that run now."""
         return tuple(self._running)
 
     def forget(self) -> None:
-        """Let nothing come of the searches that run."""
+        """Cancel the searches that run."""
         for task in self._running.values():
             task.cancel()
         self._running.clear()
 
     def begin(self, target: SearchTarget) -> bool:
-        """Begin a search, unless its lane is taken or the spec is another by now."""
-        picture = self._knowledge.view
-        placement = picture.placements.get(target.ref)
+        """Begin a search; False if its lane is busy or the spec changed."""
+        view = self._knowledge.view
+        placement = view.placements.get(target.ref)
         is_busy = any(each.is_patient == target.is_patient for each in self._running)
-        job = picture.job(target.ref) if placement else None
+        job = view.job(target.ref) if placement else None
         if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
         run = self._run(target, job, is_in_force=placement.is_in_force)
@@ -76,10 +76,10 @@ class Searches:
 
     async def _run(self, target: SearchTarget, job: Job, *, is_in_force: bool) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
-        picture, began_s = self._knowledge.view, clock.monotonic()
-        changes = picture.changes
+        view, began_s = self._knowledge.view, clock.monotonic()
+        changes = view.changes
         try:
-            found = await self._search(picture.cluster, job, is_in_force=is_in_force)
+            found = await self._search(view.cluster, job, is_in_force=is_in_force)
             took_s = clock.monotonic() - began_s
             outcome = self._take_up(target, found, changes, took_s)
             metrics.count("hostpool_manager_searches_total", answer=outcome)
@@ -92,7 +92,7 @@ class Searches:
                 self._wake(CLUSTER)
 
     async def _search(self, cluster: Cluster, job: Job, *, is_in_force: bool) -> SearchResult:
-        """An answer in any case: a defect of ours must not keep others from theirs."""
+        """Run a search; a crash becomes an answer, too, so that it does not block the lane."""
         work = partial(search_for, cluster, job, self._limits, is_in_force=is_in_force)
         try:
             return await in_a_thread(work) if self._in_threads else work()
@@ -100,51 +100,51 @@ class Searches:
             return self._crashed(job.name, defect)
 
     def _crashed(self, job: str, defect: Exception) -> SearchResult:
-        """Count, log and say a defect; called where it is caught."""
+        """Count and log a crash, and make an answer of it; called where it is caught."""
         self._runtime.metrics.count("millrace_crashes_total", where="search")
         self._log.exception("search_crashed", job=job)
-        said = (
+        message = (
             f"the search crashed ({type(defect).__name__}), which is a defect of millrace; "
             "the log of hostpool-manager has the traceback"
         )
-        return SearchResult(Unknown(said, Reason.CRASHING))
+        return SearchResult(Unknown(message, Reason.CRASHING))
 
     def _judged(
         self, target: SearchTarget, result: SearchResult, newest: Newest
     ) -> Found | Dropped:
         try:
             return judge(target, result, newest)
-        except Exception as defect:  # noqa: BLE001 - the same would be searched without end
+        except Exception as defect:  # noqa: BLE001 - else the same search would repeat without end
             return judge(target, self._crashed(target.subject, defect), newest)
 
     def _take_up(
         self, target: SearchTarget, result: SearchResult, changes: int, took_s: float
     ) -> str:
-        """Let what was found count, if anything was (answering.py); says what."""
-        knowledge, picture = self._knowledge, self._knowledge.view
-        placement = picture.placements.get(target.ref)
+        """Judge a result (answering.py) and let the answer count; returns the outcome."""
+        knowledge, view = self._knowledge, self._knowledge.view
+        placement = view.placements.get(target.ref)
         newest = Newest(
-            picture.cluster,
+            view.cluster,
             placement,
-            picture.job(target.ref) if placement else None,
+            view.job(target.ref) if placement else None,
             knowledge.spec_bytes(target.ref),
         )
         found = self._judged(target, result, newest)
         if isinstance(found, Dropped):
             return found
-        times = misses_in_a_row(knowledge.tried.get(target.ref), found)
+        misses = misses_in_a_row(knowledge.last_searches.get(target.ref), found)
         now = self._runtime.clock.now()
-        tried = Tried(target.uid, target.generation, changes, now, took_s, times)
-        knowledge.take_up(target.ref, found, tried)
-        return found.said.phase.value.lower()
+        search = LastSearch(target.uid, target.generation, changes, now, took_s, misses)
+        knowledge.take_up(target.ref, found, search)
+        return found.status.phase.value.lower()
 
 
 async def in_a_thread(work: Callable[[], T]) -> T:
-    """Work beside the event loop, in a thread that nobody waits for when the process ends."""
+    """Run `work` in a daemon thread, which does not delay the end of the process."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, defect: BaseException | None) -> None:
+    def settle(result: T | None, defect: BaseException | None) -> None:
         if done.done():
             return
         if defect is not None:
@@ -154,11 +154,11 @@ async def in_a_thread(work: Callable[[], T]) -> T:
 
     def run() -> None:
         try:
-            told: tuple[T | None, BaseException | None] = (work(), None)
+            outcome: tuple[T | None, BaseException | None] = (work(), None)
         except BaseException as defect:  # noqa: BLE001 - it is raised where it is awaited
-            told = (None, defect)
+            outcome = (None, defect)
         if not loop.is_closed():
-            loop.call_soon_threadsafe(tell, *told)
+            loop.call_soon_threadsafe(settle, *outcome)
 
     threading.Thread(target=run, name="search", daemon=True).start()
     return await done

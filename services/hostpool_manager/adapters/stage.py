@@ -27,21 +27,21 @@ SERVICE = "hostpool-manager"
 
 
 class CatchingUp:
-    """Reads what was noted; one reads for all who wait, or they would leave others no turn."""
+    """Reads noted objects a little at a time; concurrent callers wait for one reading."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._reading = asyncio.Lock()
 
     async def run(self) -> None:
-        """Until nothing is left."""
+        """Read until no noted object is left."""
         async with self._reading:
-            while self._knowledge.read_some():  # noqa: ASYNC110 - others have a turn between
+            while self._knowledge.read_some():  # noqa: ASYNC110 - other tasks run in between
                 await asyncio.sleep(0)
 
 
 class HostpoolManager:
-    """Where every job runs that asks for hosts, decided by one instance for all of them."""
+    """Decides where all jobs with host constraints run; one instance decides for all of them."""
 
     name = SERVICE
     kinds = intake.KINDS
@@ -60,11 +60,11 @@ class HostpoolManager:
         self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
 
     async def catch_up(self) -> None:
-        """Read what was noted a little at a time, so that the Lease is kept meanwhile."""
+        """Read noted objects a little at a time, so that the Lease is renewed meanwhile."""
         await self._catching_up.run()
 
     def begin_to_lead(self) -> None:
-        """Whatever was believed before, somebody else may have decided since."""
+        """Drop all state of earlier decisions: another instance may have decided since."""
         self._searches.forget()
         self._knowledge.forget()
 
@@ -92,7 +92,7 @@ class HostpoolManager:
         return decision
 
     def fence(self, table: TableReading, key: Key) -> Hashable:
-        """Nothing: each write stands under the version of its own object."""
+        """None: the resourceVersion of its own object fences each write."""
         return None
 
     async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
@@ -100,7 +100,7 @@ class HostpoolManager:
         return await self._carry_out.run(effect)
 
     async def report_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
-        """In the Placement's condition Stalled, there only while something stands in the way."""
+        """Write the condition Stalled of the Placement, which exists only while it is stalled."""
         entry = self._table.get(intake.PLACEMENT, *key)
         if entry is None:
             return
@@ -115,12 +115,12 @@ class HostpoolManager:
 
 
 def stage_maker(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> MakeStage:
-    """The service's factory under its settings; `in_threads` is off for simulation."""
+    """A factory of the stage with these settings; `in_threads` is off for simulation."""
     return lambda wiring: HostpoolManager(wiring, settings, in_threads=in_threads)
 
 
 def manager_main(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> Main:
-    """The service as the host runs it: one instance decides, others stand by."""
+    """The main of the service: one instance decides, the others stand by."""
     return stage_main(
         stage_maker(settings, in_threads=in_threads),
         effects_in_flight_max=settings.effects_in_flight_max,

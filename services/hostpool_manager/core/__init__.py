@@ -1,1 +1,1 @@
-"""What is known, what is searched next and what statuses say; `placing` decides on one job."""
+"""The view of the cluster, the choice of searches, and statuses; `placement` decides on one job."""

@@ -1,12 +1,13 @@
-"""What is searched, and what becomes of it when the search ends.
+"""Runs a search, and judges its result when the search ends.
 
-What is asked for is decided as a whole (placing/deciding.py). Where it is in force already and
-cannot be had any more, what can be had of it is looked for as well (partial_placement.py).
+A search places all of a job or refuses it (placement/deciding.py). If the job is in force already
+and no placement of all of it exists any more, a partial placement is searched as well
+(partial_placement.py).
 
-By the end the cluster may be another, and the spec as well:
-1. an answer to another spec is dropped, and so is a placement that does not hold any more;
-2. what no status can hold is refused;
-3. the rest counts from now on, with the placement that is then in force.
+Cluster and spec may have changed during the search:
+1. an answer to an outdated spec is dropped, and so is a placement that does not hold any more;
+2. an answer that is too large for a status becomes a refusal;
+3. every other answer counts from now on, with the placement that is then in force.
 """
 
 from __future__ import annotations
@@ -26,33 +27,33 @@ from services.hostpool_manager.core.partial_placement import PartialPlacement, p
 from services.hostpool_manager.core.snapshot import (
     Found,
     InForce,
+    LastSearch,
     Placement,
     SearchTarget,
-    Tried,
 )
-from services.hostpool_manager.core.statuses import status_of_answer, too_long
+from services.hostpool_manager.core.statuses import status_of_answer, too_large
 
 
 class Dropped(StrEnum):
-    """Why an answer counts for nothing."""
+    """Why an answer is dropped."""
 
     OUTDATED = "outdated"
-    """Its Placement is gone, or asks for something else."""
+    """Its Placement is gone, or its spec changed."""
     OVERTAKEN = "overtaken"
-    """What it found was taken, or closed, while it was searched."""
+    """Another job took its nodes, or they were cordoned, during the search."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found; `mended`: what can be had meanwhile of what is in force."""
+    """The answer of a search; `partial`: for a job in force that has no placement any more."""
 
     answer: Answer
-    mended: PartialPlacement | None = None
+    partial: PartialPlacement | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """What is known as a search ends; `spec_bytes`: the length of the spec as it is stored."""
+    """The state at the end of a search; `spec_bytes`: the size of the spec as it is stored."""
 
     cluster: Cluster
     placement: Placement | None
@@ -61,7 +62,7 @@ class Newest:
 
 
 def search_for(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool) -> SearchResult:
-    """The answer to a job; `is_in_force`: it was placed, and nodes are others since."""
+    """The answer to a job; `is_in_force`: it has a placement, which a change of nodes broke."""
     answer = decide(cluster, job, limits)
     if isinstance(answer, Placed) or not is_in_force:
         return SearchResult(answer)
@@ -69,18 +70,18 @@ def search_for(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool)
 
 
 def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found | Dropped:
-    """What is found by a search, or why nothing is."""
+    """The answer that counts from now on, or why the answer is dropped."""
     answer, placement, job = result.answer, newest.placement, newest.job
     if placement is None or job is None or not target.is_of(placement):
         return Dropped.OUTDATED
     if isinstance(answer, Placed) and violations(newest.cluster, job, answer):
         return Dropped.OVERTAKEN
-    unsayable = too_long(answer, job, newest.spec_bytes)
-    if unsayable:
-        answer = Refused(Reason.SPEC_INVALID, unsayable)
-    in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.mended))
-    said = status_of_answer(answer, generation=placement.generation, in_force=in_force)
-    return Found(placement.uid, placement.generation, said, in_force)
+    why_too_large = too_large(answer, job, newest.spec_bytes)
+    if why_too_large:
+        answer = Refused(Reason.SPEC_INVALID, why_too_large)
+    in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.partial))
+    status = status_of_answer(answer, generation=placement.generation, in_force=in_force)
+    return Found(placement.uid, placement.generation, status, in_force)
 
 
 def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchResult) -> InForce:
@@ -95,19 +96,20 @@ def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchRe
     if not placement.is_in_force:
         return placement.in_force
     left = without_lost(cluster, job, placement.in_force)
-    is_mended = result.mended is not None and result.mended.holds(cluster)
-    return result.mended.beside(cluster, left, job) if result.mended and is_mended else left
+    if result.partial is None or not result.partial.holds(cluster):
+        return left
+    return result.partial.beside(cluster, left, job)
 
 
-def misses_in_a_row(before: Tried | None, found: Found) -> int:
-    """How many searches in a row found no placement for a spec, this one counted.
+def misses_in_a_row(before: LastSearch | None, found: Found) -> int:
+    """How many searches in a row found no placement for a spec, with this one.
 
-    What is placed and breaks again is a new trouble: its pause must not go on growing.
+    A placement resets the count: if it breaks again, the pause starts small.
     """
-    if found.said.phase is PlacementPhase.PLACED:
+    if found.status.phase is PlacementPhase.PLACED:
         return 0
     is_of_same = before is not None and (before.uid, before.generation) == (
         found.uid,
         found.generation,
     )
-    return 1 + (before.times if before is not None and is_of_same else 0)
+    return 1 + (before.misses if before is not None and is_of_same else 0)

@@ -1,13 +1,13 @@
-"""Which Placement is searched next: new before waiting, and nobody stands behind a waiter.
+"""Which Placement is searched next: new specs first; those that wait for room have their own lane.
 
 1. A spec that was never answered, or changed: the longest unchanged one first.
 2. A placement in force that does not hold any more, because the nodes changed.
-3. Beside them, in a lane of their own, those that were told to wait, the longest untried first;
-   only where something changed that may have made room, and after a pause that grows. Where nobody
-   knew, time alone is reason enough.
+3. In the other lane, Placements that wait for room, the least recently searched first; only after
+   a change that may have made room, and after a pause that grows. A Placement in phase Unknown is
+   searched again after UNKNOWN_PAUSE_S, too.
 
-The properties: a new spec waits for one search at most, however many wait for room; one that is
-answered alike again and again costs less and less.
+The properties: a new spec waits for one search at most, however many wait for room; a Placement
+that gets the same answer again and again is searched ever more rarely.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from services.hostpool_manager.core.observing import observe, phase_of
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,
     ClusterSnapshot,
-    PlacementSeen,
+    ObservedPlacement,
     SearchTarget,
 )
 from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Observation
@@ -29,7 +29,7 @@ from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Obse
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Searches to begin, one a lane; how many wait for room, and when to look again."""
+    """Searches to begin, one a lane at most; the number of waiting Placements; when to requeue."""
 
     searches: tuple[Search, ...]
     waiting: int
@@ -38,17 +38,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    seen: PlacementSeen
+    observed: ObservedPlacement
     target: SearchTarget
-    is_asked: bool
+    is_new: bool
     due_at: float | None
 
     @property
-    def turn(self) -> tuple[float | bool, ...]:
-        placement, tried = self.seen.placement, self.seen.tried
-        if self.is_asked:
+    def order(self) -> tuple[float | bool, ...]:
+        placement, last = self.observed.placement, self.observed.last_search
+        if self.is_new:
             return (False, placement.version)
-        return (True, tried.at if tried else 0.0, placement.version)
+        return (True, last.at if last else 0.0, placement.version)
 
 
 def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
@@ -60,8 +60,8 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
         if (candidate := _candidate(each, snapshot.changes)) is not None
         and candidate.target[:3] not in searching
     ]
-    dates = [(each, each.due_at) for each in found if each.due_at is not None]
-    due = [each for each, at in dates if at <= now]
+    scheduled = [(each, each.due_at) for each in found if each.due_at is not None]
+    due = [each for each, at in scheduled if at <= now]
     busy = {each.is_patient for each in snapshot.searching}
     lanes = [
         [each for each in due if each.target.is_patient is is_patient]
@@ -70,33 +70,33 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
     ]
     return Choice(
         searches=tuple(
-            Search(min(lane, key=lambda each: each.turn).target) for lane in lanes if lane
+            Search(min(lane, key=lambda each: each.order).target) for lane in lanes if lane
         ),
         waiting=sum(each.target.is_patient for each in found),
-        requeue_at=min((at for _, at in dates if at > now), default=None),
+        requeue_at=min((at for _, at in scheduled if at > now), default=None),
     )
 
 
-def _candidate(seen: PlacementSeen, changes: int) -> _Candidate | None:
-    """What is to be searched for a Placement, now or later."""
-    placement, observation = seen.placement, observe(seen)
-    row = TRANSITIONS[phase_of(seen), observation]
+def _candidate(observed: ObservedPlacement, changes: int) -> _Candidate | None:
+    """The search that a Placement needs, now or later; None if it needs none."""
+    placement, observation = observed.placement, observe(observed)
+    row = TRANSITIONS[phase_of(observed), observation]
     if not isinstance(row, Transition) or row.action is Action.WRITE_ANSWER:
         return None
     is_patient = row.action is Action.SEARCH_PATIENTLY
     target = SearchTarget(placement.ref, placement.uid, placement.generation, is_patient)
-    is_asked = observation is Observation.ASKED
-    due_at = _due_at(seen, changes, is_asked=is_asked)
-    return _Candidate(seen, target, is_asked, due_at)
+    is_new = observation is Observation.UNANSWERED
+    due_at = _due_at(observed, changes, is_new=is_new)
+    return _Candidate(observed, target, is_new, due_at)
 
 
-def _due_at(seen: PlacementSeen, changes: int, *, is_asked: bool) -> float | None:
-    """When it may be searched; None: not before something changes."""
-    placement, tried = seen.placement, seen.tried
-    if tried is None or not tried.is_of(placement):
+def _due_at(observed: ObservedPlacement, changes: int, *, is_new: bool) -> float | None:
+    """When it may be searched (unix seconds); None: not before something changes."""
+    placement, last = observed.placement, observed.last_search
+    if last is None or not last.is_of(placement):
         return 0.0
-    if is_asked or tried.changes != changes:
-        return tried.again_at
+    if is_new or last.changes != changes:
+        return last.retry_at
     if placement.phase is PlacementPhase.UNKNOWN:
-        return max(tried.again_at, tried.at + UNKNOWN_PAUSE_S)
+        return max(last.retry_at, last.at + UNKNOWN_PAUSE_S)
     return None

@@ -1,11 +1,11 @@
 """Decides what one key needs: the next searches for the cluster, statuses for a job.
 
 For a job:
-1. what its Placement is like (observing.py), and the row of its life cycle (transitions.py): an
-   answer, or that its spec cannot be read, is written where the status does not say it yet;
-2. each HostPool of the job says its members, which of them are claimed, and what is missing.
+1. observe its Placement (observing.py) and look up the row of the life cycle (transitions.py): an
+   answer, or the refusal of an invalid spec, is written unless the status records it already;
+2. write into each HostPool of the job its members, those that are claimed, and what is missing.
 
-What stands already as it should is not written.
+A status that is current is not written.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from services.hostpool_manager.core.effects import (
 from services.hostpool_manager.core.observing import observe, outdated_status, phase_of
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
+    ObservedPlacement,
+    ObservedPool,
     Placement,
-    PlacementSeen,
-    PoolSeen,
     PoolStatus,
     Snapshot,
 )
@@ -40,94 +40,97 @@ NAMES_SHOWN_MAX = 5
 
 
 def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
-    """What the key of a snapshot needs now (unix seconds)."""
+    """The decision for the key of a snapshot at `now` (unix seconds)."""
     if isinstance(snapshot, ClusterSnapshot):
         choice = choose(snapshot, now)
         why = Reason.PLACING if choice.searches else Reason.NOTHING_TO_CHANGE
         return Decision(choice.searches, why, choice.requeue_at, {"waiting": choice.waiting})
-    seen = snapshot.seen
-    if seen is None:
+    observed = snapshot.placement
+    if observed is None:
         return Decision((), Reason.NOTHING_TO_CHANGE)
-    phase, observation = phase_of(seen), observe(seen)
+    phase, observation = phase_of(observed), observe(observed)
     row = TRANSITIONS[phase, observation]
     detail = {"phase": phase.value, "observation": observation.name}
     if isinstance(row, Forbidden):
         return Decision((), Reason.WAITING, detail=detail | {"forbidden": row.why})
-    # Pools after that: no node is marked for a placement that somebody else refuses to hear of.
-    effects = _answer(seen, row) or _pools(snapshot.pools, seen.placement)
+    # The Placement before its pools: no node may be marked for an answer that cannot be written.
+    effects = _answer(observed, row) or _pools(snapshot.pools, observed.placement)
     if not effects:
         return Decision((), Reason.NOTHING_TO_CHANGE, detail=detail)
-    said = effects[0].said
-    return Decision(effects, said.reason, detail=detail | {"message": said.message})
+    status = effects[0].status
+    return Decision(effects, status.reason, detail=detail | {"message": status.message})
 
 
-def _answer(seen: PlacementSeen, row: Row[Phase, Action]) -> tuple[WritePlacementStatus, ...]:
-    """What its status is to say, where the life cycle has it written now."""
+def _answer(
+    observed: ObservedPlacement, row: Row[Phase, Action]
+) -> tuple[WritePlacementStatus, ...]:
+    """The write of its status, if the life cycle demands one."""
     if not isinstance(row, Transition) or row.action is not Action.WRITE_ANSWER:
         return ()
-    said = outdated_status(seen)
-    assert said is not None, "observed: something that the status does not say"
-    return (WritePlacementStatus(seen.placement.ref, seen.placement.uid, said),)
+    status = outdated_status(observed)
+    assert status is not None, "observed: a status that is not current"
+    return (WritePlacementStatus(observed.placement.ref, observed.placement.uid, status),)
 
 
 # --------------------------------------------------------------------------- host pools
 
 
-def _pools(pools: Iterable[PoolSeen], placement: Placement) -> tuple[WriteHostPoolStatus, ...]:
-    """Until a placement was found there is nothing to say; what a pool said then stays."""
+def _pools(pools: Iterable[ObservedPool], placement: Placement) -> tuple[WriteHostPoolStatus, ...]:
+    """The statuses to write; none before a placement is in force: old statuses stay till then."""
     if placement.is_deleting or placement.in_force.generation is None:
         return ()
-    wanted = [(each, pool_status(each, placement)) for each in pools if not each.pool.is_deleting]
+    desired = [(each, pool_status(each, placement)) for each in pools if not each.pool.is_deleting]
     return tuple(
-        WriteHostPoolStatus(seen.pool.namespace, seen.pool.name, seen.pool.uid, said)
-        for seen, said in wanted
-        if differences(seen.status, host_pool_status(seen.status, said, ""))
+        WriteHostPoolStatus(observed.pool.namespace, observed.pool.name, observed.pool.uid, status)
+        for observed, status in desired
+        if differences(observed.status, host_pool_status(observed.status, status, ""))
     )
 
 
-def pool_status(seen: PoolSeen, placement: Placement) -> PoolStatus:
-    """What is true of a HostPool."""
+def pool_status(observed: ObservedPool, placement: Placement) -> PoolStatus:
+    """The desired status of a HostPool."""
     claimed = tuple(
         dict.fromkeys(
             each.node
-            for each in seen.members
+            for each in observed.members
             if each.is_there
-            and (each.is_marked or not seen.pool.is_marked)
-            and not (seen.pool.is_exclusive and each.runs_others)
+            and (each.is_marked or not observed.pool.is_marked)
+            and not (observed.pool.is_exclusive and each.runs_others)
         )
     )
-    before = seen.status.get("generation")
+    before = observed.status.get("generation")
     generation = max(each for each in (before, placement.in_force.generation) if each is not None)
-    reason, message = _state(seen, placement, frozenset(claimed))
+    reason, message = _state(observed, placement, set(claimed))
     return PoolStatus(
-        members=tuple(each.node for each in seen.members),
+        members=tuple(each.node for each in observed.members),
         claimed=claimed,
         generation=generation,
-        observed_generation=seen.pool.generation,
+        observed_generation=observed.pool.generation,
         is_ready=reason is Reason.MEMBERS_READY,
         reason=reason,
         message=shown(message, MESSAGE_CHARS_MAX),
     )
 
 
-def _state(seen: PoolSeen, placement: Placement, claimed: frozenset[str]) -> tuple[Reason, str]:
-    gone = [each.node for each in seen.members if each.node and not each.is_there]
-    if seen.missing:
+def _state(observed: ObservedPool, placement: Placement, claimed: set[str]) -> tuple[Reason, str]:
+    gone = [each.node for each in observed.members if each.node and not each.is_there]
+    if observed.missing:
         why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
-        places = max(len(seen.members), seen.least)
-        what = f"{seen.missing} of {places} members are missing"
+        places = max(len(observed.members), observed.least)
+        what = f"{observed.missing} of {places} members are missing"
         what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
         what += f": {_named(gone)} are gone" if len(gone) > 1 else ""
         return Reason.MEMBERS_MISSING, f"{what}. {why}".rstrip()
-    unclaimed = [each for each in seen.members if each.is_there and each.node not in claimed]
+    unclaimed = [each for each in observed.members if each.is_there and each.node not in claimed]
     if unclaimed:
-        unmarked = [each.node for each in unclaimed if not each.is_marked and seen.pool.is_marked]
+        has_marks = observed.pool.is_marked
+        unmarked = [each.node for each in unclaimed if has_marks and not each.is_marked]
         occupied = [each.node for each in unclaimed if each.runs_others]
-        said = [
+        problems = [
             f"{_named(unmarked)} lack the pool's marks" if unmarked else "",
             f"{_named(occupied)} run PEs of other jobs" if occupied else "",
         ]
-        return Reason.CLAIM_INCOMPLETE, "; ".join(each for each in said if each)
+        return Reason.CLAIM_INCOMPLETE, "; ".join(each for each in problems if each)
     return Reason.MEMBERS_READY, Reason.MEMBERS_READY.sentence
 
 

@@ -1,6 +1,6 @@
 """The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
 
-None carries the time: one that failed is recognised by its value when it is decided on again.
+No effect has a time: a failed one is recognised by its value when it is decided again.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from services.hostpool_manager.core.snapshot import PlacementStatus, PoolStatus,
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Begin to decide where a job runs; the answer comes when it is found."""
+    """Begin the search for a placement of a job; its answer is taken up when the search ends."""
 
     target: SearchTarget
 
     @property
     def subject(self) -> str:
-        """What it is for."""
+        """The job, as namespace/name."""
         return self.target.subject
 
 
 @dataclass(frozen=True, slots=True)
 class WritePlacementStatus:
-    """Write the answer into the Placement with this uid."""
+    """Write the status of the Placement with this uid."""
 
     ref: Ref
     uid: str
-    said: PlacementStatus
+    status: PlacementStatus
 
     @property
     def subject(self) -> str:
-        """What it is for."""
+        """The job, as namespace/name."""
         return "/".join(self.ref)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteHostPoolStatus:
-    """Write what is true of a HostPool into it."""
+    """Write the status of the HostPool with this uid."""
 
     namespace: str
     name: str
     uid: str
-    said: PoolStatus
+    status: PoolStatus
 
 
 Effect = Search | WritePlacementStatus | WriteHostPoolStatus

@@ -1,7 +1,7 @@
-"""Whether the members of pools are all that they may be, and which of them are lost.
+"""Pools that follow the nodes, and members that are lost.
 
-A shared pool that nobody counts or names has every node that qualifies; a node that comes, or gets
-its tags, becomes a member, and one that an exclusive pool of another job takes is none any more.
+A shared pool without size and hosts has every node that qualifies as a member: a new node, or one
+that gets the tags, joins it, and a node that an exclusive pool of another job takes leaves it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from placement.job import Job, Pool, running
 from services.hostpool_manager.core.snapshot import InForce
 
 
-def follows(pool: Pool) -> bool:
+def follows_nodes(pool: Pool) -> bool:
     """Whether every node that qualifies is a member."""
     is_open = not pool.is_exclusive and pool.size is None
     return is_open and not pool.hosts and not pool.is_default
 
 
-def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
-    """What is wrong with pools that follow the nodes, in sentences; `members` are those known."""
+def membership_problems(cluster: Cluster, job: Job) -> tuple[str, ...]:
+    """Sentences on nodes that must join or leave the `members` of pools that follow nodes."""
     taken = {name for pool in job.pools if pool.is_exclusive for name in pool.members}
     held = cluster.held_by_others(job.name, exclusive_only=True)
     found = []
     for pool in job.pools:
-        if not follows(pool):
+        if not follows_nodes(pool):
             continue
-        fits = may_be_members(cluster, job, pool)
+        fits = qualifying_nodes(cluster, job, pool)
         names = {cluster.nodes[at].name for at in fits.nonzero()[0].tolist()} - taken
         missing = names - set(pool.members)
         if missing:
@@ -40,25 +40,25 @@ def not_followed(cluster: Cluster, job: Job) -> tuple[str, ...]:
     return tuple(found)
 
 
-def may_be_members(cluster: Cluster, job: Job, pool: Pool) -> Bools:
-    """Nodes that have the tags of a pool, take its pods, and are held by no other job."""
+def qualifying_nodes(cluster: Cluster, job: Job, pool: Pool) -> Bools:
+    """Mask of the nodes that have the tags of a pool, admit its pods, and no other job holds."""
     found = cluster.with_tags(pool.tags) & cluster.open_to(job.tolerations_in(pool))
     return found & ~cluster.held_by_others(job.name, exclusive_only=not pool.is_exclusive)
 
 
 def members_needed(cluster: Cluster, job: Job, pool: Pool) -> int:
-    """How many members a pool must have, by its hosts or size; else as many as are used."""
+    """How many members a pool must have: by its hosts or size, else as many as its PEs use."""
     if pool.hosts:
         return len(cluster.named(pool.hosts))
     return job.least_of(pool) if pool.size is None else pool.size
 
 
 def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
-    """What of the placement in force is left where no other was found.
+    """The placement in force without what is lost.
 
-    A place is lost where its node is gone or does not qualify, and no PE of the pool runs there;
-    an assignment of a PE without a pod is, where its node is gone or its pool lost it. A lost place
-    is empty where numbers matter, else it is none.
+    A member is lost if its node is gone, or does not qualify and runs no PE of the pool. The
+    assignment of a PE without a pod is lost if its node is gone or is a member no longer. A lost
+    member leaves an empty place in pools that keep numbers; in others it is removed.
     """
     runs = running(cluster, job)
     pools = dict(in_force.pools)
@@ -82,7 +82,7 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
 def _kept(
     cluster: Cluster, job: Job, pool: Pool, in_force: InForce, runs: set[str]
 ) -> tuple[str, ...]:
-    fits = may_be_members(cluster, job, pool)
+    fits = qualifying_nodes(cluster, job, pool)
 
     def is_kept(name: str) -> bool:
         at = cluster.index.get(name)

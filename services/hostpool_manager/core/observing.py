@@ -1,6 +1,6 @@
-"""Turns what is known of a Placement into one observation: most urgent first.
+"""Makes one observation of the state of a Placement: most urgent first.
 
-What follows from it is a row of `transitions.py`.
+The row of `transitions.py` for it names the action.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Refused
-from services.hostpool_manager.core.snapshot import Placement, PlacementSeen, PlacementStatus
+from services.hostpool_manager.core.snapshot import ObservedPlacement, Placement, PlacementStatus
 from services.hostpool_manager.core.statuses import is_current, status_of_answer
 from services.hostpool_manager.core.transitions import Observation, Phase
 
@@ -19,43 +19,43 @@ _FOUND = {
 }
 
 
-def phase_of(seen: PlacementSeen) -> Phase:
-    """What its status says was answered; what is no phase was never answered."""
-    said = seen.status.get("phase")
-    return Phase(said) if said in set(Phase) else Phase.NEW
+def phase_of(observed: ObservedPlacement) -> Phase:
+    """The phase that its status records; NEW if the status has no valid phase."""
+    recorded = observed.status.get("phase")
+    return Phase(recorded) if recorded in set(Phase) else Phase.NEW
 
 
-def observe(seen: PlacementSeen) -> Observation:
-    """What a Placement is like now."""
-    placement = seen.placement
+def observe(observed: ObservedPlacement) -> Observation:
+    """The one observation of a Placement."""
+    placement = observed.placement
     if placement.is_deleting:
         return Observation.LEAVING
-    said = outdated_status(seen)
-    if said is not None:
-        return Observation.UNREADABLE if placement.problem else _FOUND[said.phase]
+    desired = outdated_status(observed)
+    if desired is not None:
+        return Observation.UNREADABLE if placement.problem else _FOUND[desired.phase]
     if placement.problem:
         return Observation.IS_FINAL
     if not placement.is_answered:
-        return Observation.ASKED
-    return _of_answered(placement, is_broken=seen.is_broken)
+        return Observation.UNANSWERED
+    return _of_answered(placement, is_broken=observed.is_broken)
 
 
-def outdated_status(seen: PlacementSeen) -> PlacementStatus | None:
-    """What is known and its status does not say: an answer, or that its spec cannot be read."""
-    said = seen.found.said if seen.found else None
-    if seen.placement.problem:
-        said = status_of_answer(
-            Refused(Reason.SPEC_INVALID, seen.placement.problem),
-            generation=seen.placement.generation,
-            in_force=seen.placement.in_force,
+def outdated_status(observed: ObservedPlacement) -> PlacementStatus | None:
+    """The status to write for an answer or an invalid spec; None if it is recorded already."""
+    desired = observed.found.status if observed.found else None
+    if observed.placement.problem:
+        desired = status_of_answer(
+            Refused(Reason.SPEC_INVALID, observed.placement.problem),
+            generation=observed.placement.generation,
+            in_force=observed.placement.in_force,
         )
-    if said is None or is_current(seen.status, said):
+    if desired is None or is_current(observed.status, desired):
         return None
-    return said
+    return desired
 
 
 def _of_answered(placement: Placement, *, is_broken: bool) -> Observation:
-    """What is in force stays asked about, whatever it was refused for."""
+    """A refused change is final unless it waits; a refusal of what is in force never is."""
     is_refused = placement.phase is PlacementPhase.REFUSED
     if is_refused and not placement.is_in_force and not placement.waits:
         return Observation.IS_FINAL

@@ -1,8 +1,8 @@
-"""What decisions look at, as frozen values: Placements, HostPools, and what was searched.
+"""The frozen values that decisions look at: Placements, HostPools, and the searches for them.
 
-The *spec* of a Placement is a request. The placement *in force* is the one that was found last; a
-later refusal leaves it alone. `cluster_view.py` keeps the cluster, `adapters/reading.py` reads
-objects as values, and `statuses.py` makes statuses of them.
+The *spec* of a Placement is a request. The placement *in force* is the last one that was found; a
+later refusal leaves it alone. `cluster_view.py` keeps the cluster, `adapters/reading.py` makes
+these values of projections, and `statuses.py` makes statuses of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from placement.job import Job, Pool
 
 
 class Ref(NamedTuple):
-    """The Placement of a job, and the job."""
+    """Namespace and name of a job, which its Placement shares."""
 
     namespace: str
     name: str
@@ -26,7 +26,7 @@ class Ref(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The placement that was found last: `generation` of the plan, members, node by PE."""
+    """The last placement that was found: `generation` of the plan, members by pool, nodes by PE."""
 
     generation: int | None = None
     pools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -35,18 +35,18 @@ class InForce:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """Every node that it speaks of."""
+        """Every node that it names."""
         members = (name for each in self.pools.values() for name in each if name)
         return frozenset((*members, *self.assignments.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A Placement: its spec (or `problem`: why it cannot be read) and the answer that counts.
+    """A Placement: its spec (or `problem`: why it is invalid) and the answer that counts.
 
-    `generation` is metadata.generation, `observed` the one that the answer speaks of, and
-    `plan_generation` that of the plan which asks; `version` orders Placements by their last change.
-    `job_uid` is that of the Job which owns it, empty where none does.
+    `generation` is metadata.generation, `observed` the one that was answered, `plan_generation`
+    that of the requesting plan; `version` orders Placements by their last change. `job_uid` is the
+    uid of the Job that owns it, empty if none does.
     """
 
     ref: Ref
@@ -66,18 +66,18 @@ class Placement:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the answer speaks of the spec as it is."""
+        """Whether the current spec was answered."""
         return self.phase is not None and self.observed == self.generation
 
     @property
     def is_in_force(self) -> bool:
-        """Whether what is asked for is what was found last, and not a change of it."""
+        """Whether the requested plan generation is the one in force, and not a change of it."""
         return self.in_force.generation == self.plan_generation
 
     def answered(
         self, phase: PlacementPhase, *, waits: bool, message: str, in_force: InForce
     ) -> Placement:
-        """It with an answer to its spec."""
+        """A copy with an answer to its spec."""
         return replace(
             self,
             phase=phase,
@@ -89,7 +89,7 @@ class Placement:
 
     @property
     def job(self) -> Job | None:
-        """The job that the spec asks about, with what an earlier decision chose."""
+        """The job in the spec, with the assigned nodes and members that are in force."""
         if self.spec is None:
             return None
         nodes, members = self.in_force.assignments, self.in_force.pools
@@ -103,14 +103,14 @@ class Placement:
 
     @property
     def placed(self) -> Placed:
-        """What is in force as the answer that it once was."""
+        """The placement in force, as an answer."""
         pools = (Members(index, nodes) for index, nodes in self.in_force.pools.items())
         return Placed(dict(self.in_force.assignments), tuple(pools), self.in_force.is_as_preferred)
 
 
 @dataclass(frozen=True, slots=True)
 class HostPool:
-    """A HostPool: which pool of which job it is, and whether its members carry marks."""
+    """A HostPool: its job, the index of the pool, and whether its members carry marks."""
 
     namespace: str
     name: str
@@ -132,28 +132,28 @@ class HostPool:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Our marks on a node: uids of HostPools in taints, and places by uid in labels."""
+    """Our marks on a node: uids of HostPools in taints, and member indices by uid in labels."""
 
     taints: frozenset[str] = frozenset()
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def differ(one: str, other: str) -> bool:
-    """Whether two uids of Jobs are known, and not the same."""
+def uids_differ(one: str, other: str) -> bool:
+    """Whether two uids of Jobs are both known and differ."""
     return bool(one and other and one != other)
 
 
-def holds_on(pool: Pool) -> bool:
-    """Whether a pool keeps nodes from the exclusive pools of others: see `cluster.Claim`."""
+def claims_nodes(pool: Pool) -> bool:
+    """Whether exclusive pools of other jobs may not take its members: see `cluster.Claim`."""
     return pool.is_exclusive or bool(pool.hosts) or pool.size is not None
 
 
-# --------------------------------------------------------------------------- what is said
+# --------------------------------------------------------------------------- desired statuses
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementStatus:
-    """What the status of a Placement is to say; `generation` and what follows is in force."""
+    """The desired status of a Placement; `generation` and the fields after it are in force."""
 
     phase: PlacementPhase
     reason: Reason
@@ -166,12 +166,12 @@ class PlacementStatus:
     as_preferred: bool | None = None
     pools: tuple[tuple[int, tuple[str, ...]], ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
-    """Nodes and the ids of their PEs in runs."""
+    """Pairs of a node and the ids of its PEs as runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStatus:
-    """What the status of a HostPool is to say."""
+    """The desired status of a HostPool."""
 
     members: tuple[str, ...]
     claimed: tuple[str, ...]
@@ -187,14 +187,14 @@ class PoolStatus:
 PAUSE_FIRST_S: Final = 1.0
 PAUSE_MAX_S: Final = 60.0
 PAUSE_PER_SEARCH: Final = 10
-"""A job that waits has at most one tenth of the time of its lane."""
+"""The pause in multiples of the search time: a waiting job takes a tenth of its lane at most."""
 UNKNOWN_PAUSE_S: Final = 30.0
 
 
 class SearchTarget(NamedTuple):
-    """What is searched: a place for the spec of `generation` of the Placement with this uid.
+    """The spec of `generation` of the Placement with this uid, for which a placement is searched.
 
-    A patient search looks at a job again that waits.
+    A patient search is for a job that was refused and waits for room.
     """
 
     ref: Ref
@@ -204,84 +204,83 @@ class SearchTarget(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """What it is about."""
+        """The job, as namespace/name."""
         return "/".join(self.ref)
 
     def is_of(self, placement: Placement) -> bool:
-        """Whether it is the spec as it is."""
+        """Whether it is for the current spec."""
         return (self.uid, self.generation) == (placement.uid, placement.generation)
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """The last search for a Placement: when it ended (unix seconds), and how often in a row it
-    found nothing."""
+class LastSearch:
+    """The last search for a Placement: its end (unix seconds) and the `misses` in a row."""
 
     uid: str
     generation: int
     changes: int
     at: float
     took_s: float
-    times: int
+    misses: int
 
     def is_of(self, placement: Placement) -> bool:
-        """Whether it was for the spec as it is."""
+        """Whether it was for the current spec."""
         return (self.uid, self.generation) == (placement.uid, placement.generation)
 
     @property
-    def again_at(self) -> float:
-        """When the pause after it ends."""
-        growing_s = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2.0 ** min(self.times - 1, 10))
+    def retry_at(self) -> float:
+        """When the pause after it ends (unix seconds)."""
+        growing_s = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2.0 ** min(self.misses - 1, 10))
         return self.at + max(growing_s, PAUSE_PER_SEARCH * self.took_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: what is to be said, and the placement that is then in force.
+    """The answer of a search: the desired status, and the placement that is then in force.
 
-    It answers the spec of `generation` of the Placement with this uid, and counts until another
-    spec stands there.
+    It answers the spec of `generation` of the Placement with this uid, and counts until that spec
+    changes.
     """
 
     uid: str
     generation: int
-    said: PlacementStatus
+    status: PlacementStatus
     in_force: InForce
 
     def is_of(self, placement: Placement) -> bool:
-        """Whether it answers the spec as it is."""
+        """Whether it answers the current spec."""
         return (self.uid, self.generation) == (placement.uid, placement.generation)
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementSeen:
-    """A Placement, its status as it is, and what was found since.
+class ObservedPlacement:
+    """A Placement, its recorded status, and an answer that is not written yet.
 
-    `is_broken`: what is in force does not hold any more; `tried`: the last search.
+    `is_broken`: the placement in force does not hold any more.
     """
 
     placement: Placement
     status: Mapping[str, Any] = field(default_factory=dict)
     found: Found | None = None
     is_broken: bool = False
-    tried: Tried | None = None
+    last_search: LastSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
-    """Everything that the choice may look at; `changes` as the picture counts them."""
+    """What the choice of the next searches looks at; `changes` as ClusterView counts them."""
 
-    placements: tuple[PlacementSeen, ...]
+    placements: tuple[ObservedPlacement, ...]
     searching: tuple[SearchTarget, ...]
     changes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a HostPool; `node` is empty where a place has none.
+    """A member of a HostPool; `node` is empty if the index has none. `is_there`: the node exists.
 
-    `is_marked`: it carries the marks that the pool gives; `runs_others`: Streams pods of other jobs
-    are on it.
+    `is_marked`: it carries the marks of the pool; `runs_others`: Streams pods of other jobs are
+    on it.
     """
 
     node: str
@@ -291,10 +290,10 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolSeen:
-    """A HostPool, its status as it is, and its members as they should be.
+class ObservedPool:
+    """A HostPool, its recorded status, and its desired members.
 
-    `least` members it needs, and one at each of the `places` that PEs ask for.
+    It needs `least` members, and one at each of the indices (`places`) that PEs require.
     """
 
     pool: HostPool
@@ -305,17 +304,17 @@ class PoolSeen:
 
     @property
     def missing(self) -> int:
-        """How many members it lacks."""
+        """The number of members that it lacks."""
         there = {at for at, each in enumerate(self.members) if each.is_there}
         return max(0, self.least - len(there), len(self.places - there))
 
 
 @dataclass(frozen=True, slots=True)
 class JobSnapshot:
-    """Everything that is looked at for a job."""
+    """What the statuses of a job are decided from."""
 
-    seen: PlacementSeen | None
-    pools: tuple[PoolSeen, ...]
+    placement: ObservedPlacement | None
+    pools: tuple[ObservedPool, ...]
 
 
 Snapshot = ClusterSnapshot | JobSnapshot

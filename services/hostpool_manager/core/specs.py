@@ -1,4 +1,4 @@
-"""Reads the spec of a Placement as the job that is decided on, or says which field is wrong."""
+"""Reads the spec of a Placement as a job; an invalid spec raises SpecInvalid, with the field."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ VALUE_CHARS_MAX: Final = 80
 
 
 class SpecInvalid(ValueError):
-    """A field has a value that cannot be used; the message names both."""
+    """A field has an invalid value; the message names both."""
 
 
 def job_of(ref: Ref, spec: Mapping[str, Any]) -> tuple[int, Job]:
-    """The plan generation and the job that a spec asks about; raises SpecInvalid."""
+    """The plan generation and the job of a spec; raises SpecInvalid."""
     try:
         read = PlacementSpec.model_validate(spec)
     except ValidationError as problem:
@@ -86,16 +86,16 @@ def _pes(classes: list[PeClass], pools: set[int]) -> Iterator[Pe]:
             raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: {problem}") from problem
         twice = next((pe for pe in ids if pe in seen), None)
         if twice is not None or len(set(ids)) < len(ids):
-            raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: a PE stands twice in the spec")
+            raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: a PE occurs twice in the spec")
         seen.update(ids)
         if len(seen) > PES_MAX:
             raise SpecInvalid(f"{where}.pes is {_shown(each.pes)}: more than {PES_MAX} PEs")
-        like_it = _pe(each, where, pools)
-        yield from (replace(like_it, id=pe) for pe in ids)
+        template = _pe(each, where, pools)
+        yield from (replace(template, id=pe) for pe in ids)
 
 
 def _pe(each: PeClass, where: str, pools: set[int]) -> Pe:
-    """A PE of a class, for any of its ids."""
+    """A PE of a class, with id 0."""
     location = each.host_pool_location
     if location is not None and location.pool_index not in pools:
         raise SpecInvalid(
@@ -122,5 +122,5 @@ def _pe(each: PeClass, where: str, pools: set[int]) -> Pe:
     )
 
 
-def _expressions(asked: Iterable[NodeSelectorRequirement]) -> tuple[Requirement, ...]:
-    return tuple(Requirement(e.key, e.operator, tuple(e.values or ())) for e in asked)
+def _expressions(declared: Iterable[NodeSelectorRequirement]) -> tuple[Requirement, ...]:
+    return tuple(Requirement(e.key, e.operator, tuple(e.values or ())) for e in declared)

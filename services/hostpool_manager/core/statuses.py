@@ -1,7 +1,7 @@
-"""What the statuses of Placements and HostPools are to say, and the JSON of it.
+"""The desired statuses of Placements and HostPools, and their JSON.
 
-A merge patch of a status names every field of ours, with None where it is to be absent; one that
-changes nothing is not sent. Conditions keep the time of their last transition.
+A merge patch of a status names every field of ours; None removes a field. A patch that changes
+nothing is not sent. Conditions keep the time of their last transition.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ PLACED = "Placed"
 READY = "Ready"
 IDS_OF_TEXT_MAX: Final = 256
 OBJECT_BYTES_MAX: Final = 1_200_000
-"""Of spec and status of an object: etcd takes 1.5 MiB, of which metadata and conditions need some.
-"""
+"""Limit for spec and status of an object: etcd takes 1.5 MiB with metadata and conditions."""
 Json = dict[str, Any]
 
 
 def status_of_answer(answer: Answer, *, generation: int, in_force: InForce) -> PlacementStatus:
-    """What an answer to metadata.generation `generation` is said as, with what is then in force."""
+    """The status for an answer to metadata.generation `generation`, with what is in force."""
     pools, assignments = in_force.pools, in_force.assignments
     by_node: dict[str, list[int]] = {}
     for pe, node in assignments.items():
@@ -59,22 +58,22 @@ def _shown(near: Nearest) -> Nearest:
 
 
 def _runs(pes: list[int]) -> Iterator[str]:
-    """The ids of PEs in texts that the schema takes."""
+    """The ids of PEs as runs, split so that each text fits the schema."""
     ordered = sorted(pes)
     step = len(ordered) if len(runs_of(ordered)) <= TEXT_CHARS_MAX else IDS_OF_TEXT_MAX
     yield from (runs_of(ordered[at : at + step]) for at in range(0, len(ordered), step))
 
 
-def too_long(answer: Answer, job: Job, spec_bytes: int) -> str:
-    """Why no status can hold an answer; nothing, where one can. A HostPool may name nodes thrice.
+def too_large(answer: Answer, job: Job, spec_bytes: int) -> str:
+    """Why no object can hold an answer; empty if it fits. A HostPool may name a node thrice.
 
-    `spec_bytes`: of the spec of the Placement, which is stored with its status.
+    `spec_bytes`: the size of the spec of the Placement, which is stored with its status.
     """
     if not isinstance(answer, Placed):
         return ""
     in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
-    said = status_of_answer(answer, generation=0, in_force=in_force)
-    status_bytes = _bytes(placement_status({}, said, ""))
+    desired = status_of_answer(answer, generation=0, in_force=in_force)
+    status_bytes = _bytes(placement_status({}, desired, ""))
     hosts = {pool.index: pool.hosts for pool in job.pools}
     of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
     largest = max(spec_bytes + status_bytes, *of_pools, 0)
@@ -106,66 +105,66 @@ def _message(answer: Answer) -> str:
     return answer.message
 
 
-def placement_status(status: Mapping[str, Any], said: PlacementStatus, now: str) -> Json:
-    """The fields of a Placement's status as they are to be, made of the status as it is."""
+def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, now: str) -> Json:
+    """The desired fields of a Placement's status; conditions continue those of the recorded one."""
     state = {
         PlacementPhase.PLACED: ConditionStatus.TRUE,
         PlacementPhase.REFUSED: ConditionStatus.FALSE,
         PlacementPhase.UNKNOWN: ConditionStatus.UNKNOWN,
-    }[said.phase]
-    is_there = said.generation is not None
+    }[desired.phase]
+    in_force = desired.generation is not None
     return {
-        "phase": said.phase.value,
-        "reason": said.reason.value,
-        "message": said.message,
-        "observedGeneration": said.observed_generation,
-        "waits": said.waits,
-        "families": [each.value for each in said.families] or None,
-        "nearest": [{"node": n.node, "lacks": list(n.lacks)} for n in said.nearest] or None,
-        **({"generation": said.generation} if is_there else {}),
-        "asPreferred": said.as_preferred,
-        "pools": [{"index": i, "members": list(m)} for i, m in said.pools] if is_there else None,
+        "phase": desired.phase.value,
+        "reason": desired.reason.value,
+        "message": desired.message,
+        "observedGeneration": desired.observed_generation,
+        "waits": desired.waits,
+        "families": [each.value for each in desired.families] or None,
+        "nearest": [{"node": n.node, "lacks": list(n.lacks)} for n in desired.nearest] or None,
+        **({"generation": desired.generation} if in_force else {}),
+        "asPreferred": desired.as_preferred,
+        "pools": [{"index": i, "members": list(m)} for i, m in desired.pools] if in_force else None,
         "assignments": (
-            [{"node": node, "pes": pes} for node, pes in said.assignments] if is_there else None
+            [{"node": node, "pes": pes} for node, pes in desired.assignments] if in_force else None
         ),
         "conditions": with_condition(
-            status.get("conditions") or (),
+            recorded.get("conditions") or (),
             type_=PLACED,
             status=state,
-            reason=said.reason,
-            message=said.message,
-            observed_generation=said.observed_generation,
+            reason=desired.reason,
+            message=desired.message,
+            observed_generation=desired.observed_generation,
             now=now,
         ),
     }
 
 
-def is_current(status: Mapping[str, Any], said: PlacementStatus) -> bool:
-    """Whether a Placement's status says it."""
-    return not differences(status, placement_status(status, said, ""))
+def is_current(recorded: Mapping[str, Any], desired: PlacementStatus) -> bool:
+    """Whether the recorded status of a Placement is the desired one."""
+    return not differences(recorded, placement_status(recorded, desired, ""))
 
 
-def host_pool_status(status: Mapping[str, Any], said: PoolStatus, now: str) -> Json:
-    """The fields of a HostPool's status as they are to be, made of the status as it is."""
+def host_pool_status(recorded: Mapping[str, Any], desired: PoolStatus, now: str) -> Json:
+    """The desired fields of a HostPool's status; conditions continue those of the recorded one."""
     return {
-        "members": list(said.members),
-        "claimed": list(said.claimed),
-        **({"generation": said.generation} if said.generation is not None else {}),
-        "observedGeneration": said.observed_generation,
-        "reason": said.reason.value,
-        "message": said.message[:MESSAGE_CHARS_MAX],
+        "members": list(desired.members),
+        "claimed": list(desired.claimed),
+        **({"generation": desired.generation} if desired.generation is not None else {}),
+        "observedGeneration": desired.observed_generation,
+        "reason": desired.reason.value,
+        "message": desired.message[:MESSAGE_CHARS_MAX],
         "conditions": with_condition(
-            status.get("conditions") or (),
+            recorded.get("conditions") or (),
             type_=READY,
-            status=ConditionStatus.TRUE if said.is_ready else ConditionStatus.FALSE,
-            reason=said.reason,
-            message=said.message,
-            observed_generation=said.observed_generation,
+            status=ConditionStatus.TRUE if desired.is_ready else ConditionStatus.FALSE,
+            reason=desired.reason,
+            message=desired.message,
+            observed_generation=desired.observed_generation,
             now=now,
         ),
     }
 
 
-def differences(status: Mapping[str, Any], wanted: Json) -> Json:
-    """The fields that are not as wanted; None stands for a field that is to be absent."""
-    return {name: value for name, value in wanted.items() if status.get(name) != value}
+def differences(recorded: Mapping[str, Any], desired: Json) -> Json:
+    """The desired fields that differ from the recorded ones; None removes a field."""
+    return {name: value for name, value in desired.items() if recorded.get(name) != value}

@@ -1,9 +1,9 @@
-"""The life cycle of a Placement: one table, and the only place where what follows is decided.
+"""The life cycle of a Placement: the only table that decides on its phase and action.
 
-A row is (recorded phase, observation). The phase is what its status says; the observation is
-computed from the whole snapshot (observing.py). Two keys look at the row: that of the job writes
-what was found (deciding.py), that of the cluster begins searches (choosing.py). Every pair is a
-transition, ignored with a reason, or forbidden: a test counts that no pair is missing.
+A row is (recorded phase, observation). The phase is the one in its status; the observation is
+computed from the whole snapshot (observing.py). Two keys use the row: that of the job writes the
+answer (deciding.py), that of the cluster begins searches (choosing.py). Every pair is a
+transition, ignored with a reason, or forbidden; a test checks that no pair is missing.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ class Phase(StrEnum):
 
 
 class Observation(Enum):
-    """What a Placement is like, most urgent first; always exactly one.
+    """The state of a Placement, most urgent first; always exactly one.
 
-    UNREADABLE and what was FOUND are what its status does not say yet.
+    UNREADABLE and FOUND_* hold only until the status records them.
     """
 
     LEAVING = "it is being deleted"
-    UNREADABLE = "its spec has a value that cannot be used"
-    FOUND_PLACEMENT = "a placement was found"
-    FOUND_REFUSAL = "it was found that there is none"
-    FOUND_NEITHER = "the search ended with neither"
-    ASKED = "its spec was not answered yet"
-    IS_FINAL = "it was refused, and room alone would not help"
-    MAY_FIT_LATER = "it was refused, or nobody knew, and may yet be placed"
-    BROKEN = "what is in force does not hold any more"
-    HOLDS = "what is in force holds"
+    UNREADABLE = "its spec has an invalid value"
+    FOUND_PLACEMENT = "a search found a placement"
+    FOUND_REFUSAL = "a search found that no placement exists"
+    FOUND_NEITHER = "a search ended without a result"
+    UNANSWERED = "its spec is not answered yet"
+    IS_FINAL = "it was refused, and more room would not help"
+    MAY_FIT_LATER = "it was refused or the search had no result, and it may fit later"
+    BROKEN = "the placement in force does not hold any more"
+    HOLDS = "the placement in force holds"
 
 
 class Action(Enum):
-    """What is done."""
+    """What a transition does."""
 
-    WRITE_ANSWER = "write it into the status"
-    SEARCH = "search, before all that wait"
-    SEARCH_PATIENTLY = "search when there may be room, in the lane of those that wait"
+    WRITE_ANSWER = "write the answer into the status"
+    SEARCH = "search in the lane of new specs"
+    SEARCH_PATIENTLY = "search when there may be room, in the lane of waiting Placements"
 
 
 _O = Observation
-_UNASKED = Forbidden("what was never answered is asked")
-_ONLY_OF_PLACED = Forbidden("only what was placed is held against the nodes again")
+_NEVER_ANSWERED = Forbidden("a spec that was never answered is observed as such")
+_ONLY_OF_PLACED = Forbidden("only a placement that was found is checked against the nodes again")
 
 _IN_EVERY_PHASE: dict[Observation, Row[Phase, Action]] = {
     _O.LEAVING: Ignored(Reason.OWNER_DELETED),
@@ -71,23 +71,23 @@ def _searched(phase: Phase, action: Action = Action.SEARCH) -> Row[Phase, Action
 _ROWS: dict[Phase, dict[Observation, Row[Phase, Action]]] = {
     Phase.NEW: {
         **_IN_EVERY_PHASE,
-        _O.ASKED: _searched(Phase.NEW),
-        _O.IS_FINAL: _UNASKED,
-        _O.MAY_FIT_LATER: _UNASKED,
-        _O.BROKEN: _UNASKED,
-        _O.HOLDS: _UNASKED,
+        _O.UNANSWERED: _searched(Phase.NEW),
+        _O.IS_FINAL: _NEVER_ANSWERED,
+        _O.MAY_FIT_LATER: _NEVER_ANSWERED,
+        _O.BROKEN: _NEVER_ANSWERED,
+        _O.HOLDS: _NEVER_ANSWERED,
     },
     Phase.PLACED: {
         **_IN_EVERY_PHASE,
-        _O.ASKED: _searched(Phase.PLACED),
-        _O.IS_FINAL: Forbidden("what was placed was not refused"),
-        _O.MAY_FIT_LATER: _searched(Phase.PLACED),  # a status that somebody damaged
+        _O.UNANSWERED: _searched(Phase.PLACED),
+        _O.IS_FINAL: Forbidden("a job that was placed was not refused"),
+        _O.MAY_FIT_LATER: _searched(Phase.PLACED),  # a damaged status
         _O.BROKEN: _searched(Phase.PLACED),
         _O.HOLDS: Ignored(Reason.PLACED),
     },
     Phase.REFUSED: {
         **_IN_EVERY_PHASE,
-        _O.ASKED: _searched(Phase.REFUSED),
+        _O.UNANSWERED: _searched(Phase.REFUSED),
         _O.IS_FINAL: Ignored(Reason.NOTHING_TO_CHANGE),
         _O.MAY_FIT_LATER: _searched(Phase.REFUSED, Action.SEARCH_PATIENTLY),
         _O.BROKEN: _ONLY_OF_PLACED,
@@ -95,8 +95,8 @@ _ROWS: dict[Phase, dict[Observation, Row[Phase, Action]]] = {
     },
     Phase.UNKNOWN: {
         **_IN_EVERY_PHASE,
-        _O.ASKED: _searched(Phase.UNKNOWN),
-        _O.IS_FINAL: Forbidden("a search that ends by its limit settles nothing"),
+        _O.UNANSWERED: _searched(Phase.UNKNOWN),
+        _O.IS_FINAL: Forbidden("a search that ends by its limit decides nothing"),
         _O.MAY_FIT_LATER: _searched(Phase.UNKNOWN, Action.SEARCH_PATIENTLY),
         _O.BROKEN: _ONLY_OF_PLACED,
         _O.HOLDS: _ONLY_OF_PLACED,

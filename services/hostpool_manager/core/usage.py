@@ -1,8 +1,8 @@
-"""What pods and promises take of the nodes, kept one pod at a time.
+"""The resources of nodes that pods and promises use, updated one pod at a time.
 
-A cluster has tens of thousands of pods, and one of them changes: what it took is given back, what
-it takes is added, and nobody counts the others again. Sums are whole numbers without a limit, so
-that what was added can be given back exactly; in the arrays that are kept of them they are limited.
+A cluster has tens of thousands of pods. When one changes, its old requests are subtracted and its
+new ones added; the others are not counted again. Sums are unbounded integers, so that subtraction
+is exact; the arrays made of them are capped at TOTAL_MAX.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from placement.cluster import PODS, TOTAL_MAX, Ints, Pod, capped
 
 _STREAMS_PODS = ""
-"""Stands among the names of resources for how many pods of Streams there are."""
+"""Stands among the names of resources for the number of Streams pods."""
 
 
 class Taken:
@@ -32,7 +32,7 @@ class Taken:
         self._changed_jobs: set[str] = set()
 
     def put(self, key: tuple[str, ...], pods: Iterable[Pod]) -> set[str]:
-        """The pods under a key, in place of those that were under it; the nodes this concerns."""
+        """Replace the pods under a key; returns the nodes that this concerns."""
         before, found = self._pods.pop(key, ()), tuple(pods)
         if found:
             self._pods[key] = found
@@ -61,7 +61,7 @@ class Taken:
         return dict(self._in_order)
 
     def columns(self, index: Mapping[str, int]) -> tuple[dict[str, Ints], Ints]:
-        """What is taken of each node, by resource; and how many pods of Streams are there."""
+        """The use of each node, by resource, and the number of Streams pods on each node."""
         if index is not self._index:
             self._index, self._columns = index, {}
         at = {node: index[node] for node in self._changed_nodes if node in index}

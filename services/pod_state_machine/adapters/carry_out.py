@@ -1,8 +1,8 @@
 """Carries out the effects of this service: one `match`, every write through the chassis's Writer.
 
-Guards that need a look at the API server are here: an absence that leads to a new launch or to a
-clean-up is confirmed by a GET of the deterministic name. What follows from an effect is not decided
-here; the answer of a write enters the table and wakes its key.
+Checks that need the API server are here: an absence that leads to a new launch or a clean-up is
+confirmed by a GET of the deterministic name. Nothing is decided here: the response to a write
+enters the table and queues its key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from services.pod_state_machine.core.snapshot import (
 
 
 class CarryOut:
-    """Executes effects; each returns its outcome in a word."""
+    """Executes effects; each returns its outcome as one word."""
 
     def __init__(
         self,
@@ -91,17 +91,17 @@ class CarryOut:
             body = _pod_of(pe, job, effect.launch, self._runtime, place_of(snapshot))
             outcome = await self._writer.create(resource_of(POD), pe.namespace, body)
         except (NotFound, Conflict):
-            raise  # the namespace or the owner went away: the next fact says which
+            raise  # the namespace or the owner is gone; the next fact will show which
         except Rejected as refusal:
             await self._report_refused(snapshot, pe, refusal)
             raise
         if outcome == Outcome.CREATED:
-            # The pod may be gone before any decision looks at it.
+            # The pod may be gone before a snapshot shows it.
             self._launches.note(pe.uid, Launched(effect.launch, effect.name, effect.content_id))
         return outcome
 
     async def _confirm_over(self, namespace: str, name: str) -> None:
-        """Make sure that an earlier pod runs no more, or the PE would run twice."""
+        """Confirm that an earlier pod does not run any more, or the PE would run twice."""
         if await self._writer.confirm_absent(resource_of(POD), namespace, name):
             return
         entry = self._table.get(POD, namespace, name)
@@ -109,7 +109,7 @@ class CarryOut:
             raise Superseded(f"pod {namespace}/{name} of an earlier launch still exists")
 
     async def _confirm_unbound(self, namespace: str, name: str) -> None:
-        """Make sure that a pod is on no node: the scheduler may have been faster than its fact."""
+        """Confirm that a pod is on no node: the scheduler may be ahead of the facts."""
         await self._writer.confirm_absent(resource_of(POD), namespace, name)
         entry = self._table.get(POD, namespace, name)
         if entry is None or entry.data["node"]:
@@ -131,7 +131,7 @@ class CarryOut:
         return await self._writer.delete(entry, grace_s=0 if effect.by_force else None)
 
     async def _confirm_node_lost(self, name: str) -> None:
-        """Make sure that nothing runs on a node any more, or the PE would run twice."""
+        """Confirm that nothing runs on a node any more, or the PE would run twice."""
         if await self._writer.confirm_absent(resource_of(NODE), "", name):
             return
         entry = self._table.get(NODE, "", name)
@@ -149,13 +149,13 @@ class CarryOut:
         if await self._writer.confirm_absent(resource_of(PE), key.namespace, key.name):
             return
         owner = self._table.get(PE, key.namespace, key.name)
-        if owner is None or owner.uid == owner_uid:  # none: it was said to be gone, and is not
+        if owner is None or owner.uid == owner_uid:  # None: the table took it for gone
             raise Superseded(f"processing element {key.namespace}/{key.name} exists after all")
 
     async def _delete_pods_of_job(self, key: Key, effect: DeletePodsOfJob) -> str:
         if not await self._writer.confirm_absent(resource_of(JOB), key.namespace, effect.job):
             job = self._table.get(JOB, key.namespace, effect.job)
-            if job is None or _lives(job, effect.job_uid):  # none: said to be gone, and is not
+            if job is None or _lives(job, effect.job_uid):  # None: the table took it for gone
                 raise Superseded(f"job {key.namespace}/{effect.job} exists after all")
         return await self._writer.delete_collection(
             resource_of(POD),
@@ -167,10 +167,10 @@ class CarryOut:
     # ------------------------------------------------------------------ status
 
     async def _patch_status(self, snapshot: PeSnapshot, pe_uid: str, status: PeStatus) -> str:
-        """Write what differs, under the version that was decided on.
+        """Write what differs, under the resourceVersion that was decided on.
 
-        A newer entry means a newer status: patching that one would make a launch count that
-        somebody else just raised look like ours.
+        A newer entry may have a newer status: a patch of it could overwrite a launch count that
+        another instance just raised.
         """
         pe = snapshot.pe
         entry = self._table.get(PE, snapshot.key.namespace, snapshot.key.name)
@@ -187,7 +187,7 @@ class CarryOut:
 def _pod_of(
     pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Assignment | None
 ) -> dict[str, Any]:
-    """The manifest; one that cannot be made is refused as the API server refuses others."""
+    """The manifest of a pod; raises Rejected, as for a refusal by the API server."""
     try:
         return pod_of_launch(pe, job, launch, runtime, place)
     except PodImpossible as problem:
@@ -218,7 +218,7 @@ _FIELDS = {
 def status_patch(before: PeStatus, after: PeStatus) -> dict[str, Any]:
     """The merge patch between two statuses; an empty text removes its field.
 
-    The phase is always said: a status that was never written has none, and reads as Waiting.
+    It always has the phase: a status that was never written has none and is read as Waiting.
     """
     changed = {
         name: getattr(after, attribute)

@@ -1,6 +1,6 @@
-"""From the table to snapshots: which facts wake which key, and what belongs to it.
+"""Makes snapshots from the table, and maps facts to the keys that they make dirty.
 
-What a projection means is read in reading.py; what follows from a snapshot is the core's business.
+reading.py parses projections; the core decides on snapshots.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _by_pe(entry: Entry) -> Iterator[Hashable]:
 
 
 def _pe_name_of_pod(entry: Entry) -> str:
-    """By its owner; by its labels where an orphaning deletion or a person took every owner away."""
+    """By its controller; by its labels if it has none; empty if it is not the pod of a PE."""
     owner = controller(entry, PE)
     if owner is not None:
         return owner[0]
@@ -105,7 +105,7 @@ def _to_place_in_pool(entry: Entry) -> Iterator[Hashable]:
 
 
 def _is_to_place(entry: Entry) -> bool:
-    """A PE that runs where it is stays there, whatever becomes of its placement."""
+    """Whether a change of its placement concerns a PE; one whose pod runs stays where it is."""
     if entry.kind != PE or entry.unreadable:
         return False
     return is_constrained(entry.data["spec"]) and is_to_launch(entry)
@@ -128,11 +128,11 @@ INDEXES: Mapping[str, Index] = {
 }
 
 
-# --------------------------------------------------------------------------- who is woken
+# --------------------------------------------------------------------------- dirty keys
 
 
 def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
-    """The keys that a change of this entry concerns."""
+    """The keys that a change of this entry makes dirty."""
     match entry.kind:
         case "ProcessingElement":
             yield PeKey(entry.namespace, entry.name)
@@ -154,7 +154,7 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
 
 
 def all_keys(table: TableReading) -> Iterator[Key]:
-    """Every key that exists, and those of which only pods are left."""
+    """Every key, with those that only have pods left."""
     seen: set[Key] = set()
     for kind in (PE, POD, JOB):
         for entry in table.of_kind(kind):
@@ -200,13 +200,13 @@ def _to_place_on(node: str, table: TableReading) -> Iterator[Key]:
                 yield PeKey(pe.namespace, pe.name)
 
 
-# --------------------------------------------------------------------------- what belongs to a key
+# --------------------------------------------------------------------------- snapshots
 
 
 def snapshot_of(
     table: TableReading, key: Key, launches: Launches, assignments: Assignments
 ) -> Snapshot:
-    """Everything that a decision about the key may look at; what it shows of pods is remembered."""
+    """The snapshot of a key; the launches of its pods are noted in `launches`."""
     if isinstance(key, JobKey):
         return _job_snapshot(table, key)
     return _pe_snapshot(table, key, launches, assignments)
@@ -218,7 +218,7 @@ def _pe_snapshot(
     entry = table.get(PE, key.namespace, key.name)
     pe = pe_of(entry) if entry else None
     pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name)), pe))
-    launches.note_seen(pods)
+    launches.note_pods(pods)
     if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
         return PeSnapshot(key, None, job_view(job) if job else None, pods)
@@ -262,7 +262,7 @@ def _pool(table: TableReading, pe: Pe, name: str, assigned: str) -> HostPool | N
 
 
 def _is_of_job(entry: Entry, pe: Pe) -> bool:
-    """Whether the very Job of a PE controls an object, and not one of that name before it."""
+    """Whether the Job of a PE (by uid) controls an object."""
     return controller(entry, JOB) == (pe.job, pe.job_uid)
 
 
@@ -272,7 +272,7 @@ def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
 
 
 def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
-    """The pod of the newest launch as it was last seen, if it is gone."""
+    """The last observed state of the newest launch's pod, if it is gone."""
     launch = newest_launch(pe, pods, launches.newest(pe.uid))
     name = labels.pod_name(pe.job, pe.id, pe.uid, launch)
     entry = table.last_seen(POD, pe.namespace, name)
@@ -280,7 +280,7 @@ def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches
 
 
 def _node_names(pe: Pe, pods: Iterable[Pod]) -> set[str]:
-    """The nodes that matter to a PE; a status may not name that of its pod yet."""
+    """The nodes of a PE and its pods; a status may not name the node of its pod yet."""
     return {pe.status.node, *(pod.node for pod in pods)}
 
 
@@ -292,7 +292,7 @@ def _nodes(table: TableReading, names: Iterable[str]) -> Iterator[Node]:
 
 
 def _pods(entries: Iterable[Entry], pe: Pe | None) -> Iterator[Pod]:
-    """The pods of a PE, and orphans of its job that bear its id: it must not run beside them."""
+    """The pods of a PE, and orphans of its job with its id: it must not run beside them."""
     for entry in entries:
         owner = controller(entry, PE)
         if owner is not None:
@@ -302,7 +302,7 @@ def _pods(entries: Iterable[Entry], pe: Pe | None) -> Iterator[Pod]:
 
 
 def _orphan_of(entry: Entry, pe: Pe) -> Pod:
-    """A pod without an owner: its name proves whether it is of this PE or of an earlier one."""
+    """A pod without an owner; its name shows whether it is of this PE or of an earlier one."""
     pod = pod_of(entry, pe.uid)
     is_own = pod.name == labels.pod_name(pe.job, pe.id, pe.uid, pod.launch)
     return pod if is_own else replace(pod, owner_uid="")
@@ -323,7 +323,7 @@ def _job_entry(table: TableReading, namespace: str, name: str) -> Entry | None:
 
 
 def job_name(table: TableReading, key: Key) -> str:
-    """The name of a key's job, from what is left of it: a PE, a pod, or the PE's own name."""
+    """The name of a key's job, from its PE, else from a pod, else from the PE's own name."""
     if isinstance(key, JobKey):
         return key.name
     entry = table.get(PE, key.namespace, key.name)
@@ -335,7 +335,7 @@ def job_name(table: TableReading, key: Key) -> str:
 def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
     entry = _job_entry(table, key.namespace, key.name)
     if entry is not None and entry.uid == key.uid and not is_deleting(entry):
-        # Woken by every fact of every pod: a job that lives must cost nothing here.
+        # Every fact of every pod queues this key: a job that lives must cost nothing here.
         return JobSnapshot(key, is_alive=True)
     own = entry if entry is not None and entry.uid == key.uid else None
     pods = table.by(_PODS_OF_JOB_UID, (key.namespace, key.uid))
@@ -348,12 +348,12 @@ def _job_snapshot(table: TableReading, key: JobKey) -> JobSnapshot:
 
 
 def _is_pod_of(pod: Entry, key: JobKey) -> bool:
-    """A pod that bears the uid of a Job and the name of another is nobody's proof of anything."""
+    """Whether a pod has both uid and name of a Job; labels that do not match prove nothing."""
     return job_of(pod) == key.name and controller(pod, PE) is not None and not is_deleting(pod)
 
 
 def _orphaning(table: TableReading, key: JobKey, job: Entry | None) -> bool:
-    """An Orphan deletion: announced by the Job's finalizer, known later by PEs without an owner."""
+    """Whether a Job is deleted with Orphan: by its finalizer, and later by PEs without an owner."""
     if job is not None:
         return is_orphaning(job)
     pes = table.by(_PES_OF_JOB_UID, (key.namespace, key.uid))
@@ -361,7 +361,7 @@ def _orphaning(table: TableReading, key: JobKey, job: Entry | None) -> bool:
 
 
 def fence_of(table: TableReading, key: Key) -> Hashable:
-    """What stops the carrying out of an older decision: specs and deletions, not our own writes."""
+    """The fence of a decision: specs and deletions, but not our own writes."""
     job = _job_entry(table, key.namespace, job_name(table, key))
     job_part = (job.uid, is_deleting(job)) if job else None
     if isinstance(key, JobKey):

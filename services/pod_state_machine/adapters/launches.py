@@ -1,8 +1,8 @@
-"""The newest launch of each PE that was seen or created here, whatever became of its pod.
+"""The newest launch of each PE that this process observed or created.
 
-A pod that is deleted by force before any status speaks of it leaves nothing in Kubernetes that says
-it was there: without this its launch would seem to be still to come, and run twice. The memory is
-this process's: what a crash takes of it is the hole that the README names.
+A pod that is deleted by force before any status records it leaves no trace in Kubernetes: without
+this, its launch would seem not to have happened, and would run twice. It is lost in a crash; the
+README describes the hole that this leaves.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ LAUNCHES_KEPT_MAX = 50_000
 
 
 class Launches:
-    """What was launched, by the uid of the PE."""
+    """The newest launches, by the uid of the PE."""
 
     def __init__(self, kept_max: int = LAUNCHES_KEPT_MAX) -> None:
         self._kept_max = kept_max
         self._newest: OrderedDict[str, Launched] = OrderedDict()
 
     def newest(self, pe_uid: str) -> Launched | None:
-        """The newest launch of a PE that is known of."""
+        """The newest known launch of a PE; None if there is none."""
         return self._newest.get(pe_uid)
 
-    def note_seen(self, pods: Iterable[Pod]) -> None:
+    def note_pods(self, pods: Iterable[Pod]) -> None:
         """Remember the launches of pods that exist."""
         for pod in pods:
             self.note(pod.owner_uid, Launched(pod.launch, pod.name, pod.content_id))

@@ -1,7 +1,7 @@
-"""What this service may ask of the API server: for each effect, what carrying it out can send.
+"""The permissions of this service at the API server, by the effect that needs them.
 
-Read beside the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it, and every
-simulated request is held against it.
+Keep it in step with the `match` of `carry_out.py`. `deploy/roles.py` makes the ClusterRole of it;
+simulations check every request against it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _POD, _PE, _JOB, _NODE = map(resource_of, (POD, PE, JOB, NODE))
 NEEDED: Mapping[type[Effect], Permissions] = {
     CreatePod: to_create(_POD, owner=_PE)
     | to_block_deletion_of(_PE)
-    | to_patch(_PE, subresource="status"),  # says why a pod was refused
+    | to_patch(_PE, subresource="status"),  # records why a pod was refused
     DeletePod: to_delete(_POD) | to_get(_PE) | to_get(_NODE),
     SetPodAside: to_patch(_POD),
     PatchPeStatus: to_patch(_PE, subresource="status") | to_get(_POD),

@@ -1,6 +1,6 @@
 """Reads the projections of facts as the frozen values that decisions look at.
 
-One function for each kind; which entries make a snapshot is intake's business.
+One function for each kind; intake.py selects the entries of a snapshot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from services.pod_state_machine.core.snapshot import (
 
 Data = Mapping[str, Any]
 POD_TEXT_CHARS_MAX = 1_024
-"""Of what a pod, its containers and its conditions say: text of others, of any length."""
+"""Limit for text of pods, containers and conditions, which may have any length."""
 
 
 def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
@@ -44,12 +44,12 @@ def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
 
 
 def is_orphaning(entry: Entry) -> bool:
-    """Whether the object is being deleted in a way that leaves its children alone."""
+    """Whether the object is being deleted with propagation policy Orphan."""
     return labels.ORPHAN_FINALIZER in entry.data["metadata"]["finalizers"]
 
 
 def pe_of(entry: Entry) -> Pe:
-    """A processing element; raises KeyError or ValueError where no schema has seen it."""
+    """A processing element. Raises KeyError or ValueError if it violates the schema."""
     meta, spec = entry.data["metadata"], entry.data["spec"]
     pe_id = int(spec["id"])
     return Pe(
@@ -76,7 +76,7 @@ def pe_of(entry: Entry) -> Pe:
 
 
 def restart_of(entry: Entry) -> str:
-    """The value that asks for a restart, as far as a status can hold it to be compared."""
+    """The value of the restart annotation, cut to what a status can hold for comparison."""
     return annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
 
 
@@ -86,7 +86,7 @@ def job_of(entry: Entry) -> str:
 
 
 def job_view(entry: Entry) -> Job:
-    """A job as its pods see it; its PEs hold themselves what an unreadable spec does not say."""
+    """The fields of a job that its pods need; the spec of an unreadable job counts as empty."""
     spec: Mapping[str, Any] = {} if entry.unreadable else entry.data["spec"]
     status = part_of(entry.data, "status")
     return Job(
@@ -151,7 +151,7 @@ def node_of(entry: Entry) -> Node:
 
 
 def host_pool_of(entry: Entry, node: str) -> HostPool:
-    """A host pool as a PE sees it that is assigned to `node`."""
+    """A host pool, for a PE that is assigned to `node`."""
     spec = entry.data["spec"]
     declared = spec["hostpool"]
     return HostPool(
@@ -165,7 +165,7 @@ def host_pool_of(entry: Entry, node: str) -> HostPool:
 
 
 def required_pool(entry: Entry) -> str:
-    """The name of the HostPool that a PE runs in; empty if it asks for none."""
+    """The name of the HostPool that a PE requires; empty if it requires none."""
     placement = entry.data["spec"].get("placement") or {}
     location = placement.get("hostPoolLocation") or {}
     index = location.get("poolIndex")
@@ -173,7 +173,7 @@ def required_pool(entry: Entry) -> str:
 
 
 def is_to_launch(entry: Entry) -> bool:
-    """Whether a PE has a launch to come, or its pod may be on no node yet, by its own word."""
+    """Whether, by its spec and status, a PE needs a launch or its pod may be on no node yet."""
     spec, status = entry.data["spec"], _pe_status(entry.data["status"])
     restart = restart_of(entry)
     return (
@@ -201,7 +201,7 @@ def _policies(spec: Data) -> RestartPolicies:
 
 
 def _given(spec: Data, field: str, default: float) -> Any:
-    """A field of a spec; a null that the server let through means its default."""
+    """A field of a spec; null means its default."""
     value = spec.get(field)
     return default if value is None else value
 
@@ -236,18 +236,18 @@ def _condition_of(value: Data) -> Condition:
 
 
 def _problem(data: Data) -> str:
-    """What a pod that failed, or does not start, says of itself; empty for one that is well."""
+    """The problem in the status of a pod that failed or does not start; empty if it has none."""
     if data["phase"] == "Pending":
-        return _what_blocks(data)
+        return _blocking_message(data)
     if data["phase"] != "Failed":
         return ""
-    said = [data["message"] or data["reason"]]
-    said += [
+    parts = [data["message"] or data["reason"]]
+    parts += [
         f"Container {each['name']}: {each['reason'] or 'Error'}, exit code {each['exitCode']}."
         for each in data["containers"]
         if each["exitCode"]
     ]
-    return " ".join(part for part in said if part)
+    return " ".join(part for part in parts if part)
 
 
 _PULLING = frozenset(
@@ -265,7 +265,7 @@ _ON_THE_WAY = frozenset(("", "ContainerCreating", "PodInitializing"))
 
 
 def _blocked(data: Data) -> Reason | None:
-    """Why a pending pod does not start, where it says that it does not."""
+    """Why a pending pod does not start; None if it does or its status has no reason."""
     if data["phase"] != "Pending":
         return None
     if _condition(data, "PodScheduled", "False"):
@@ -276,7 +276,7 @@ def _blocked(data: Data) -> Reason | None:
     return Reason.CONTAINER_NOT_STARTED if waits else None
 
 
-def _what_blocks(data: Data) -> str:
+def _blocking_message(data: Data) -> str:
     unscheduled = _condition(data, "PodScheduled", "False")
     if unscheduled:
         return str(unscheduled["message"])
@@ -290,10 +290,10 @@ def _what_blocks(data: Data) -> str:
 
 
 def _is_silent(data: Data) -> bool:
-    """Whether nothing is heard of a pod that may run: its phase, or its node's, is unknown."""
+    """Whether the state of a pod that may run is unknown: its kubelet does not report."""
     unready = _condition(data, "Ready", "False")
-    called_so = unready is not None and unready["reason"] == "NodeNotReady"
-    return data["phase"] == "Unknown" or (data["phase"] == "Running" and called_so)
+    is_cut_off = unready is not None and unready["reason"] == "NodeNotReady"
+    return data["phase"] == "Unknown" or (data["phase"] == "Running" and is_cut_off)
 
 
 def _condition(data: Data, type_: str, status: str) -> Data | None:
@@ -303,7 +303,7 @@ def _condition(data: Data, type_: str, status: str) -> Data | None:
 
 
 def _moment(text: object) -> float:
-    """A moment of the API in unix seconds; 0 where there is none."""
+    """A timestamp of the API in unix seconds; 0 if it is absent."""
     return unix_s_of(str(text)) if text else 0.0
 
 

@@ -61,7 +61,7 @@ class PodStateMachine:
         return decide(snapshot, now, self._timing)
 
     def fence(self, table: TableReading, key: Key) -> Hashable:
-        """Specs and deletions; a decision on older ones is not carried on."""
+        """Specs and deletions; effects of a decision on older ones are not carried out."""
         return intake.fence_of(table, key)
 
     async def carry_out(self, key: Key, snapshot: Snapshot, effect: Effect) -> str:
@@ -69,9 +69,9 @@ class PodStateMachine:
         return await self._carry_out.run(key, snapshot, effect)
 
     async def report_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
-        """In the PE's condition Stalled, which is there only while something stands in the way.
+        """Write the condition Stalled of the PE, which exists only while it is stalled.
 
-        The Job's status is another's to write: the clean-up of pods of a Job says it in the log.
+        For a JobKey nothing is written: fusion-backend owns the Job's status.
         """
         entry = self._table.get(intake.PE, key.namespace, key.name)
         if entry is None or isinstance(key, JobKey):
@@ -87,5 +87,5 @@ class PodStateMachine:
 
 
 def stage_maker(settings: PodStateMachineSettings) -> MakeStage:
-    """The service's factory under its settings."""
+    """A factory of the stage with these settings."""
     return lambda wiring: PodStateMachine(wiring, settings)

@@ -1,9 +1,9 @@
-"""What of its job a pod waits for: what its PEs share, and the decision where it goes.
+"""What a pod waits for before it is created: objects of its job, and its node.
 
-The certificate and the servers of redis are fusion-backend's, which says in the Job's status that
-they are there. Where a constrained PE goes is hostpool-manager's decision; the marks of its pool
-are node-tainter's, and stand in the HostPool's status once they are all there. A decision that
-stands is enough: nobody has to be up to launch by it.
+fusion-backend makes the certificate and the redis servers, and records them in the Job's status.
+hostpool-manager decides on the node of a constrained PE. node-tainter marks the nodes of its pool,
+and the HostPool's status lists those with all marks. A recorded decision is enough: a launch needs
+none of these services to be up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONSTRAINTS: Final = (
 
 
 def awaits_job(snapshot: PeSnapshot) -> bool:
-    """Whether the pod of this PE would lack something that its job does not have yet."""
+    """Whether the pod of this PE needs something that its job does not have yet."""
     pe, job = snapshot.pe, snapshot.job
     if pe is None or job is None:
         return False
@@ -36,13 +36,13 @@ def awaits_job(snapshot: PeSnapshot) -> bool:
 
 
 def is_constrained(spec: Mapping[str, Any]) -> bool:
-    """Whether a PE of this spec may not run just anywhere."""
-    asked = spec.get("placement") or {}
-    return any(asked.get(name) not in (None, []) for name in _CONSTRAINTS)
+    """Whether a PE of this spec has a host constraint."""
+    placement = spec.get("placement") or {}
+    return any(placement.get(name) not in (None, []) for name in _CONSTRAINTS)
 
 
 def awaited_place(snapshot: PeSnapshot) -> str:
-    """What a pod waits for before it is known where it goes; empty if it waits for nothing."""
+    """What a pod without a usable node waits for, as a predicate; empty if it may be created."""
     pe = snapshot.pe
     if pe is None or _is_free(snapshot, pe):
         return ""
@@ -65,7 +65,7 @@ def _awaited_pool(pool: HostPool | None, node: str) -> str:
 
 
 def place_of(snapshot: PeSnapshot) -> Assignment | None:
-    """Where the pod goes that is made now; None where it may run anywhere."""
+    """The node and pool of a pod that is made now; None if it may run anywhere."""
     pe, placement = snapshot.pe, snapshot.placement
     if pe is None or placement is None or not is_constrained(pe.spec):
         return None
@@ -78,10 +78,10 @@ def needs_pool(spec: Mapping[str, Any]) -> bool:
 
 
 def _is_free(snapshot: PeSnapshot, pe: Pe) -> bool:
-    """Without constraints, or of a job of a release that enforced none and says so."""
-    of_old = snapshot.job is not None and snapshot.job.is_unconstrained
-    return not is_constrained(pe.spec) or (of_old and snapshot.placement is None)
+    """Whether a PE has no constraints, or its job is of a release that did not enforce any."""
+    is_old = snapshot.job is not None and snapshot.job.is_unconstrained
+    return not is_constrained(pe.spec) or (is_old and snapshot.placement is None)
 
 
-def _is_older(placed: int | None, wanted: int | None) -> bool:
-    return placed is None or placed < (wanted or 0)
+def _is_older(placed: int | None, required: int | None) -> bool:
+    return placed is None or placed < (required or 0)

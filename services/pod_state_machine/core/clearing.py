@@ -1,7 +1,7 @@
-"""Decides which pods go because what they belong to is gone: their job, or their PE.
+"""Decides which pods are deleted because their job or PE is gone.
 
-Pods of replaced launches are not cleared here (deciding.py); the garbage collector, which is slow,
-catches what a crash leaves.
+removing.py removes pods of replaced launches; the garbage collector, which is slow, deletes what a
+crash leaves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from services.pod_state_machine.core.snapshot import JobSnapshot, PeSnapshot
 
 
 def clear_job(snapshot: JobSnapshot) -> Decision[Effect]:
-    """Every pod of a job that is deleted goes, by collection; an orphaning deletion leaves them."""
+    """Delete the pods of a deleted job by collection; an orphaning deletion leaves them."""
     if snapshot.is_alive or snapshot.is_orphaning or not snapshot.has_pods:
         return Decision((), Reason.NOTHING_TO_CHANGE)
     effect = DeletePodsOfJob(snapshot.key.name, snapshot.key.uid)
@@ -21,9 +21,9 @@ def clear_job(snapshot: JobSnapshot) -> Decision[Effect]:
 
 
 def clear_lost_pods(snapshot: PeSnapshot) -> Decision[Effect]:
-    """Pods whose PE is gone while its job lives go one by one.
+    """Delete pods whose PE is gone while its job lives, one by one.
 
-    Without a living job they are the business of the job's clean-up, which knows about orphans.
+    If the job is gone, the job's clean-up deletes them, which knows about orphans.
     """
     job = snapshot.job
     if job is None or job.is_deleting:

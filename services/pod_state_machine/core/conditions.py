@@ -1,7 +1,7 @@
-"""The conditions of a PE's status, and the one way to change them.
+"""The conditions of a PE's status, and the only functions that change them.
 
-A condition is written when it comes to hold, and again when it no longer does; one that never held
-is not there. Saying the same again gives the same value, so that nothing is written.
+A condition is written when it becomes True, and again when it becomes False; one that never was
+True does not exist. Setting the same condition again gives an equal value: nothing is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRUE, _FALSE = "True", "False"
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """That a condition holds, and why."""
+    """Reason and message of a condition that holds."""
 
     reason: str
     message: str
@@ -35,16 +35,16 @@ class Holding:
 def with_conditions(
     status: PeStatus, holding: Mapping[str, Holding], now: float, *, kept: tuple[str, ...] = ()
 ) -> tuple[Condition, ...]:
-    """The conditions when exactly these hold; those in `kept` stay as they are.
+    """The conditions when exactly those in `holding` (by type) hold; types in `kept` do not change.
 
-    One that held before is called False, with the reason that it held for.
+    One that held before becomes False and keeps its reason.
     """
     found = {each.type: each for each in status.conditions}
     for type_ in ALL:
         before = found.get(type_)
         if type_ in holding:
-            said = holding[type_]
-            found[type_] = _changed(before, type_, _TRUE, said.reason, said.message, now)
+            held = holding[type_]
+            found[type_] = _changed(before, type_, _TRUE, held.reason, held.message, now)
         elif before is not None and before.status == _TRUE and type_ not in kept:
             found[type_] = _changed(before, type_, _FALSE, before.reason, "It is over.", now)
     return tuple(found[type_] for type_ in sorted(found))
@@ -53,7 +53,7 @@ def with_conditions(
 def with_restart(
     conditions: tuple[Condition, ...], reason: Reason, message: str, now: float
 ) -> tuple[Condition, ...]:
-    """The conditions when a policy restarts the PE: the back-off is over, and why it was there."""
+    """The conditions when a policy restarts the PE: BackingOff is False, with the last reason."""
     found = {each.type: each for each in conditions}
     before = found.get(BACKING_OFF)
     found[BACKING_OFF] = _changed(before, BACKING_OFF, _FALSE, reason.value, message, now)

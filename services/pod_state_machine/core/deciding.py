@@ -1,13 +1,13 @@
-"""Decides what one key needs: `decide(snapshot, now, timing)` → effects.
+"""Decides on one key: `decide(snapshot, now, timing)` → effects.
 
 The steps for a processing element:
 1. observe the snapshot (observing.py) and look up the row of the life cycle (transitions.py);
 2. turn the row's action into a status (recording.py) and effects;
-3. remove or set aside what newer launches replaced (removing.py).
+3. remove or set aside pods that newer launches replaced (removing.py).
 
 Properties: the intent of launch n ≥ 2 is written before its pod is created; launch counts never
-fall; a status that already says what is seen is not written; news that only inform wait while the
-job is being submitted or resized, so that they do not slow it down.
+fall; a status that is current is not written; statuses that only inform wait while the job is
+being submitted or resized, so that they do not slow it down.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from services.chassis.running.stage import Decision
 from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.hanging import changes_at
+from services.pod_state_machine.core.hanging import hanging_deadlines
 from services.pod_state_machine.core.observing import observe, predecessors
-from services.pod_state_machine.core.recording import Situation, intent, seen_status, writes_at
-from services.pod_state_machine.core.removing import ends_of_keeping, removals
+from services.pod_state_machine.core.recording import Situation, intent, observed_status, write_time
+from services.pod_state_machine.core.removing import removals, retention_ends
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot, Timing
 from services.pod_state_machine.core.transitions import TRANSITIONS, Action, Observation
 
@@ -33,7 +33,7 @@ _FIRST_LAUNCH_NUMBER = 1
 
 
 def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
-    """What the key of a snapshot needs now (unix seconds)."""
+    """The decision for the key of a snapshot at `now` (unix seconds)."""
     if isinstance(snapshot, JobSnapshot):
         return clear_job(snapshot)
     if snapshot.pe is None:
@@ -43,16 +43,16 @@ def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
 
 def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Decision[Effect]:
     at = Situation(snapshot, pe, observe(snapshot, pe, now, timing), now, timing)
-    row = TRANSITIONS[pe.status.phase, at.seen.observation]
+    row = TRANSITIONS[pe.status.phase, at.observed.observation]
     decided = _of_row(at, row)
-    detail = {"phase": pe.status.phase.value, "observation": at.seen.observation.name}
+    detail = {"phase": pe.status.phase.value, "observation": at.observed.observation.name}
     if isinstance(row, Forbidden):
         detail["forbidden"] = row.why
-    removed = removals(snapshot, pe, at.seen, now)
+    removed = removals(snapshot, pe, at.observed, now)
     rechecks = [
         *([] if decided.requeue_at is None else [decided.requeue_at]),
-        *changes_at(snapshot, pe, now, timing),
-        *ends_of_keeping(snapshot, pe, at.seen, now),
+        *hanging_deadlines(snapshot, pe, now, timing),
+        *retention_ends(snapshot, pe, at.observed, now),
     ]
     return replace(
         decided,
@@ -63,7 +63,7 @@ def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Deci
 
 
 def _of_row(at: Situation, row: Row[PePhase, Action]) -> Decision[Effect]:
-    pe, seen = at.pe, at.seen
+    pe, observed = at.pe, at.observed
     reason: str
     match row:
         case Forbidden():
@@ -71,39 +71,39 @@ def _of_row(at: Situation, row: Row[PePhase, Action]) -> Decision[Effect]:
         case Ignored(reason=reason):
             return Decision((), reason)
         case Transition(action=Action.CREATE_POD):
-            reason = pe.status.reason if seen.launch > _FIRST_LAUNCH_NUMBER else row.reason
+            reason = pe.status.reason if observed.launch > _FIRST_LAUNCH_NUMBER else row.reason
             return Decision((_create_pod(at),), reason)
         case Transition(action=Action.INTEND_LAUNCH):
-            why = seen.reason or row.reason
-            intended = PatchPeStatus(pe.uid, intent(at, why), _leapt_over(at), _moved(at))
+            why = observed.reason or row.reason
+            intended = PatchPeStatus(pe.uid, intent(at, why), _skipped_pod(at), _misplaced_pod(at))
             return Decision((intended,), why)
         case Transition(action=Action.RECORD):
             return _record(at, row)
     raise AssertionError(row)
 
 
-def _leapt_over(at: Situation) -> str:
-    """The pod of a launch that waits, if a later one is intended before anybody saw it.
+def _skipped_pod(at: Situation) -> str:
+    """The pod of a waiting launch that is skipped before the pod was observed; empty if none.
 
-    Before the first status that is launch 1: its pod may be there, and its fact on its way.
+    Before the first status that is launch 1: its pod may exist although its fact is missing.
     """
-    pe, seen = at.pe, at.seen
-    waiting = max(seen.launch, _FIRST_LAUNCH_NUMBER)
+    pe, observed = at.pe, at.observed
+    waiting = max(observed.launch, _FIRST_LAUNCH_NUMBER)
     name = labels.pod_name(pe.job, pe.id, pe.uid, waiting)
     is_known = at.snapshot.last is not None or any(pod.name == name for pod in at.snapshot.pods)
     return "" if is_known or pe.status.phase is not PePhase.WAITING else name
 
 
-def _moved(at: Situation) -> str:
-    """The pod that is replaced because its PE goes elsewhere."""
-    is_moved = at.seen.observation is Observation.POD_MISPLACED
-    return at.seen.pod.name if is_moved and at.seen.pod else ""
+def _misplaced_pod(at: Situation) -> str:
+    """The pod that is replaced because its PE is assigned to another node; empty if none."""
+    is_misplaced = at.observed.observation is Observation.POD_MISPLACED
+    return at.observed.pod.name if is_misplaced and at.observed.pod else ""
 
 
 def _create_pod(at: Situation) -> CreatePod:
     """The pod of the intended launch; creating the PE was the intent of the first one."""
-    snapshot, pe, seen = at.snapshot, at.pe, at.seen
-    launch = max(seen.launch, _FIRST_LAUNCH_NUMBER)
+    snapshot, pe, observed = at.snapshot, at.pe, at.observed
+    launch = max(observed.launch, _FIRST_LAUNCH_NUMBER)
     shown = {pod.name for pod in snapshot.pods}
     believed_gone = predecessors(pe) - shown - snapshot.ended
     return CreatePod(
@@ -118,10 +118,10 @@ def _create_pod(at: Situation) -> CreatePod:
 
 
 def _record(at: Situation, row: Transition[PePhase, Action]) -> Decision[Effect]:
-    recorded = seen_status(at, row)
+    recorded = observed_status(at, row)
     if recorded == at.pe.status:
-        return Decision((), row.reason, at.seen.due_at)
-    write_at = writes_at(at, recorded)
+        return Decision((), row.reason, at.observed.due_at)
+    write_at = write_time(at, recorded)
     if at.now < write_at:
         return Decision((), row.reason, write_at)
-    return Decision((PatchPeStatus(at.pe.uid, recorded),), row.reason, at.seen.due_at)
+    return Decision((PatchPeStatus(at.pe.uid, recorded),), row.reason, at.observed.due_at)

@@ -1,8 +1,7 @@
 """The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
 
-A failed effect backs off under its own value, so a value says exactly what makes it worth trying
-anew: `CreatePod.pe_generation` and `node` are there because a corrected PE spec and another
-assignment deserve a new attempt at once.
+A failed effect backs off under its own value, so a value contains what justifies a new attempt at
+once: `CreatePod.pe_generation` for a corrected PE spec, `node` for another assignment.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from services.pod_state_machine.core.snapshot import PeStatus
 class CreatePod:
     """Create the pod of one launch.
 
-    `believed_gone` are names of earlier pods that the snapshot does not show and whose end nobody
-    saw: each is confirmed to be gone (or over) before this launch is created. `node` is where it
-    is assigned to; empty for a pod that may run anywhere.
+    `believed_gone` are names of earlier pods that the snapshot lacks and whose end was not
+    observed: each is confirmed to be gone (or over) before the create. `node` is the assigned
+    node; empty for a pod that may run anywhere.
     """
 
     name: str
@@ -37,9 +36,9 @@ class CreatePod:
 class DeletePod:
     """Delete one pod under its uid.
 
-    `believed_gone_owner` is the uid of the PE that controlled it and seems to be gone, which is
-    confirmed first; empty when its owner is the PE of the snapshot. `by_force` does not wait for
-    its kubelet; `lost_node` is the node that is confirmed to be gone or out of service first.
+    `believed_gone_owner` is the uid of the PE that controlled it and is confirmed to be gone
+    first; empty if its owner is the PE of the snapshot. `by_force` does not wait for its kubelet;
+    `lost_node` is the node that is confirmed to be gone or out of service first.
     """
 
     name: str
@@ -52,25 +51,25 @@ class DeletePod:
 
 @dataclass(frozen=True, slots=True)
 class SetPodAside:
-    """Relabel a failed pod that is kept, so that nothing takes it for the PE's pod."""
+    """Relabel a failed pod that is kept, so that no selector takes it for the PE's pod."""
 
     name: str
     uid: str
 
     @property
     def urgency(self) -> Urgency:
-        """Nothing waits for it."""
+        """Patient: nothing waits for it."""
         return Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)
 class PatchPeStatus:
-    """Write a PE's status under the version that the decision saw.
+    """Write a PE's status under the resourceVersion that the decision was made on.
 
-    `believed_gone` is the pod of a launch that was intended and is leapt over, unseen: that it does
-    not exist is confirmed first, for the next launch only knows the pods beside which it was meant.
-    `believed_unbound` is a pod that is replaced because it is on no node: that it still is on none
-    is confirmed first, for what is bound stays.
+    `believed_gone` is the pod of an intended launch that is skipped before it was observed; it is
+    confirmed not to exist first, since the next launch does not wait for it. `believed_unbound` is
+    a pod that is replaced because it is on no node; it is confirmed to be unbound first, since a
+    bound pod stays.
     """
 
     pe_uid: str
@@ -80,15 +79,15 @@ class PatchPeStatus:
 
     @property
     def urgency(self) -> Urgency:
-        """A launch waits for its intent; nothing waits for what only records."""
-        is_told = self.status.reason == Reason.GATES_CLOSED.value
-        is_intent = self.status.phase is PePhase.WAITING and not is_told
+        """Prompt for an intent, for which a launch waits; patient for a mere record."""
+        is_gated = self.status.reason == Reason.GATES_CLOSED.value
+        is_intent = self.status.phase is PePhase.WAITING and not is_gated
         return Urgency.PROMPT if is_intent else Urgency.PATIENT
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePodsOfJob:
-    """Delete every pod that carries a job's uid; the job is confirmed to be gone or deleting."""
+    """Delete every pod with a job's uid; the job is confirmed to be gone or deleting first."""
 
     job: str
     job_uid: str

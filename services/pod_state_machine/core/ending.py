@@ -1,11 +1,11 @@
-"""What ended a launch: its own failure or completion, the cluster, or somebody's wish.
+"""What ended a launch: the pod itself, the cluster, or a user who deleted the pod.
 
-1. What the status recorded of the end counts first, so that nothing judges one end twice.
-2. What the pod did before anybody asked for its deletion is its own end.
-3. A pod with condition DisruptionTarget that is deleted or over was taken away by the cluster.
-4. A pod that vanished unseen was taken away if its node looks like it; else somebody deleted it.
+1. An end that the status recorded counts first, so that no end is judged twice.
+2. A pod that ended before its deletion was requested ended by itself.
+3. A pod with condition DisruptionTarget that is deleted or over was evicted by the cluster.
+4. Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
 
-Whether a restart follows is decided in restarting.py.
+restarting.py decides whether a restart follows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class End(Enum):
 def end_of(pe: Pe, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
     """How the newest launch ended; None if it has not.
 
-    `pod` is its pod, None if that is gone; `last` how a pod that is gone was last seen, if it was;
-    `node` the node that it was on.
+    `pod` is its pod, None if that is gone; `last` is the last observed state of a pod that is gone;
+    `node` is the node that it was on.
     """
     recorded = pe.status.phase
     if pod is not None:
@@ -40,7 +40,7 @@ def end_of(pe: Pe, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
             return End.COMPLETED
         if pod.is_over and recorded is PePhase.FAILED:
             return _recorded_failure(pe.status)
-        return _end_of_seen(pod)
+        return _end_of_pod(pod)
     if recorded is PePhase.COMPLETED:
         return End.COMPLETED
     if recorded is PePhase.FAILED:
@@ -50,7 +50,7 @@ def end_of(pe: Pe, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
     return _end_of_gone(last, node)
 
 
-def _end_of_seen(pod: Pod) -> End | None:
+def _end_of_pod(pod: Pod) -> End | None:
     if pod.is_disrupted and (pod.is_deleting or pod.is_over):
         return End.DISRUPTED
     if pod.ended_by_itself:
@@ -62,7 +62,7 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
     if last is not None:
         if last.is_disrupted:
             return End.DISRUPTED
-        if end := _end_of_seen(last):
+        if end := _end_of_pod(last):
             return end
         if last.is_deleting:
             return End.DELETED
@@ -70,11 +70,11 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
 
 
 def _took_pods_away(node: Node) -> bool:
-    """Nobody saw what became of the pod; a node that is lost, drained or silent explains it."""
+    """Whether the node explains that its pod vanished: it is lost, drained or not ready."""
     return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)
 
 
 def _recorded_failure(status: PeStatus) -> End:
     backing_off = status.condition(BACKING_OFF)
-    said = {status.reason, backing_off.reason if backing_off else ""}
-    return End.DISRUPTED if Reason.DISRUPTED.value in said else End.FAILED
+    reasons = {status.reason, backing_off.reason if backing_off else ""}
+    return End.DISRUPTED if Reason.DISRUPTED.value in reasons else End.FAILED

@@ -1,12 +1,12 @@
 """Pods that are being deleted and do not end: when they hang, and when they count as gone.
 
-1. A pod whose deletion is overdue hangs: at once where its node is away, after the node-loss
-   time-out where the node says that it is well.
-2. After the time-out it counts as gone if its Node object is gone or tainted out-of-service: then
-   people or the cluster have said that nothing runs there. `forceRelaunch` does not ask for that.
-3. What counts as gone is deleted by force, and the next launch waits until that is done.
+1. A pod whose deletion is overdue hangs: after `stuck_s` if its node is lost or not ready, else
+   after the node-loss time-out.
+2. After the time-out it counts as gone if its Node object is gone or tainted out-of-service, which
+   proves that nothing runs there. With `forceRelaunch` it counts as gone in any case.
+3. A pod that counts as gone is deleted by force, and the next launch waits for that.
 
-Property: without `forceRelaunch` a PE never runs twice, however long its node is silent.
+Property: without `forceRelaunch` a PE never runs twice, however long its node is not ready.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from services.pod_state_machine.core.snapshot import Node, Pe, PeSnapshot, Pod, 
 
 
 def is_hanging(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float, timing: Timing) -> bool:
-    """Whether a pod should be gone and is not."""
+    """Whether the deletion of a pod is overdue."""
     if not pod.is_deleting or pod.is_over:
         return False
     return now >= _hangs_at(snapshot.node(pod.node), pe, pod, timing)
 
 
 def counts_as_gone(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float) -> bool:
-    """Whether a pod that still exists may be launched past."""
+    """Whether the next launch need not wait for a pod to end."""
     if not pod.is_deleting or now < _gone_at(pe, pod):
         return False
     return pe.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)
 
 
-def holds_up(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float) -> bool:
-    """Whether the next launch waits for this pod of an earlier one."""
+def blocks_next_launch(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float) -> bool:
+    """Whether the next launch waits for this pod of an earlier launch."""
     if pod.is_over:
         return False
     return not (counts_as_gone(snapshot, pe, pod, now) and pod.is_forced)
 
 
-def changes_at(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Iterator[float]:
-    """When pods that are being deleted begin to hang or count as gone, unless a fact comes."""
+def hanging_deadlines(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Iterator[float]:
+    """When pods that are being deleted will hang or count as gone (unix seconds)."""
     for pod in snapshot.pods:
         if not pod.is_deleting or pod.is_over:
             continue
@@ -48,8 +48,8 @@ def changes_at(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Iter
                 yield at
 
 
-def what_to_do(snapshot: PeSnapshot, pe: Pe, pod: Pod) -> str:
-    """For people: which pod hangs, where, and how it goes on."""
+def hanging_message(snapshot: PeSnapshot, pe: Pe, pod: Pod) -> str:
+    """A message for users: which pod hangs, on which node, and the remedy."""
     node, seconds = snapshot.node(pod.node), f"{pe.policies.node_loss_s:g} s"
     if not pod.node:
         return f"Pod {pod.name} is being deleted and is on no node; look at its finalizers."

@@ -1,4 +1,4 @@
-"""What the parts of a pod are made of: one launch, the runtime's settings, and a refusal."""
+"""The input of all parts of a pod: one launch and the runtime's settings; and their error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VALUE_CHARS_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class RuntimeImage:
-    """Where the runtime image is, and what pods fall back to (empty paths: nothing is mounted)."""
+    """The runtime image, and the defaults of pods (empty path: nothing is mounted)."""
 
     registry: str = "docker.io"
     repository: str = "openstreams"
@@ -24,9 +24,9 @@ class RuntimeImage:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch of a PE; `number` counts from 1, `spec` is the PE's, read.
+    """One launch of a PE; `number` counts from 1, `spec` is the parsed spec of the PE.
 
-    `place` is where its pod goes, None where it may run anywhere.
+    `place` is the node and pool of its pod, None if it may run anywhere.
     """
 
     pe: Pe
@@ -38,7 +38,7 @@ class Launch:
 
 
 class PodImpossible(ValueError):
-    """No pod can be made of a PE as it is; names the field, its value and what is wrong."""
+    """No pod can be made of a PE; names the field, its value and the problem."""
 
     def __init__(self, field: str, value: object, why: str) -> None:
         shown = repr(value)

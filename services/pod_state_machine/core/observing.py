@@ -1,12 +1,12 @@
-"""From a snapshot to one observation: what the life cycle's table is asked with.
+"""Makes one observation of a snapshot: the key into the table of the life cycle.
 
 1. Find the pod of the newest launch: that of `status.launchCount`, or, before any status was
    written, the newest that this PE controls or is known to have had.
-2. A pod that counts as gone with its node (hanging.py) is gone.
-3. Ask in order of urgency: may the PE live, is our view of it complete, does somebody want a new
-   launch, has the last one ended (ending.py), and only then how its pod is.
+2. A pod that counts as gone with its node (hanging.py) is treated as absent.
+3. Check in order of urgency: whether job and PE live, whether the view is complete, whether a new
+   launch is requested, whether the last one ended (ending.py), and then the state of its pod.
 
-Properties: exactly one observation for every snapshot; a launch is never asked for while its gates
+Properties: exactly one observation for every snapshot; a launch is never intended while its gates
 are closed, nor created while an earlier pod may still run.
 """
 
@@ -19,7 +19,7 @@ from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.awaiting import awaited_place, awaits_job, place_of
 from services.pod_state_machine.core.ending import End, end_of
-from services.pod_state_machine.core.hanging import counts_as_gone, holds_up, is_hanging
+from services.pod_state_machine.core.hanging import blocks_next_launch, counts_as_gone, is_hanging
 from services.pod_state_machine.core.restarting import (
     is_exhausted,
     restart_due_at,
@@ -30,12 +30,12 @@ from services.pod_state_machine.core.transitions import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """An observation and what it rests on.
+class Observed:
+    """An observation and its evidence.
 
-    `pod` is the pod of the newest launch, None if it is gone; `launch` its number, 0 when nothing
-    was launched yet; `last` is how it looked last, gone or not. `end` says how the launch ended,
-    `reason` why a restart is wanted; `due_at` is when it may happen (unix seconds).
+    `pod` is the pod of the newest launch, None if it is gone; `launch` is its number, 0 before the
+    first launch; `last` is its last observed state, gone or not. `end` is how the launch ended,
+    `reason` why a restart follows; `due_at` is when the restart is due (unix seconds).
     """
 
     observation: Observation
@@ -48,7 +48,7 @@ class Seen:
 
 
 def newest_launch(pe: Pe, pods: tuple[Pod, ...], launched: Launched | None = None) -> int:
-    """The number of the newest launch; 0 when there was none."""
+    """The number of the newest launch; 0 before the first."""
     if pe.status.launch_count > 0:
         return pe.status.launch_count
     if launched is not None:
@@ -57,7 +57,7 @@ def newest_launch(pe: Pe, pods: tuple[Pod, ...], launched: Launched | None = Non
 
 
 def pod_of_launch(pe: Pe, pods: tuple[Pod, ...], launch: int) -> Pod | None:
-    """The pod of one launch of this very PE."""
+    """The pod of one launch of this PE (by uid)."""
     return next(
         (pod for pod in pods if pod.owner_uid == pe.uid and pod.launch == launch),
         None,
@@ -70,9 +70,9 @@ def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
 
 
 def predecessors(pe: Pe) -> frozenset[str]:
-    """Names of the pods that the next launch must not run beside.
+    """Names of the pods beside which the next launch must not run.
 
-    An intent that names no pod was written when none was there, and says so of all before it.
+    An intent without a pod name was written when no earlier pod existed, so there are none.
     """
     launch, pod = pe.status.launch_count, pe.status.pod
     if launch < 2 or not pod:
@@ -80,40 +80,44 @@ def predecessors(pe: Pe) -> frozenset[str]:
     return frozenset((pod, labels.pod_name(pe.job, pe.id, pe.uid, launch - 1)))
 
 
-def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Seen:
+def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Observed:
     """The one observation of a snapshot whose PE exists."""
     launch = newest_launch(pe, snapshot.pods, snapshot.launched)
     there = pod_of_launch(pe, snapshot.pods, launch)
     last = there or snapshot.last
     pod = None if there and counts_as_gone(snapshot, pe, there, now) else there
     observation = (
-        _life_of_owners(snapshot, pe)
+        _state_of_owners(snapshot, pe)
         or _view(pe, snapshot.pods, launch)
-        or _launch_wanted(snapshot, pe, pod, launch)
+        or _requested_launch(snapshot, pe, pod, launch)
     )
     if observation is not None:
-        return Seen(observation, pod, launch, last)
+        return Observed(observation, pod, launch, last)
     if pod is None and pe.status.phase is PePhase.WAITING and not _is_lost(snapshot, pe, launch):
-        return Seen(_readiness_to_launch(snapshot, pe, launch, now, timing), pod, launch, last)
+        return Observed(_readiness_to_launch(snapshot, pe, launch, now, timing), pod, launch, last)
     node = snapshot.node((last.node if last else "") or pe.status.node)
     end = end_of(pe, pod, last, node)
     if end is None:
-        return Seen(_state_of(snapshot, pe, pod, now, timing), pod, launch, last)
-    return _ended(snapshot, pe, Seen(Observation.POD_ABSENT, pod, launch, last, end), now, timing)
+        return Observed(_state_of(snapshot, pe, pod, now, timing), pod, launch, last)
+    ended = Observed(Observation.POD_ABSENT, pod, launch, last, end)
+    return _ended(snapshot, pe, ended, now, timing)
 
 
-def _ended(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float, timing: Timing) -> Seen:
-    """What is seen of a launch that has ended: its restart, or how it ended."""
-    end = seen.end
+def _ended(
+    snapshot: PeSnapshot, pe: Pe, observed: Observed, now: float, timing: Timing
+) -> Observed:
+    """The observation of a launch that has ended: its restart, or how it ended."""
+    end = observed.end
     assert end is not None
     reason = restart_wanted(pe, end)
     if reason is None:
-        return replace(seen, observation=_unrestarted(snapshot, pe, seen, end, now, timing))
-    if is_exhausted(pe, end, seen.last, now, timing):
-        return replace(seen, observation=Observation.RESTARTS_EXHAUSTED)
-    due_at = restart_due_at(pe, seen.last, timing)
+        observation = _not_restarted(snapshot, pe, observed, end, now, timing)
+        return replace(observed, observation=observation)
+    if is_exhausted(pe, end, observed.last, now, timing):
+        return replace(observed, observation=Observation.RESTARTS_EXHAUSTED)
+    due_at = restart_due_at(pe, observed.last, timing)
     observation = _restart(end, due=now >= due_at)
-    return replace(seen, observation=observation, reason=reason, due_at=due_at)
+    return replace(observed, observation=observation, reason=reason, due_at=due_at)
 
 
 _ENDS = {
@@ -125,22 +129,22 @@ _ENDS = {
 _OVER = (PePhase.COMPLETED, PePhase.FAILED)
 
 
-def _unrestarted(
-    snapshot: PeSnapshot, pe: Pe, seen: Seen, end: End, now: float, timing: Timing
+def _not_restarted(
+    snapshot: PeSnapshot, pe: Pe, observed: Observed, end: End, now: float, timing: Timing
 ) -> Observation:
-    pod = seen.pod
+    pod = observed.pod
     if pe.status.phase in _OVER:
         if pod is None:
             return Observation.POD_ABSENT
         if pod.is_deleting:
             return _state_of(snapshot, pe, pod, now, timing)
-    if end is End.DELETED and _is_lost(snapshot, pe, seen.launch):
+    if end is End.DELETED and _is_lost(snapshot, pe, observed.launch):
         return Observation.POD_LOST
     return _ENDS[end]
 
 
 def _is_lost(snapshot: PeSnapshot, pe: Pe, launch: int) -> bool:
-    """Whether the launch that waits had its pod: deleted by force before a status spoke of it."""
+    """Whether the pod of a waiting launch was deleted by force before any status recorded it."""
     launched = snapshot.launched
     has_had_pod = launched is not None and launched.launch >= launch > 0
     return pe.status.phase is PePhase.WAITING and has_had_pod
@@ -155,7 +159,7 @@ def _restart(end: End, *, due: bool) -> Observation:
 
 
 def gates_open(snapshot: PeSnapshot) -> bool:
-    """Whether everything that a pod mounts exists, and it is known where it goes."""
+    """Whether everything that a pod mounts exists, and its node is decided."""
     return _has_mounts(snapshot) and not awaited_place(snapshot)
 
 
@@ -164,7 +168,7 @@ def _has_mounts(snapshot: PeSnapshot) -> bool:
     return is_mounted_there and not awaits_job(snapshot)
 
 
-def _life_of_owners(snapshot: PeSnapshot, pe: Pe) -> Observation | None:
+def _state_of_owners(snapshot: PeSnapshot, pe: Pe) -> Observation | None:
     job = snapshot.job
     if job is None or job.is_deleting or job.uid != pe.job_uid:
         return Observation.JOB_GONE
@@ -172,32 +176,32 @@ def _life_of_owners(snapshot: PeSnapshot, pe: Pe) -> Observation | None:
 
 
 def _view(pe: Pe, pods: tuple[Pod, ...], launch: int) -> Observation | None:
-    """A pod of a launch that the PE's status does not know: the PE's newer fact is on its way."""
+    """VIEW_BEHIND if a pod has a newer launch than the status: a fact of the PE is on its way."""
     ahead = any(pod.owner_uid == pe.uid and pod.launch > launch for pod in pods)
     return Observation.VIEW_BEHIND if ahead else None
 
 
-def _launch_wanted(
+def _requested_launch(
     snapshot: PeSnapshot, pe: Pe, pod: Pod | None, launch: int
 ) -> Observation | None:
-    wanted: Observation | None = None
+    requested: Observation | None = None
     if pe.launch_floor > max(launch, 1):  # creating the PE is the intent of launch 1 only
-        wanted = Observation.LAUNCH_REQUESTED
+        requested = Observation.LAUNCH_REQUESTED
     elif _is_restart_requested(pe, pod, launch):
-        wanted = Observation.RESTART_REQUESTED
+        requested = Observation.RESTART_REQUESTED
     elif _content_changed(pe, pod):
-        wanted = Observation.CONTENT_CHANGED
-    if wanted is not None and not gates_open(snapshot):
+        requested = Observation.CONTENT_CHANGED
+    if requested is not None and not gates_open(snapshot):
         return Observation.GATES_CLOSED
-    if wanted is None and _is_misplaced(snapshot, pod) and gates_open(snapshot):
+    if requested is None and _is_misplaced(snapshot, pod) and gates_open(snapshot):
         return Observation.POD_MISPLACED
-    return wanted
+    return requested
 
 
 def _is_misplaced(snapshot: PeSnapshot, pod: Pod | None) -> bool:
-    """Whether a pod that is on no node waits for another one than that of its PE.
+    """Whether an unbound pod is pinned to another node than the one that its PE is assigned to.
 
-    What is bound stays; while no assignment is known, nothing is known to be wrong.
+    A bound pod stays. Without an assignment no pod is misplaced.
     """
     place = place_of(snapshot)
     if place is None or pod is None or pod.node or pod.is_deleting or pod.is_over:
@@ -208,7 +212,7 @@ def _is_misplaced(snapshot: PeSnapshot, pod: Pod | None) -> bool:
 def _is_restart_requested(pe: Pe, pod: Pod | None, launch: int) -> bool:
     """Whether the annotation has a value that no launch has answered.
 
-    A launch that is still to come answers it: its pod carries the value of that moment.
+    A waiting launch will answer it: its pod gets the current value.
     """
     if not pe.restart or pe.restart == pe.status.observed_restart or launch == 0:
         return False
@@ -221,7 +225,7 @@ def _content_changed(pe: Pe, pod: Pod | None) -> bool:
     if pod is not None:
         return pod.content_id != pe.content_id
     if pe.status.phase is PePhase.WAITING or pe.status.launch_count == 0:
-        return False  # its launch is still to come, and takes the content of that moment
+        return False  # a waiting launch will take the current content
     return pe.status.content_id != pe.content_id
 
 
@@ -229,7 +233,7 @@ def _readiness_to_launch(
     snapshot: PeSnapshot, pe: Pe, launch: int, now: float, timing: Timing
 ) -> Observation:
     earlier = earlier_pods(pe, snapshot.pods, max(launch, 1))
-    alive = [pod for pod in earlier if holds_up(snapshot, pe, pod, now)]
+    alive = [pod for pod in earlier if blocks_next_launch(snapshot, pe, pod, now)]
     if any(is_hanging(snapshot, pe, pod, now, timing) for pod in alive):
         return Observation.PREDECESSOR_STUCK
     if alive:
@@ -239,9 +243,11 @@ def _readiness_to_launch(
     return Observation.UNPLACED if awaited_place(snapshot) else Observation.POD_ABSENT
 
 
-def hanging_pod(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float, timing: Timing) -> Pod | None:
-    """The pod that is being deleted and does not end, of the newest launch or of earlier ones."""
-    pods = [seen.last] if seen.observation is Observation.POD_STUCK else snapshot.pods
+def hanging_pod(
+    snapshot: PeSnapshot, pe: Pe, observed: Observed, now: float, timing: Timing
+) -> Pod | None:
+    """The pod that hangs in deletion, of the newest launch or of an earlier one; None if none."""
+    pods = [observed.last] if observed.observation is Observation.POD_STUCK else snapshot.pods
     return next((pod for pod in pods if pod and is_hanging(snapshot, pe, pod, now, timing)), None)
 
 

@@ -1,4 +1,4 @@
-"""The environment of the process that runs a PE: one row a variable, in the order of the pod."""
+"""The environment variables of the container `pe`: one row each, in the order of the pod."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
 """Lays the user's pod template over the pod of a launch.
 
-1. A template that speaks of what is millrace's is refused (`contracts/resources/pod_template.py`).
-2. Groups of fields are put together field by field, at every depth; what millrace says stays.
-3. Lists whose members have a name (or path, or address) get the template's members after
-   millrace's. The container `pe` is one container; two of anything else with one name are refused.
-4. Other lists are appended to millrace's, but of nodeSelectorTerms one holds for a node to be
-   fit: each of millrace's is put together with each of the template's, so that both must hold.
-5. What neither says and millrace would have otherwise is filled in: no token of the API server, and
-   the container runtime's seccomp profile.
+1. A template that sets what millrace owns is refused (`contracts/resources/pod_template.py`).
+2. Objects are merged field by field, at every depth; a value of millrace wins.
+3. Lists whose members have a key (name, path or address) get the template's members after
+   millrace's. The container `pe` is merged; any other duplicate key is refused.
+4. Other lists are appended to millrace's. Of nodeSelectorTerms a node needs to match only one, so
+   each of millrace's is combined with each of the template's: both must hold.
+5. Defaults are filled in: no token of the API server, and the container runtime's seccomp profile.
 
-Properties: without a template nothing changes but step 5; nothing of millrace's is ever lost.
+Properties: without a template only step 5 changes anything; no value of millrace is ever lost.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ Json = dict[str, Any]
 
 
 def merged(pod: Json, template: Mapping[str, Any] | None) -> Json:
-    """The pod with the template laid over it; PodImpossible where that cannot be."""
+    """The pod with the template laid over it. Raises PodImpossible."""
     for each in contradictions(template, PLACE):
         raise PodImpossible(each.field, each.value, each.why)
     added = copy.deepcopy(dict(template or {}))
     whole = pod | {
-        part: _together(pod[part], added[part], f"{PLACE}.{part}")
+        part: _merged_value(pod[part], added[part], f"{PLACE}.{part}")
         for part in ("metadata", "spec")
         if added.get(part)
     }
@@ -45,42 +44,42 @@ def _with_defaults(spec: Json) -> Json:
     return {"automountServiceAccountToken": False} | spec | {"securityContext": context}
 
 
-def _together(ours: Any, theirs: Any, place: str, name: str = "") -> Any:
-    """Two values of one field, or one of them where the other has none."""
+def _merged_value(ours: Any, theirs: Any, place: str, name: str = "") -> Any:
+    """The merged value of one field. Raises PodImpossible if the values contradict."""
     if theirs is None:
         return ours
     if isinstance(ours, Mapping):
-        return _groups(ours, _of_type(theirs, Mapping, "an object", place), place)
+        return _merged_objects(ours, _of_type(theirs, Mapping, "an object", place), place)
     if isinstance(ours, list):
         more = _of_type(theirs, list, "a list", place)
         if name == NODE_TERMS:
             return _both_hold(ours, more)
-        return _lists(ours, more, place, LISTS_BY_KEY.get(name))
+        return _merged_lists(ours, more, place, LISTS_BY_KEY.get(name))
     if theirs == ours:
         return ours
-    raise PodImpossible(place, theirs, "leave it out: millrace says it")
+    raise PodImpossible(place, theirs, "leave it out: millrace sets it")
 
 
-def _of_type(value: Any, wanted: type, called: str, place: str) -> Any:
-    if not isinstance(value, wanted):
+def _of_type(value: Any, type_: type, called: str, place: str) -> Any:
+    if not isinstance(value, type_):
         raise PodImpossible(place, value, f"it must be {called}")
     return value
 
 
-def _groups(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> Json:
+def _merged_objects(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> Json:
     both = {
-        name: _together(value, theirs.get(name), f"{place}.{name}", name)
+        name: _merged_value(value, theirs.get(name), f"{place}.{name}", name)
         for name, value in ours.items()
     }
-    # Null is what absence is: it must not take the place of what step 5 fills in.
+    # Null means absent: it must not suppress a default of step 5.
     more = {name: value for name, value in theirs.items() if value is not None}
     return both | {name: value for name, value in more.items() if name not in ours}
 
 
 def _both_hold(ours: list[Json], theirs: list[Json]) -> list[Json]:
-    """Terms of which one holds where one of ours and one of theirs hold.
+    """The conjunction of two lists of terms, each a disjunction.
 
-    An empty term selects no node; put together with ours it would select what ours does.
+    An empty term selects no node; combined with ours it would select what ours does.
     """
     selecting = [each for each in theirs if any(each.values())]
     both = [
@@ -98,7 +97,7 @@ def _part(term: Json, name: str) -> list[Any]:
     return term.get(name) or []
 
 
-def _lists(ours: list[Any], theirs: list[Any], place: str, key: str | None) -> list[Any]:
+def _merged_lists(ours: list[Any], theirs: list[Any], place: str, key: str | None) -> list[Any]:
     if key is None:
         return [*ours, *theirs]
     found = list(ours)
@@ -109,7 +108,7 @@ def _lists(ours: list[Any], theirs: list[Any], place: str, key: str | None) -> l
         if at is None:
             found.append(each)
         elif each[key] == PE_CONTAINER or each == found[at]:
-            found[at] = _together(found[at], each, where)
+            found[at] = _merged_value(found[at], each, where)
         else:
             why = f"millrace has one of that {key}: leave it out or choose another"
             raise PodImpossible(f"{where}.{key}", each[key], why)

@@ -1,17 +1,17 @@
-"""Where the pod of a constrained PE may run, and which pods of its job it seeks and avoids.
+"""Node affinity, pod affinity and tolerations of the pod of a constrained PE.
 
 1. The pod is pinned to the node that its PE is assigned to, by required node affinity, so that
-   taints and capacity still count; where it is asked for, by `spec.nodeName`, past the scheduler.
-   An annotation names the node.
-2. What its host pool stands for is said beside it, in every term: the tags, and the place of a
-   particular member. Each tag may stand in either form, so there is a term for each way.
-3. The pod tolerates the taint by which an exclusive pool keeps others out.
+   taints and capacity still count; if the PE requires it, by `spec.nodeName`, without the
+   scheduler. An annotation names the node.
+2. Every node term also has the requirements of the host pool: the tags, and the index of a
+   particular member. A tag has two label forms, so there is a term for each combination.
+3. The pod tolerates the taint of its exclusive pool.
 4. Colocation, exlocation and isolation are labels of the pod and terms over labels, which count
    within the job only. Pods beside an isolated PE bear its label; the isolated one avoids them.
 
-Properties: the values that operators give are keys by their SHA-1 and so never clash, whatever
-they contain; a PE without a place gets nothing of all this. What the decision rests on is
-hostpool-manager's business; when a pod waits for it, `awaiting.py`'s.
+Properties: label keys contain the SHA-1 of the values that operators give, so they never clash; a
+PE without constraints gets none of this. hostpool-manager decides on the node; `awaiting.py`
+decides how long a pod waits for it.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from services.pod_state_machine.core.launching import Launch
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, Node
 
 PREFERENCE: Final = 100
-"""The weight of what is only preferred: the most that Kubernetes knows."""
+"""The weight of preferred terms: the maximum in Kubernetes."""
 
 Json = dict[str, Any]
 Kind = Literal["colocation", "exlocation", "isolation"]
 
 
 def in_place(body: Json, launch: Launch) -> Json:
-    """The manifest of a launch with what its place and the constraints of its PE add."""
+    """The manifest of a launch, with affinity, tolerations and labels for its place."""
     place, request = launch.place, launch.spec.placement
     if place is None or request is None:
         return body
     meta, spec = body["metadata"], body["spec"]
     node = {labels.ASSIGNED_NODE: place.node.name}
     meta = meta | {
-        "labels": meta["labels"] | _marks(request),
+        "labels": meta["labels"] | _own_labels(request),
         "annotations": meta["annotations"] | node,
     }
     if request.node_name:
@@ -60,12 +60,12 @@ def _affinity(request: PlacementRequest, place: Assignment, job: str) -> Json:
     required = {"nodeSelectorTerms": terms} if any(terms) else None
     return {
         **({"nodeAffinity": {REQUIRED: required}} if required else {}),
-        **_of_pods("podAffinity", request, job, [_sought("colocation", request.co_locations)]),
+        **_of_pods("podAffinity", request, job, [_tokens("colocation", request.co_locations)]),
         **_of_pods(
             "podAntiAffinity",
             request,
             job,
-            [_sought("exlocation", request.ex_locations), _sought("isolation", _isolated(request))],
+            [_tokens("exlocation", request.ex_locations), _tokens("isolation", _isolated(request))],
         ),
     }
 
@@ -74,7 +74,7 @@ def _affinity(request: PlacementRequest, place: Assignment, job: str) -> Json:
 
 
 def _node_terms(request: PlacementRequest, place: Assignment) -> list[Json]:
-    """One of them must hold: each says the node, and the tags of the pool in another form."""
+    """Terms, one of which must hold: each has the node, and the pool's tags in another form."""
     pool, location = place.pool, request.host_pool_location
     member: list[Json] = []
     if pool is not None and location is not None and location.inpool_index is not None:
@@ -98,9 +98,9 @@ def _pin(node: Node) -> Json:
 
 
 def _forms_of(tags: Iterable[str]) -> list[list[Json]]:
-    """The ways in which a node may carry all of some tags: one of them as in the original, or none.
+    """Alternatives for a node to carry all tags: one of them in the original label, or none.
 
-    A node has the original's label once, so it can stand for one tag only.
+    A node has the original label once, so the label can carry one tag only.
     """
     ours = {tag: _requirement(f"{labels.TAG_PREFIX}{tag}", "Exists") for tag in tags}
     originals = [
@@ -127,30 +127,30 @@ def _toleration(pool: HostPool) -> Json:
 
 
 def _isolated(request: PlacementRequest) -> list[str]:
-    """The isolated operators of the PE; releases that knew one wrote no list."""
+    """The isolated operators of the PE; older releases wrote one instead of a list."""
     return request.isolations or ([request.isolation] if request.isolation is not None else [])
 
 
-def _marks(request: PlacementRequest) -> dict[str, str]:
+def _own_labels(request: PlacementRequest) -> dict[str, str]:
     """The labels by which other pods of the job find or avoid this one."""
     others = [each for each in request.isolation_labels or () if each not in _isolated(request)]
     return {
-        **dict(_sought("colocation", request.co_locations)),
-        **dict(_sought("exlocation", request.ex_locations)),
-        **dict(_sought("isolation", others)),
+        **dict(_tokens("colocation", request.co_locations)),
+        **dict(_tokens("exlocation", request.ex_locations)),
+        **dict(_tokens("isolation", others)),
     }
 
 
-def _sought(kind: Kind, tokens: Iterable[str] | None) -> list[tuple[str, str]]:
+def _tokens(kind: Kind, tokens: Iterable[str] | None) -> list[tuple[str, str]]:
     return [labels.host_token_label(kind, each) for each in dict.fromkeys(tokens or ())]
 
 
 def _of_pods(
-    group: str, request: PlacementRequest, job: str, sought: Iterable[list[tuple[str, str]]]
+    group: str, request: PlacementRequest, job: str, token_labels: Iterable[list[tuple[str, str]]]
 ) -> Json:
-    """One group of terms over pods, required or preferred; nothing where there are none."""
+    """The group of terms over pods, required or preferred; empty without terms."""
     topology = request.topology_key or labels.HOSTNAME
-    terms = [_pod_term(key, value, job, topology) for each in sought for key, value in each]
+    terms = [_pod_term(key, value, job, topology) for each in token_labels for key, value in each]
     if not terms:
         return {}
     if request.required:

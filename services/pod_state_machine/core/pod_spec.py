@@ -1,9 +1,8 @@
 """Makes the pod of a launch: a pure function of PE, job, launch number and the runtime's settings.
 
 The names of environment variables, files, volumes and paths are those that the runtime image of
-open-source IBM Streams reads. Variables are declared in `pod_environment.py`, volumes in
-`pod_volumes.py`, where it may run is said in `pod_placement.py`; `pod_merging.py` lays the user's
-template over it all. When a pod is made is not decided here.
+open-source IBM Streams reads. `pod_environment.py` has the variables, `pod_volumes.py` the volumes,
+`pod_placement.py` affinity and tolerations; `pod_merging.py` lays the user's template over it all.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["PodImpossible", "RuntimeImage", "pod_of_launch"]
 def pod_of_launch(
     pe: Pe, job: Job, launch: int, runtime: RuntimeImage, place: Assignment | None = None
 ) -> Json:
-    """The manifest of one launch; PodImpossible, with field and value, where there can be none."""
+    """The manifest of one launch. Raises PodImpossible, with field and value."""
     made = Launch(pe, job, _spec(pe), launch, runtime, place)
     volumes, mounts = volumes_and_mounts(made)
     container = _container(made) | {"volumeMounts": mounts}
@@ -119,7 +118,7 @@ def _container(launch: Launch) -> Json:
 
 
 def _image(launch: Launch) -> str:
-    """That of the PE, else the runtime's; valgrind comes with the debug build only."""
+    """The image of the PE, else that of the runtime; only the debug build has valgrind."""
     spec, runtime = launch.spec, launch.runtime
     if spec.image:
         return spec.image
@@ -128,10 +127,10 @@ def _image(launch: Launch) -> str:
 
 
 def _privileges(spec: ProcessingElementSpec) -> Json:
-    """Nothing may be gained, unless a debugger must attach.
+    """No privilege escalation, unless a debugger must attach.
 
-    Its capabilities reach a process that is not root by files that have them, which is a gain:
-    with `allowPrivilegeEscalation: false` the API server would refuse the pod.
+    A process that is not root gets the debugger's capabilities from its executable, which is an
+    escalation: the API server refuses a pod that adds them and forbids it.
     """
     if spec.allow_ptrace or spec.run_with_valgrind:
         return {"capabilities": {"add": list(DEBUGGERS_NEED)}}

@@ -1,4 +1,4 @@
-"""The volumes of a pod and where they are mounted: one row a volume, in the order of the pod."""
+"""The volumes of a pod and their mount paths: one row a volume, in the order of the pod."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class Mounted(NamedTuple):
-    """A volume that a launch needs: its source, and the path in it that is mounted."""
+    """A volume of a launch: its source, and the path in it that is mounted."""
 
     source: Json
     sub_path: str = ""
@@ -26,7 +26,7 @@ def _pe_config(launch: Launch) -> Mounted:
 
 
 def _job_config(launch: Launch) -> Mounted:
-    """The job's ConfigMap; where PEs talk over TLS, the job's certificate and key beside it."""
+    """The job's ConfigMap; with the job's certificate and key if PEs use TLS."""
     if not launch.spec.is_encrypted:
         return Mounted({"configMap": {"name": launch.pe.job}})
     files = [{"key": key, "path": key} for key in (labels.CERTIFICATE_KEY, labels.PRIVATE_KEY_KEY)]
@@ -76,7 +76,7 @@ VOLUMES: Final[tuple[tuple[str, str, Callable[[Launch], Mounted | None]], ...]] 
     ("app-properties-secret-volume", "/etc/config/app", _app_properties),
     ("restricted-properties-secret-volume", "/etc/config/restricted", _restricted_properties),
 )
-"""Name, where it is mounted, and what it is; a volume that a launch does not need is None."""
+"""Name, mount path and source; the source is None if a launch does not need the volume."""
 
 
 def volumes_and_mounts(launch: Launch) -> tuple[list[Json], list[Json]]:

@@ -1,9 +1,8 @@
-"""What a PE's status says of what is seen, and when it is written.
+"""The desired status of a PE, and when it is written.
 
 The intent of a launch is written at once, because it fences the launch; so is every end, because
-restarts rest on it. What only informs may wait (docs/adr/0006). A status that already says what is
-seen is not written: what flaps by itself (the reasons of an image that cannot be pulled) is said
-once.
+restarts depend on it. A status that only informs may wait (docs/adr/0006). A status that is current
+is not written, and of reasons that flap (an image that cannot be pulled) only the first is.
 """
 
 from __future__ import annotations
@@ -29,29 +28,29 @@ from services.pod_state_machine.core.conditions import (
     with_conditions,
     with_restart,
 )
-from services.pod_state_machine.core.hanging import what_to_do
-from services.pod_state_machine.core.observing import Seen, hanging_pod
+from services.pod_state_machine.core.hanging import hanging_message
+from services.pod_state_machine.core.observing import Observed, hanging_pod
 from services.pod_state_machine.core.restarting import restarts_in_a_row
 from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, PeStatus, Pod, Timing
 from services.pod_state_machine.core.transitions import Action, Observation
 
 REFUSAL_CHARS_MAX = 1_024
-"""Of what the API server says against a pod: it quotes the pod's fields, whatever their length."""
+"""Limit for the API server's refusal of a pod, which quotes the pod's fields in full."""
 _BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 CROWD_PES = 32
-"""A job of more PEs has its first statuses written when it is submitted; those of fewer fit into
-flight together (`effects_in_flight_max`) and delay no pod."""
+"""In a job of more PEs, first statuses wait until the job is submitted; those of fewer PEs fit into
+`effects_in_flight_max` together and delay no pod."""
 _CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING, Reason.GATES_CLOSED)
 _BACKING_OFF = (Observation.FAILED_BACKING_OFF, Observation.COMPLETED_BACKING_OFF)
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a decision looks at: the snapshot with its PE, what is seen of it, and the time."""
+    """The input of a decision: the snapshot with its PE, the observation, and the time."""
 
     snapshot: PeSnapshot
     pe: Pe
-    seen: Seen
+    observed: Observed
     now: float
     timing: Timing
 
@@ -60,13 +59,13 @@ class Situation:
 
 
 def intent(at: Situation, reason: Reason) -> PeStatus:
-    """The status that intends the next launch; `pod` goes on naming the one before."""
-    pe, seen = at.pe, at.seen
+    """The status that intends the next launch; `pod` still names the pod of the last one."""
+    pe, observed = at.pe, at.observed
     status = replace(
         pe.status,
         phase=PePhase.WAITING,
-        launch_count=max(pe.launch_floor, seen.launch + 1),
-        pod=seen.last.name if seen.last else pe.status.pod,
+        launch_count=max(pe.launch_floor, observed.launch + 1),
+        pod=observed.last.name if observed.last else pe.status.pod,
         node="",
         content_id=pe.content_id,
         generation=_newest(pe.status.generation, pe.generation),
@@ -79,21 +78,21 @@ def intent(at: Situation, reason: Reason) -> PeStatus:
         connectivity="",
         conditions=with_conditions(pe.status, {}, at.now, kept=(STUCK_TERMINATING,)),
     )
-    return _restarted(at, status, reason) if seen.end and seen.reason else status
+    return _restarted(at, status, reason) if observed.end and observed.reason else status
 
 
 def _restarted(at: Situation, status: PeStatus, reason: Reason) -> PeStatus:
-    """An intent that a restart policy asked for."""
-    seen, end = at.seen, at.seen.end
+    """The intent of a restart by policy: with the count of restarts and its condition."""
+    observed, end = at.observed, at.observed.end
     assert end is not None, "observed: a launch that ended"
-    restarts = restarts_in_a_row(at.pe, end, seen.last, at.now, at.timing)
-    message = shown(f"{reason.sentence} {_why(seen.last)}", MESSAGE_CHARS_MAX)
-    told = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
+    restarts = restarts_in_a_row(at.pe, end, observed.last, at.now, at.timing)
+    message = shown(f"{reason.sentence} {_why(observed.last)}", MESSAGE_CHARS_MAX)
+    text = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
     return replace(
         status,
         restarts=restarts,
         message=message,
-        conditions=with_restart(status.conditions, reason, told, at.now),
+        conditions=with_restart(status.conditions, reason, text, at.now),
     )
 
 
@@ -102,7 +101,7 @@ def _counted(restarts: int) -> str:
 
 
 def _why(pod: Pod | None) -> str:
-    """What a pod that ended said of itself, or the cluster of it."""
+    """The message of a pod that ended, or of the cluster that disrupted it."""
     if pod is None:
         return ""
     if pod.is_disrupted:
@@ -110,30 +109,31 @@ def _why(pod: Pod | None) -> str:
     return pod.problem
 
 
-# --------------------------------------------------------------------------- what is seen
+# --------------------------------------------------------------------------- observed states
 
 
-def seen_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
-    """The status that says what is seen."""
-    pe, seen = at.pe, at.seen
-    before = _had_launched(at) if seen.pod is None and _is_unrecorded(pe, seen) else pe.status
-    reason, told = _reason_of(at, row)
-    message = shown(told, MESSAGE_CHARS_MAX)
+def observed_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
+    """The status that records the observation."""
+    pe, observed = at.pe, at.observed
+    is_lost = observed.pod is None and _is_unrecorded(pe, observed)
+    before = _had_launched(at) if is_lost else pe.status
+    reason, text = _reason_of(at, row)
+    message = shown(text, MESSAGE_CHARS_MAX)
     status = replace(
         before,
         phase=row.phase,
         node="",
         reason=reason.value,
         message=message,
-        next_restart=_next_restart(seen),
+        next_restart=_next_restart(observed),
         conditions=with_conditions(before, _holding(at, reason, message), at.now),
     )
-    pod = seen.pod
+    pod = observed.pod
     if pod is None:
         return status
     return replace(
         status,
-        launch_count=seen.launch,
+        launch_count=observed.launch,
         pod=pod.name,
         node=pod.node,
         content_id=pod.content_id,
@@ -143,14 +143,14 @@ def seen_status(at: Situation, row: Transition[PePhase, Action]) -> PeStatus:
     )
 
 
-def _is_unrecorded(pe: Pe, seen: Seen) -> bool:
-    """Whether no status speaks of the launch yet that was seen to have had its pod."""
-    is_held_up = seen.observation in (Observation.PREDECESSOR_STUCK, Observation.UNPLACED)
+def _is_unrecorded(pe: Pe, observed: Observed) -> bool:
+    """Whether no status records the launch yet although its pod was observed."""
+    is_held_up = observed.observation in (Observation.PREDECESSOR_STUCK, Observation.UNPLACED)
     return pe.status.phase is PePhase.WAITING and not is_held_up
 
 
 def _had_launched(at: Situation) -> PeStatus:
-    """The status that would have been written had the lost pod lived until then."""
+    """The status that would have been written if the lost pod had lived longer."""
     pe, launched = at.pe, at.snapshot.launched
     assert launched is not None, "observed: a pod that was there"
     return replace(
@@ -164,8 +164,8 @@ def _had_launched(at: Situation) -> PeStatus:
 
 
 def _reason_of(at: Situation, row: Transition[PePhase, Action]) -> tuple[Reason, str]:
-    seen, pod = at.seen, at.seen.pod
-    match seen.observation:
+    observed, pod = at.observed, at.observed.pod
+    match observed.observation:
         case Observation.POD_BLOCKED:
             assert pod is not None
             assert pod.blocked is not None
@@ -174,18 +174,18 @@ def _reason_of(at: Situation, row: Transition[PePhase, Action]) -> tuple[Reason,
         case Observation.POD_PENDING if pod and _was_blocked(at.pe, pod):
             return Reason.IMAGE_PULL_FAILED, at.pe.status.message  # between two attempts
         case Observation.POD_STUCK | Observation.PREDECESSOR_STUCK:
-            hanging = hanging_pod(at.snapshot, at.pe, seen, at.now, at.timing)
+            hanging = hanging_pod(at.snapshot, at.pe, observed, at.now, at.timing)
             assert hanging is not None, "observed: a pod that hangs"
-            return row.reason, what_to_do(at.snapshot, at.pe, hanging)
+            return row.reason, hanging_message(at.snapshot, at.pe, hanging)
         case Observation.UNPLACED:
             return row.reason, f"The processing element {awaited_place(at.snapshot)}."
         case Observation.RESTARTS_EXHAUSTED:
             return row.reason, _how_to_go_on(at)
         case Observation.POD_UNKNOWN:
             return row.reason, f"{row.reason.sentence} Node: {pod.node if pod else ''}."
-    told = f"{row.reason.sentence} {_why(seen.last if seen.end else None)}".rstrip()
-    policy = _NOT_RESTARTED_BY.get(seen.observation)
-    return row.reason, f"{told} {_unrestarted(at, policy)}" if policy else told
+    text = f"{row.reason.sentence} {_why(observed.last if observed.end else None)}".rstrip()
+    policy = _NOT_RESTARTED_BY.get(observed.observation)
+    return row.reason, f"{text} {_no_restart(at, policy)}" if policy else text
 
 
 _NOT_RESTARTED_BY = {
@@ -194,23 +194,23 @@ _NOT_RESTARTED_BY = {
     Observation.POD_FAILED: "restartFailedPod",
     Observation.POD_DISRUPTED: "restartFailedPod",
 }
-"""The policy that asks for no restart where one of these is what is recorded."""
+"""The policy that is false if one of these is recorded."""
 
 
-def _unrestarted(at: Situation, policy: str) -> str:
-    launch = max(at.seen.launch, at.pe.status.launch_count)
+def _no_restart(at: Situation, policy: str) -> str:
+    launch = max(at.observed.launch, at.pe.status.launch_count)
     return f"No restart follows, since spec.{policy} is false: set it, {_by_hand(launch)}."
 
 
 def _by_hand(launch: int) -> str:
-    """How people launch a PE anew."""
+    """How a user launches a PE again."""
     return f"raise spec.launchCount above {launch}, or give the annotation {RESTART} a new value"
 
 
 def _once(pe: Pe, pod: Pod, reason: Reason, message: str) -> str:
-    """What was said first of an image or container: the kubelet changes its words all the time."""
-    said = pe.status.pod == pod.name and pe.status.reason == reason.value
-    return pe.status.message if said and reason is not Reason.UNSCHEDULABLE else message
+    """The first message for this pod and reason: the kubelet changes its messages all the time."""
+    is_recorded = pe.status.pod == pod.name and pe.status.reason == reason.value
+    return pe.status.message if is_recorded and reason is not Reason.UNSCHEDULABLE else message
 
 
 def _was_blocked(pe: Pe, pod: Pod) -> bool:
@@ -221,19 +221,19 @@ def _how_to_go_on(at: Situation) -> str:
     status, limit = at.pe.status, at.pe.policies.restarts_max
     return (
         f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it,"
-        f" {_by_hand(status.launch_count)}. {_why(at.seen.last)}"
+        f" {_by_hand(status.launch_count)}. {_why(at.observed.last)}"
     ).rstrip()
 
 
-def _next_restart(seen: Seen) -> str:
-    if seen.observation not in _BACKING_OFF or seen.due_at is None:
+def _next_restart(observed: Observed) -> str:
+    if observed.observation not in _BACKING_OFF or observed.due_at is None:
         return ""
-    return moment_of(seen.due_at)
+    return moment_of(observed.due_at)
 
 
 def _holding(at: Situation, reason: Reason, message: str) -> Mapping[str, Holding]:
-    """The conditions that hold by what is seen."""
-    match at.seen.observation:
+    """The conditions that hold for the observation, by type."""
+    match at.observed.observation:
         case Observation.FAILED_BACKING_OFF | Observation.COMPLETED_BACKING_OFF:
             return {BACKING_OFF: _backing_off(at)}
         case Observation.RESTARTS_EXHAUSTED:
@@ -248,27 +248,27 @@ def _holding(at: Situation, reason: Reason, message: str) -> Mapping[str, Holdin
 
 
 def _backing_off(at: Situation) -> Holding:
-    seen, reason = at.seen, at.seen.reason
-    assert reason is not None, "observed: a restart is wanted"
-    assert seen.due_at is not None, "observed: a restart is wanted"
-    due = moment_of(seen.due_at)
-    told = f"The next restart is due at {due}; {_counted(at.pe.status.restarts)}."
-    return Holding(reason.value, f"{told} {reason.sentence} {_why(seen.last)}".rstrip())
+    observed, reason = at.observed, at.observed.reason
+    assert reason is not None, "observed: a restart follows"
+    assert observed.due_at is not None, "observed: a restart follows"
+    due = moment_of(observed.due_at)
+    text = f"The next restart is due at {due}; {_counted(at.pe.status.restarts)}."
+    return Holding(reason.value, f"{text} {reason.sentence} {_why(observed.last)}".rstrip())
 
 
 # --------------------------------------------------------------------------- when it is written
 
 
-def writes_at(at: Situation, recorded: PeStatus) -> float:
-    """When a changed status is written: 0 for at once.
+def write_time(at: Situation, recorded: PeStatus) -> float:
+    """When a changed status is due (unix seconds); 0: at once.
 
-    Every end is written at once: restarts rest on it. That a pod was made, that it runs, and where,
-    only informs: while a job is busy, pods that are still to come go first (docs/adr/0006); but the
-    first status, on which launch counts rest, waits in a crowd only. What is news of a pod that
-    starts is old when it runs. That a PE which was just made is not placed yet is no news at all.
+    Ends are due at once: restarts depend on them. That a pod exists or runs, and where, only
+    informs: while a job is busy, its missing pods come first (docs/adr/0006), but a first status,
+    on which launch counts depend, waits in a crowd only. That a pod starts waits, since it soon
+    runs; that a new PE is not placed yet waits, since it soon is.
     """
-    snapshot, timing, pod, before = at.snapshot, at.timing, at.seen.pod, at.pe.status
-    if at.seen.observation is Observation.UNPLACED:
+    snapshot, timing, pod, before = at.snapshot, at.timing, at.observed.pod, at.pe.status
+    if at.observed.observation is Observation.UNPLACED:
         return at.pe.created_at + timing.status_settle_s
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
     corrects = before.reason in _CORRECTED_AT_ONCE
@@ -287,7 +287,7 @@ def writes_at(at: Situation, recorded: PeStatus) -> float:
 
 
 def refused_status(pe: Pe, message: str, now: float) -> PeStatus:
-    """The status of a PE whose pod the API server refused, with what it said."""
+    """The status of a PE whose pod the API server refused, with the message of the refusal."""
     reason, message = Reason.POD_REFUSED.value, shown(message, REFUSAL_CHARS_MAX)
     holding = {POD_BLOCKED: Holding(reason, message)}
     return replace(
@@ -299,7 +299,7 @@ def refused_status(pe: Pe, message: str, now: float) -> PeStatus:
     )
 
 
-def _newest(recorded: int | None, seen: int | None) -> int | None:
-    """Generations of a status never fall."""
-    known = [each for each in (recorded, seen) if each is not None]
+def _newest(recorded: int | None, observed: int | None) -> int | None:
+    """The larger of two generations: those of a status never fall."""
+    known = [each for each in (recorded, observed) if each is not None]
     return max(known) if known else None

@@ -1,14 +1,13 @@
-"""Which pods of a PE go, and which failed ones are kept for a while.
+"""Which pods of a PE are deleted, and which failed ones are kept for a while.
 
-1. The pod of the newest launch stays until the intent of the next one is known.
-2. Pods of earlier launches go, and so do those of an earlier PE of the same name.
+1. The pod of the newest launch stays until the intent of the next one is recorded.
+2. Pods of earlier launches, and of an earlier PE of the same name, are deleted.
 3. Where `deleteFailedPod` is false a failed pod of an earlier launch is set aside instead: its
-   label `svc` becomes `zombie`, so that it leaves the PE's Service and everything that counts pods.
-   The newest few stay until their time to live is over.
-4. What hangs and counts as gone (hanging.py) is deleted by force.
+   label `svc` becomes `zombie`, so that it leaves the PE's Service and the counts of pods. The
+   newest few stay until their time to live is over.
+4. A pod that hangs and counts as gone (hanging.py) is deleted by force.
 
-Property: only pods that something newer replaced are removed here; pods whose PE is gone are
-clearing.py's business.
+Property: only replaced pods are removed here; clearing.py deletes pods whose PE is gone.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from collections.abc import Iterator
 from contracts.reasons import Reason
 from services.pod_state_machine.core.effects import DeletePod, Effect, SetPodAside
 from services.pod_state_machine.core.hanging import counts_as_gone
-from services.pod_state_machine.core.observing import Seen, earlier_pods
+from services.pod_state_machine.core.observing import Observed, earlier_pods
 from services.pod_state_machine.core.snapshot import Pe, PeSnapshot, Pod
 from services.pod_state_machine.core.transitions import Observation
 
 _FIRST_LAUNCH_NUMBER = 1
 
 
-def removals(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float) -> tuple[Effect, ...]:
-    """What becomes of pods of this PE's name that nothing needs any more.
+def removals(snapshot: PeSnapshot, pe: Pe, observed: Observed, now: float) -> tuple[Effect, ...]:
+    """The effects that delete or set aside pods of this PE's name that are not needed any more.
 
-    A pod that is replaced is removed when the intent of the next launch is known: if only its
-    removal came to pass, and the wish for the next launch were taken back (a width that is set and
-    put back), its end would look like somebody's deletion.
+    A replaced pod is removed only after the intent of the next launch: without one, its end would
+    look like a deletion by a user if the next launch is not needed any more (a width that is set
+    and reset).
     """
-    if seen.observation in (Observation.JOB_GONE, Observation.VIEW_BEHIND):
+    if observed.observation in (Observation.JOB_GONE, Observation.VIEW_BEHIND):
         return ()  # the job's own clean-up takes its pods; a stale view takes nothing
-    if seen.observation is Observation.PE_DELETING:
+    if observed.observation is Observation.PE_DELETING:
         pods = () if pe.is_orphaning else snapshot.pods
         return tuple(_delete(pe, pod, Reason.OWNER_DELETED) for pod in pods if not pod.is_deleting)
-    earlier = _earlier(snapshot, pe, seen)
+    earlier = _earlier(snapshot, pe, observed)
     kept = frozenset(pod.name for pod in _kept(pe, earlier, now))
     return (
         *_forced(snapshot, pe, now),
@@ -54,18 +53,18 @@ def removals(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float) -> tuple[Effe
     )
 
 
-def ends_of_keeping(snapshot: PeSnapshot, pe: Pe, seen: Seen, now: float) -> Iterator[float]:
-    """When the time of a pod that is kept is over."""
-    for pod in _kept(pe, _earlier(snapshot, pe, seen), now):
+def retention_ends(snapshot: PeSnapshot, pe: Pe, observed: Observed, now: float) -> Iterator[float]:
+    """When kept pods are due for deletion (unix seconds)."""
+    for pod in _kept(pe, _earlier(snapshot, pe, observed), now):
         yield _kept_until(pe, pod)
 
 
-def _earlier(snapshot: PeSnapshot, pe: Pe, seen: Seen) -> tuple[Pod, ...]:
-    return earlier_pods(pe, snapshot.pods, max(seen.launch, _FIRST_LAUNCH_NUMBER))
+def _earlier(snapshot: PeSnapshot, pe: Pe, observed: Observed) -> tuple[Pod, ...]:
+    return earlier_pods(pe, snapshot.pods, max(observed.launch, _FIRST_LAUNCH_NUMBER))
 
 
 def _kept(pe: Pe, earlier: tuple[Pod, ...], now: float) -> tuple[Pod, ...]:
-    """Failed pods of this very PE that stay for now, the newest ones of all."""
+    """The newest failed pods of this PE (by uid) that stay for now."""
     if pe.policies.delete_failed:
         return ()
     failed = [
@@ -93,5 +92,5 @@ def _forced(snapshot: PeSnapshot, pe: Pe, now: float) -> Iterator[DeletePod]:
 
 
 def _delete(pe: Pe, pod: Pod, reason: Reason) -> DeletePod:
-    stranger = "" if pod.owner_uid == pe.uid else pod.owner_uid
-    return DeletePod(pod.name, pod.uid, reason.value, believed_gone_owner=stranger)
+    other_owner = "" if pod.owner_uid == pe.uid else pod.owner_uid
+    return DeletePod(pod.name, pod.uid, reason.value, believed_gone_owner=other_owner)

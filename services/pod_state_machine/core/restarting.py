@@ -1,7 +1,6 @@
-"""Which ends of a launch lead to a new one, when, and how many in a row.
+"""Restart policies: which ends of a launch lead to a new one, when, and how many in a row.
 
-That a pod must be replaced because its content changed or a person asked for it is not decided
-here.
+observing.py decides on replacements because of changed content or on request.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ _REASONS = {
 
 
 def restart_wanted(pe: Pe, end: End) -> Reason | None:
-    """Why the restart policies ask for a new launch; None if they do not."""
+    """Why the restart policies demand a new launch; None if they do not."""
     policies = pe.policies
-    wanted = {
+    restarts = {
         End.FAILED: policies.restart_failed,
         End.COMPLETED: policies.restart_completed,
         End.DISRUPTED: policies.restart_failed,
         End.DELETED: policies.restart_deleted,
     }
-    return _REASONS[end] if wanted[end] else None
+    return _REASONS[end] if restarts[end] else None
 
 
 def restart_due_at(pe: Pe, pod: Pod | None, timing: Timing) -> float:
-    """When the next restart may happen, in unix seconds.
+    """When the next restart is due (unix seconds).
 
     Counted from the creation of the pod that ended, so that a PE that ran for a while is restarted
     at once and one that crashes on start waits twice as long each time.
@@ -44,13 +43,13 @@ def restart_due_at(pe: Pe, pod: Pod | None, timing: Timing) -> float:
 
 
 def restart_delay_s(pe: Pe, timing: Timing) -> float:
-    """The least time between the launch that ended and the next."""
+    """The minimum time between the launch that ended and the next."""
     doublings = min(pe.status.restarts, _DOUBLINGS_MAX)
     return min(timing.restart_max_s, timing.restart_first_s * 2.0**doublings)
 
 
 def is_exhausted(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) -> bool:
-    """Whether a failed PE has had as many restarts in a row as it may have."""
+    """Whether a failed PE has reached its maximum of restarts in a row."""
     limit = pe.policies.restarts_max
     if limit is None or not _is_its_own_failure(end, pod):
         return False
@@ -58,16 +57,16 @@ def is_exhausted(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) 
 
 
 def restarts_in_a_row(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) -> int:
-    """How many restarts in a row there are, with the one that is decided now.
+    """The number of restarts in a row, with the one that is decided now.
 
-    What the cluster did to the pod is no fault of the PE and does not count.
+    A disruption by the cluster is no fault of the PE and does not count.
     """
     counts = end is not End.DISRUPTED or _is_its_own_failure(end, pod)
     return _restarts_before(pe, pod, now, timing) + int(counts)
 
 
 def _restarts_before(pe: Pe, pod: Pod | None, now: float, timing: Timing) -> int:
-    """Restarts in a row up to now: none after a pod that lived well for a while."""
+    """Restarts in a row up to now; 0 after a pod that lived for `restart_reset_s`."""
     if pod is None:
         return pe.status.restarts
     lived_s = (pod.finished_at or now) - pod.created_at

@@ -1,7 +1,7 @@
-"""Memory in whole bytes: a share of a job's memory (21.333Gi) mostly ends within one.
+"""Memory in whole bytes: a share of a job's memory (21.333Gi) is mostly a fraction of a byte.
 
-The API server takes such a quantity, warns, and shows it in thousandths of bytes. What runs the
-container rounds up; so does this, and says the same in bytes.
+The API server accepts such a quantity, warns, and shows it in thousandths of bytes. The container
+runtime rounds it up; so does this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _IN_BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 
 
 def in_whole_bytes(resources: Mapping[str, Any]) -> dict[str, Any]:
-    """A container's resources with memory rounded up to bytes where it is not in whole ones."""
+    """A container's resources, with fractions of a byte rounded up."""
     return {
         part: {name: _rounded(name, value) for name, value in amounts.items()}
         for part, amounts in resources.items()
@@ -26,6 +26,6 @@ def in_whole_bytes(resources: Mapping[str, Any]) -> dict[str, Any]:
 def _rounded(name: str, value: Any) -> Any:
     size = quantity_of(value)
     if name not in _IN_BYTES or size is None or size.suffix == THOUSANDS_AS_MANY_WRITE_IT:
-        return value  # what is none is left for the API server to refuse
+        return value  # the API server refuses what is no quantity
     whole = size.value.to_integral_value(ROUND_CEILING)
     return value if whole == size.value else f"{whole:f}"

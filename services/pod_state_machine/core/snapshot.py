@@ -1,6 +1,6 @@
-"""What a decision may look at: one PE with its job, pods and gates, as frozen values.
+"""The input of decisions: one PE with its job, pods and gates, as frozen values.
 
-The intake builds these from the table; nothing here knows how facts arrive or how writes leave.
+The intake builds these from the table; nothing here depends on facts or writes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contracts.resources.processing_element import PePhase
 
 @dataclass(frozen=True, slots=True)
 class PeKey:
-    """The work of one processing element."""
+    """The key of one processing element."""
 
     namespace: str
     name: str
@@ -27,7 +27,7 @@ class PeKey:
 
 @dataclass(frozen=True, slots=True)
 class JobKey:
-    """The clean-up of one job's pods; a later job of the same name has another uid."""
+    """The key of the clean-up of one job's pods; a later job of the same name has another uid."""
 
     namespace: str
     name: str
@@ -41,18 +41,18 @@ Key = PeKey | JobKey
 
 
 DISRUPTED_BY_ITSELF = "TerminationByKubelet"
-"""The kubelet threw the pod out, mostly because it used too much."""
+"""The kubelet evicted the pod, mostly because it used too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of a PE; moments are in unix seconds, 0 where nothing is known of them.
+    """One pod of a PE; times are in unix seconds, 0 if unknown.
 
-    `disruption`: why the cluster took it away (eviction, preemption, drain), which is a failure and
-    not somebody's wish to stop the PE. `deletion_due_at` is its deletion timestamp: when it should
-    be gone. `blocked` says why a pending pod does not start. `restart` is the value of the PE's
-    annotation that its launch answered. `pinned_to` is the node that it was made for, which says
-    nothing of where it is; empty for a pod that may run anywhere.
+    `disruption`: why the cluster evicts it (eviction, preemption, drain), which is a failure and
+    no request to stop the PE. `deletion_due_at` is its deletion timestamp: when it should be gone.
+    `blocked` is why a pending pod does not start. `restart` is the value of the PE's annotation
+    that its launch answered. `pinned_to` is the node that it was made for, whether or not it is
+    there; empty for a pod that may run anywhere.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Pod:
 
     @property
     def is_disrupted(self) -> bool:
-        """Whether the cluster took it away, or is about to."""
+        """Whether the cluster evicted it, or is about to."""
         return bool(self.disruption)
 
     @property
@@ -90,19 +90,19 @@ class Pod:
 
     @property
     def ended_by_itself(self) -> bool:
-        """Whether its containers ended before anybody asked for its deletion."""
-        asked_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
-        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < asked_at)
+        """Whether its containers ended before its deletion was requested."""
+        deleted_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
+        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < deleted_at)
 
     @property
     def is_over(self) -> bool:
-        """Whether its containers run no more, and never will again."""
+        """Whether its containers ended for good."""
         return self.phase in ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A launch whose pod was there, whether or not it still is."""
+    """A launch whose pod existed, whether or not it still does."""
 
     launch: int
     pod: str
@@ -111,28 +111,28 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What is known of a node that a pod is or was on."""
+    """A node that a pod is or was on, or that a PE is assigned to."""
 
     name: str
     exists: bool = True
     is_ready: bool = True
     is_out_of_service: bool = False
     is_closed: bool = False
-    """Cordoned, or it throws pods out."""
+    """Cordoned, or tainted with effect NoExecute."""
     hostname: str = ""
-    """Its label `kubernetes.io/hostname`, mostly its name; empty where it has none."""
+    """Its label `kubernetes.io/hostname`, mostly its name; empty without the label."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether people or the cluster said that nothing runs on it any more."""
+        """Whether it is certain that nothing runs on it: it is deleted or out of service."""
         return not self.exists or self.is_out_of_service
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What is decided of one PE: the node that it goes to, empty where none is said.
+    """The answer for one PE: its assigned node, empty if it has none.
 
-    `generation` is the plan generation that the decision serves, None before the first.
+    `generation` is the plan generation of the answer, None before the first.
     """
 
     generation: int | None
@@ -141,7 +141,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class HostPool:
-    """The host pool that a PE asks for; `has_claimed`: the node that the PE is assigned to."""
+    """The host pool of a PE; `has_claimed`: it claimed the node that the PE is assigned to."""
 
     name: str
     uid: str
@@ -152,13 +152,13 @@ class HostPool:
 
     @property
     def marks_members(self) -> bool:
-        """Whether its members carry marks, which a pod waits for."""
+        """Whether its members get marks, for which a pod waits."""
         return self.is_exclusive or self.labels_members
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Where a pod goes: a node, and the pool as whose member it was chosen, if any."""
+    """The node that a pod is created for, and its host pool, if any."""
 
     node: Node
     pool: HostPool | None = None
@@ -166,11 +166,11 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicies:
-    """Which ends of a pod lead to a new launch, and what becomes of pods that failed or hang.
+    """Which ends of a pod lead to a new launch, and how failed and hanging pods are treated.
 
-    `restarts_max` in a row, None for no limit. `failed_kept_s` and `failed_kept_max` limit failed
-    pods that are kept. A pod that does not end counts as gone with its node after `node_loss_s`;
-    `force_relaunch`: also without.
+    `restarts_max` limits restarts in a row, None: no limit. `failed_kept_s` and `failed_kept_max`
+    limit failed pods that are kept. A hanging pod counts as gone `node_loss_s` after its deletion
+    if its node is lost; with `force_relaunch` in any case.
     """
 
     restart_failed: bool = True
@@ -197,12 +197,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class PeStatus:
-    """What a PE's status records: the write-ahead log of its launches.
+    """The status of a PE: the write-ahead log of its launches.
 
-    `launch_count` is 0 before anything was written. In phase Waiting, `launch_count` is the launch
-    that is intended and `pod` still names the pod before it; else both speak of the same launch.
-    `restarts` counts restarts in a row and spaces the next, which is due at `next_restart` (RFC
-    3339). `observed_restart` is the value of the annotation that was acted upon last.
+    `launch_count` is 0 before the first status. In phase Waiting, `launch_count` is the intended
+    launch and `pod` the pod of the one before; else both are of the same launch. `restarts` counts
+    restarts in a row and determines the back-off; the next is due at `next_restart` (RFC 3339).
+    `observed_restart` is the value of the annotation that was answered last.
     """
 
     phase: PePhase = PePhase.WAITING
@@ -230,9 +230,8 @@ class Pe:
     """One processing element; `launch_floor` is `spec.launchCount`.
 
     `generation` is the plan generation that last wrote it, `metadata_generation` counts changes of
-    its spec, and `resource_version` guards patches of its status. `restart` is the value of the
-    annotation by which people ask for a launch. `spec` is the raw spec, from
-    which pods are made.
+    its spec, and `resource_version` fences patches of its status. `restart` is the value of the
+    annotation with which users request a launch. `spec` is the raw spec, from which pods are made.
     """
 
     namespace: str
@@ -258,12 +257,11 @@ class Pe:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What pods need to know of their job.
+    """The fields of a job that its pods depend on.
 
-    Image and bundle are what a PE's spec may leave open; certificate and redis are what
-    fusion-backend has made for all PEs of the job, empty before it has. `is_unconstrained`: its
-    condition Placed says that pods may run anywhere, as releases said of every job that placed
-    none.
+    Image and bundle are defaults for the PE's spec; fusion-backend makes certificate and redis for
+    all PEs of the job, they are empty before. `is_unconstrained`: condition Placed has the reason
+    NoConstraints, as releases without host constraints wrote for every job.
     """
 
     uid: str
@@ -281,12 +279,11 @@ class Job:
 class PeSnapshot:
     """Everything about one PE; `pe` is None when only pods of it are left.
 
-    `pods` are those that a PE of this name controls or controlled, whatever its uid; `ended` are
-    names of pods whose end was seen; `launched` is the newest launch of this very PE that is known
-    to have had its pod; `last` is the pod of the newest launch as it was last seen, if it is gone.
-    `nodes` are those that its pods, `last` too, the status and the placement name. `pes_of_job`
-    counts the PEs that its job is known to have. `placement` is None where the job has none, `pool`
-    where the PE asks for none, or there is none yet.
+    `pods` are those that a PE of this name (any uid) controls or controlled; `ended` are names of
+    pods whose end was observed; `launched` is the newest launch of this PE (by uid) that is known
+    to have had a pod; `last` is the last observed state of the newest launch's pod, if it is gone.
+    `nodes` are those that its pods, `last`, the status and the placement name. `pes_of_job` counts
+    the PEs of its job in the table. `placement` and `pool` are None if there is none (yet).
     """
 
     key: PeKey
@@ -304,18 +301,18 @@ class PeSnapshot:
     pool: HostPool | None = None
 
     def node(self, name: str) -> Node:
-        """What is known of a node; one that nothing is known of does not exist."""
+        """The node of this name; a Node that does not exist if the snapshot lacks it."""
         found = (each for each in self.nodes if each.name == name)
         return next(found, Node(name, exists=False, is_ready=False))
 
 
 @dataclass(frozen=True, slots=True)
 class JobSnapshot:
-    """What the clean-up of a job's pods looks at.
+    """The input of the clean-up of a job's pods.
 
-    `is_alive`: the job exists and is not being deleted. `is_orphaning`: it is or was deleted in a
-    way that leaves its children alone. `has_pods`: pods with this job's uid exist that nobody
-    deletes yet.
+    `is_alive`: the job exists and is not being deleted. `is_orphaning`: it is or was deleted with
+    propagation policy Orphan. `has_pods`: pods with this job's uid exist that are not being
+    deleted yet.
     """
 
     key: JobKey
@@ -331,11 +328,11 @@ Snapshot = PeSnapshot | JobSnapshot
 class Timing:
     """The clocks of the state machine, in seconds.
 
-    News that only inform wait while a job is being submitted or resized, but `status_busy_s` at
-    most; else that a pod starts waits for `status_settle_s`, since it will soon run.
-    `restart_first_s` doubles with every restart in a row up to `restart_max_s`, and starts anew
-    after a pod that lived for `restart_reset_s`. A pod on a node that is away hangs when it exceeds
-    its deletion by `stuck_s`.
+    A status that only informs waits while a job is being submitted or resized, for `status_busy_s`
+    at most; otherwise the start of a pod waits `status_settle_s`, since it will soon run.
+    `restart_first_s` doubles with every restart in a row up to `restart_max_s`; a pod that lived
+    for `restart_reset_s` resets it. A pod on a node that is lost or not ready hangs `stuck_s` after
+    its deletion timestamp.
     """
 
     status_settle_s: float = 5.0

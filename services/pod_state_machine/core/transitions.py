@@ -1,8 +1,8 @@
-"""The life cycle of a processing element: one table, and the only place where phases change.
+"""The life cycle of a processing element: the only table that changes its phase.
 
-A row is (recorded phase, observation). The phase is what the PE's status says; the observation is
+A row is (recorded phase, observation). The phase is the one in the PE's status; the observation is
 computed from the whole snapshot (observing.py). Every pair is a transition, ignored with a reason,
-or forbidden, because it cannot come about: a test counts that no pair is missing.
+or forbidden, because it cannot occur; a test checks that no pair is missing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Observation(Enum):
     """What the snapshot of a PE shows, most urgent first; always exactly one.
 
     "The pod" is that of the newest launch. POD_ABSENT, POD_DISRUPTED, POD_FAILED and POD_SUCCEEDED
-    say that the restart policies ask for no restart; if they do, it is RESTART_DUE, or one of
-    BACKING_OFF until the restart is due, or RESTARTS_EXHAUSTED. POD_LOST is POD_ABSENT of a launch
-    that no status speaks of: its pod was there and is gone. One that is STUCK is being deleted and
-    does not end (hanging.py); what counts as gone with its node is observed as absent. A pod that
-    is BLOCKED does not start for a reason that it says; of one that is UNKNOWN nothing is heard.
-    UNPLACED says that it is not known yet where a launch that waits goes; POD_MISPLACED, that a pod
-    that is on no node was made for another than its PE is assigned to now.
+    hold if the restart policies demand no restart; else it is RESTART_DUE, or *_BACKING_OFF until
+    the restart is due, or RESTARTS_EXHAUSTED. POD_LOST is POD_ABSENT of a launch that no status
+    records: its pod existed and is gone. A STUCK pod is being deleted and does not end
+    (hanging.py); one that counts as gone with its node is observed as absent. A BLOCKED pod does
+    not start, for a reason in its status; the kubelet does not report on an UNKNOWN one. UNPLACED:
+    the node of a waiting launch is not decided; POD_MISPLACED: an unbound pod is pinned to another
+    node than the one that its PE is assigned to.
     """
 
     JOB_GONE = auto()
@@ -60,11 +60,11 @@ class Action(Enum):
     """What a transition does."""
 
     CREATE_POD = auto()
-    """Create the pod of the intended launch; the phase changes when the pod is seen."""
+    """Create the pod of the intended launch; the phase changes when the pod is observed."""
     INTEND_LAUNCH = auto()
     """Write the intent of the next launch and remove the pod of the one before."""
     RECORD = auto()
-    """Write what is seen, if the status does not say it yet."""
+    """Write a status that records the observation, unless it is current."""
 
 
 _Rows = dict[Observation, Row[PePhase, Action]]
@@ -72,7 +72,7 @@ _Rows = dict[Observation, Row[PePhase, Action]]
 _O = Observation
 _LAUNCH = Transition(PePhase.WAITING, Action.CREATE_POD, Reason.FIRST_LAUNCH)
 _HELD_UP = Transition(PePhase.WAITING, Action.RECORD, Reason.STUCK_TERMINATING)
-_NOWHERE = Transition(PePhase.WAITING, Action.RECORD, Reason.GATES_CLOSED)
+_UNPLACED = Transition(PePhase.WAITING, Action.RECORD, Reason.GATES_CLOSED)
 _MOVED = Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.REASSIGNED)
 _STARTED = Transition(PePhase.STARTING, Action.RECORD, Reason.POD_STARTING)
 _BLOCKED = Transition(PePhase.STARTING, Action.RECORD, Reason.WAITING)
@@ -89,14 +89,14 @@ _REPEATING = Transition(PePhase.COMPLETED, Action.RECORD, Reason.BACKING_OFF)
 _STOPPED = Transition(PePhase.STOPPED, Action.RECORD, Reason.POD_DELETED)
 _RESTART = Transition(PePhase.WAITING, Action.INTEND_LAUNCH, Reason.POD_FAILED)
 _LEAVING = Ignored(Reason.WAITING)
-_LET_BE = Ignored(Reason.RESTART_NOT_WANTED)
+_NOT_RESTARTED = Ignored(Reason.RESTART_NOT_WANTED)
 
 _BACKWARDS = Forbidden("a pod that ran or ended never waits to start again")
 _REVIVED = Forbidden("a pod that ended never runs again")
 _UNCOMPLETED = Forbidden("a pod that completed never fails")
 _UNFAILED = Forbidden("a pod that failed never completes")
-_ONLY_OF_WAITING = Forbidden("only a launch that waits has something to wait for")
-_RECORDED = Forbidden("only a launch that waits is not recorded")
+_ONLY_OF_WAITING = Forbidden("only a waiting launch waits for something")
+_RECORDED = Forbidden("only a waiting launch is not recorded")
 
 _IN_EVERY_PHASE: _Rows = {
     _O.JOB_GONE: Ignored(Reason.OWNER_DELETED),
@@ -110,8 +110,8 @@ _IN_EVERY_PHASE: _Rows = {
     _O.GATES_CLOSED: Ignored(Reason.GATES_CLOSED),
     _O.RESTART_DUE: _RESTART,
 }
-# Of a launch that is recorded; a pod that was missed for a moment may be seen again.
-_WHATEVER_WAS_RECORDED: _Rows = {
+# For a recorded launch; a pod whose fact was missing for a moment may appear again.
+_IN_RECORDED_PHASES: _Rows = {
     **_IN_EVERY_PHASE,
     _O.PREDECESSOR_ALIVE: _ONLY_OF_WAITING,
     _O.PREDECESSOR_STUCK: _ONLY_OF_WAITING,
@@ -132,9 +132,9 @@ _WHATEVER_WAS_RECORDED: _Rows = {
     _O.POD_FAILED: _FAILED,
     _O.POD_DISRUPTED: _DISRUPTED,
 }
-_OF_A_POD_THAT_ENDED: _Rows = {
-    **_WHATEVER_WAS_RECORDED,
-    _O.POD_ABSENT: _LET_BE,
+_AFTER_AN_END: _Rows = {
+    **_IN_RECORDED_PHASES,
+    _O.POD_ABSENT: _NOT_RESTARTED,
     _O.POD_MISPLACED: _BACKWARDS,
     _O.POD_BLOCKED: _BACKWARDS,
     _O.POD_PENDING: _BACKWARDS,
@@ -144,39 +144,39 @@ _OF_A_POD_THAT_ENDED: _Rows = {
 
 _ROWS: dict[PePhase, _Rows] = {
     PePhase.WAITING: {
-        **_WHATEVER_WAS_RECORDED,
+        **_IN_RECORDED_PHASES,
         _O.PREDECESSOR_ALIVE: Ignored(Reason.POD_SUPERSEDED),
         _O.PREDECESSOR_STUCK: _HELD_UP,
-        _O.UNPLACED: _NOWHERE,
+        _O.UNPLACED: _UNPLACED,
         _O.POD_ABSENT: _LAUNCH,
         _O.POD_LOST: _STOPPED,
         _O.POD_TERMINATING: _STARTED,
         _O.POD_STUCK: _STUCK_STARTING,
     },
     PePhase.STARTING: {
-        **_WHATEVER_WAS_RECORDED,
+        **_IN_RECORDED_PHASES,
         _O.POD_STUCK: _STUCK_STARTING,
     },
     PePhase.RUNNING: {
-        **_WHATEVER_WAS_RECORDED,
+        **_IN_RECORDED_PHASES,
         _O.POD_STUCK: _STUCK_RUNNING,
         _O.POD_MISPLACED: _BACKWARDS,
         _O.POD_BLOCKED: _BACKWARDS,
         _O.POD_PENDING: _BACKWARDS,
     },
     PePhase.COMPLETED: {
-        **_OF_A_POD_THAT_ENDED,
+        **_AFTER_AN_END,
         _O.RESTARTS_EXHAUSTED: _UNCOMPLETED,
         _O.FAILED_BACKING_OFF: _UNCOMPLETED,
         _O.POD_FAILED: _UNCOMPLETED,
         _O.POD_DISRUPTED: _UNCOMPLETED,
     },
     PePhase.FAILED: {
-        **_OF_A_POD_THAT_ENDED,
+        **_AFTER_AN_END,
         _O.COMPLETED_BACKING_OFF: _UNFAILED,
         _O.POD_SUCCEEDED: _UNFAILED,
     },
-    PePhase.STOPPED: _WHATEVER_WAS_RECORDED,
+    PePhase.STOPPED: _IN_RECORDED_PHASES,
 }
 
 TRANSITIONS: Mapping[tuple[PePhase, Observation], Row[PePhase, Action]] = {

@@ -24,7 +24,7 @@ API = "streams.ibm.com/v1"
 
 
 class Scene:
-    """Objects are made by hand; the scheduler and the other services do not run."""
+    """Tests create the objects; the scheduler and the other services do not run."""
 
     def __init__(self, *, nodes: int = 0) -> None:
         self.sandbox = Sandboxed(nodes=nodes)
@@ -35,7 +35,7 @@ class Scene:
     # ------------------------------------------------------------------ services
 
     def runtime(self, service: str, name: str = "") -> Runtime:
-        """The outside of one instance."""
+        """The runtime of one instance."""
         runtime = Runtime(
             service=service,
             bus=self.log,
@@ -49,7 +49,7 @@ class Scene:
 
     @asynccontextmanager
     async def running(self, *instances: str) -> AsyncIterator[None]:
-        """watch-ingest and instances of the manager, from their first decisions on."""
+        """Run watch-ingest and instances of the manager; yields after their first decisions."""
         tasks = [
             asyncio.create_task(ingest(self.runtime("watch-ingest"), WatchIngestSettings())),
             *(
@@ -87,12 +87,12 @@ class Scene:
     def placement(
         self, name: str = "shop", *classes: Obj, pools: Sequence[Obj] = (), **spec: object
     ) -> Obj:
-        """A Placement that asks for the first generation."""
+        """A Placement of the first generation."""
         owner = {"kind": "Job", "apiVersion": API, "name": name, "controller": True}
         uid = spec.pop("owner", "")
         meta = {"name": name, "ownerReferences": [{**owner, "uid": uid}] if uid else []}
-        asked = {"generation": 0, "classes": list(classes), "pools": list(pools), **spec}
-        return self.create("Placement", NS, {"metadata": meta, "spec": asked})
+        requested = {"generation": 0, "classes": list(classes), "pools": list(pools), **spec}
+        return self.create("Placement", NS, {"metadata": meta, "spec": requested})
 
     def host_pool(self, job: str, pool: Obj, *, labels_members: bool = False) -> Obj:
         """The HostPool of a pool."""
@@ -122,7 +122,7 @@ class Scene:
         return dict(self.store.create(self.sandbox.kind(kind), namespace, whole))
 
     def patch(self, kind: str, name: str, body: Obj, *, subresource: str = "") -> Obj:
-        """A change by somebody else."""
+        """A patch of an object by another client."""
         namespace = None if kind == "Node" else NS
         what = self.sandbox.kind(kind)
         return dict(self.store.patch(what, namespace, name, body, MERGE, subresource=subresource))
@@ -133,18 +133,18 @@ class Scene:
         self.store.delete(self.sandbox.kind(kind), namespace, name, DeleteOptions(grace_period_s=0))
 
     def get(self, kind: str, name: str) -> Obj:
-        """An object as it is."""
+        """The current state of an object."""
         namespace = None if kind == "Node" else NS
         return dict(self.store.get(self.sandbox.kind(kind), namespace, name))
 
-    # ------------------------------------------------------------------ what is said
+    # ------------------------------------------------------------------ statuses
 
     def status(self, name: str = "shop") -> Obj:
-        """What a Placement says."""
+        """The status of a Placement."""
         return dict(self.get("Placement", name).get("status") or {})
 
     def pool_status(self, name: str) -> Obj:
-        """What a HostPool says."""
+        """The status of a HostPool."""
         return dict(self.get("HostPool", name).get("status") or {})
 
     def nodes_of(self, name: str = "shop") -> Mapping[str, str]:
@@ -153,7 +153,7 @@ class Scene:
 
 
 def a_class(pes: str, *, cpu: str = "1", pool: int | None = None, **more: object) -> Obj:
-    """PEs that ask for the same."""
+    """A class of interchangeable PEs."""
     location = {} if pool is None else {"hostPoolLocation": {"poolIndex": pool}}
     return {"pes": pes, "requests": {"cpu": cpu}, **location, **more}
 

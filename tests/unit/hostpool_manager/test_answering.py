@@ -1,4 +1,4 @@
-"""Placements are answered: placed, refused with the reason, or told to wait."""
+"""Placements are answered: placed, refused with the reason, or refused until there is room."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_a_placement_is_answered_with_a_node_for_each_pe_and_the_members_o
 
 
 @virtually
-async def test_what_is_missing_by_name_is_refused_at_once_and_missing_room_waits_for_it() -> None:
+async def test_a_missing_host_is_refused_for_good_and_missing_room_is_waited_for() -> None:
     scene = Scene()
     scene.node("n1", cpu="2")
     scene.placement("lost", a_class("0", host="n7"))
@@ -66,7 +66,7 @@ async def test_only_nodes_that_the_template_of_the_pods_selects_are_assigned() -
 
 
 @virtually
-async def test_pods_of_others_and_promises_take_room_and_what_is_free_again_is_given() -> None:
+async def test_pods_of_others_and_promises_take_room_and_freed_room_is_used() -> None:
     scene = Scene()
     scene.node("n1", cpu="4")
     scene.pod("busy", "n1", cpu="2")
@@ -83,8 +83,8 @@ async def test_pods_of_others_and_promises_take_room_and_what_is_free_again_is_g
 
 
 @virtually
-async def test_a_new_question_is_answered_at_once_behind_a_hundred_that_wait() -> None:
-    """A change of the cluster has them all searched again, but none before the new one."""
+async def test_a_new_spec_is_answered_at_once_although_a_hundred_wait() -> None:
+    """A change of the cluster makes all of them due again, but none before the new one."""
     scene = Scene()
     scene.node("n1", cpu="2")
     for number in range(100):
@@ -139,7 +139,7 @@ async def test_nothing_is_written_when_nothing_changes() -> None:
 
 
 @virtually
-async def test_a_changed_question_is_answered_and_a_refused_one_leaves_the_old_answer() -> None:
+async def test_a_changed_spec_is_answered_and_a_refused_one_leaves_the_old_answer() -> None:
     scene = Scene()
     scene.node("n1", cpu="4")
     scene.placement("shop", a_class("0-1"))
@@ -163,8 +163,10 @@ async def test_a_changed_question_is_answered_and_a_refused_one_leaves_the_old_a
 
 
 @virtually
-async def test_what_breaks_again_after_it_was_mended_is_not_kept_waiting_the_longer() -> None:
-    """The pause grows while a question has no answer, and begins anew with one."""
+async def test_a_placement_that_breaks_again_after_it_was_placed_waits_no_longer_than_before() -> (
+    None
+):
+    """The pause grows while a spec has no placement, and starts small after one."""
     scene = Scene()
     scene.node("n1", "gpu")
     pool = a_pool(tags=["gpu"], size=1)

@@ -31,28 +31,28 @@ def known(nodes: int) -> tuple[Knowledge, Entry]:
     return Knowledge(table, Metrics()), entries[0]
 
 
-def test_what_was_known_counts_until_all_is_read_anew() -> None:
+def test_the_old_view_counts_until_all_is_read_again() -> None:
     knowledge, node = known(2 * READ_AT_ONCE + 1)
     before = knowledge.view
     knowledge.forget()
     turns = 0
     while knowledge.read_some():
         turns += 1
-        assert JobKey(*SHOP) in set(knowledge.keys_of(node)), "news of the node wake its job"
-    assert turns == 2, "and the last one said that it is the last"
+        assert JobKey(*SHOP) in set(knowledge.keys_of(node)), "a change of the node queues its job"
+    assert turns == 2, "the last one returned False"
     assert knowledge.view is not before
     assert len(knowledge.view.cluster) == 2 * READ_AT_ONCE + 1
     assert knowledge.view.placements.keys() == {SHOP}
 
 
-def test_who_looks_while_it_is_read_sees_all_of_it() -> None:
+def test_a_decision_during_the_reading_sees_all_objects() -> None:
     knowledge, _ = known(2 * READ_AT_ONCE)
     assert knowledge.read_some()
     assert len(knowledge.view.cluster) == 2 * READ_AT_ONCE
     assert not knowledge.read_some()
 
 
-def test_what_comes_while_it_is_read_is_read_as_well() -> None:
+def test_an_object_that_changes_during_the_reading_is_read_as_well() -> None:
     knowledge, node = known(2 * READ_AT_ONCE)
     assert knowledge.read_some()
     knowledge.note(node)
@@ -61,7 +61,7 @@ def test_what_comes_while_it_is_read_is_read_as_well() -> None:
     assert not knowledge.read_some()
 
 
-async def test_others_have_their_turn_between_and_whoever_asks_waits_for_the_same_reading() -> None:
+async def test_other_tasks_run_in_between_and_all_callers_wait_for_one_reading() -> None:
     knowledge, _ = known(4 * READ_AT_ONCE)
     catching_up, turns = CatchingUp(knowledge), 0
 

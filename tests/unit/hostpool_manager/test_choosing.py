@@ -16,76 +16,78 @@ from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,
     ClusterSnapshot,
     InForce,
+    LastSearch,
+    ObservedPlacement,
     Placement,
-    PlacementSeen,
     Ref,
     SearchTarget,
-    Tried,
 )
-from services.hostpool_manager.core.statuses import OBJECT_BYTES_MAX, status_of_answer, too_long
+from services.hostpool_manager.core.statuses import OBJECT_BYTES_MAX, status_of_answer, too_large
 
 NOW = 1000.0
 
 
-def asked(name: str = "shop", version: int = 1) -> Placement:
-    """A spec that nobody answered."""
+def unanswered(name: str = "shop", version: int = 1) -> Placement:
+    """A Placement without an answer."""
     job = Job(f"default/{name}", (Pe(0),))
     return Placement(Ref("default", name), f"uid-{name}", 1, version, spec=job)
 
 
 def waiting(name: str = "waits") -> Placement:
-    return replace(asked(name), phase=PlacementPhase.REFUSED, observed=1, waits=True)
+    return replace(unanswered(name), phase=PlacementPhase.REFUSED, observed=1, waits=True)
 
 
 def unknown(name: str = "unknown") -> Placement:
-    return replace(asked(name), phase=PlacementPhase.UNKNOWN, observed=1)
+    return replace(unanswered(name), phase=PlacementPhase.UNKNOWN, observed=1)
 
 
 def placed(name: str = "placed") -> Placement:
     in_force = InForce(0, {}, {0: "n1"})
-    return replace(asked(name), phase=PlacementPhase.PLACED, observed=1, in_force=in_force)
+    return replace(unanswered(name), phase=PlacementPhase.PLACED, observed=1, in_force=in_force)
 
 
-def tried(placement: Placement, *, changes: int = 7, times: int = 1, took_s: float = 0.0) -> Tried:
-    return Tried(placement.uid, placement.generation, changes, NOW, took_s, times)
+def last_search_of(
+    placement: Placement, *, changes: int = 7, misses: int = 1, took_s: float = 0.0
+) -> LastSearch:
+    return LastSearch(placement.uid, placement.generation, changes, NOW, took_s, misses)
 
 
 def chosen(
-    *seen: PlacementSeen,
+    *observed: ObservedPlacement,
     searching: tuple[SearchTarget, ...] = (),
     changes: int = 7,
     now: float = NOW,
 ) -> Choice:
-    return choose(ClusterSnapshot(seen, searching, changes), now)
+    return choose(ClusterSnapshot(observed, searching, changes), now)
 
 
 def names(choice: Choice) -> list[tuple[str, bool]]:
     return [(each.target.ref.name, each.target.is_patient) for each in choice.searches]
 
 
-def seen_of(
-    placement: Placement, *, is_broken: bool = False, tried: Tried | None = None
-) -> PlacementSeen:
-    """Its status records what was answered."""
+def observed_of(
+    placement: Placement, *, is_broken: bool = False, last_search: LastSearch | None = None
+) -> ObservedPlacement:
+    """A Placement whose status records its answer."""
     status = {"phase": placement.phase.value} if placement.phase else {}
-    return PlacementSeen(placement, status, is_broken=is_broken, tried=tried)
+    return ObservedPlacement(placement, status, is_broken=is_broken, last_search=last_search)
 
 
-def new(placement: Placement) -> PlacementSeen:
-    return seen_of(placement)
+def new(placement: Placement) -> ObservedPlacement:
+    return observed_of(placement)
 
 
-def test_the_longest_unchanged_question_is_first_and_one_that_waits_has_a_lane_of_its_own() -> None:
+def test_the_longest_unchanged_spec_is_first_and_one_that_waits_has_a_lane_of_its_own() -> None:
     choice = chosen(
-        new(asked("late", 9)), new(waiting("old")), new(asked("early", 3)), new(placed())
+        new(unanswered("late", 9)), new(waiting("old")), new(unanswered("early", 3)), new(placed())
     )
     assert names(choice) == [("early", False), ("old", True)]
     assert choice.waiting == 1
 
 
-def test_a_placement_that_broke_stands_behind_new_questions_and_before_those_that_wait() -> None:
-    broken = seen_of(placed(), is_broken=True)
-    assert names(chosen(broken, new(asked("new", 99)), new(waiting()))) == [
+def test_a_broken_placement_is_searched_after_new_specs_and_before_those_that_wait() -> None:
+    broken = observed_of(placed(), is_broken=True)
+    assert names(chosen(broken, new(unanswered("new", 99)), new(waiting()))) == [
         ("new", False),
         ("waits", True),
     ]
@@ -97,58 +99,58 @@ def test_a_lane_takes_one_search_at_a_time() -> None:
         SearchTarget(Ref("default", "x"), "uid-x", 1),
         SearchTarget(Ref("default", "y"), "u", 1, True),
     )
-    assert names(chosen(new(asked()), new(waiting()), searching=busy[:1])) == [("waits", True)]
-    assert names(chosen(new(asked()), new(waiting()), searching=busy)) == []
+    assert names(chosen(new(unanswered()), new(waiting()), searching=busy[:1])) == [("waits", True)]
+    assert names(chosen(new(unanswered()), new(waiting()), searching=busy)) == []
 
 
-def test_one_that_waits_is_tried_again_only_after_a_change_and_a_pause_that_grows() -> None:
+def test_one_that_waits_is_searched_again_only_after_a_change_and_a_pause_that_grows() -> None:
     placement = waiting()
-    still = seen_of(placement, tried=tried(placement))
+    still = observed_of(placement, last_search=last_search_of(placement))
     assert (names(chosen(still)), chosen(still).requeue_at) == ([], None)
-    for times, pause_s in ((1, 1.0), (3, 4.0), (30, 60.0)):
-        seen = seen_of(placement, tried=tried(placement, times=times))
-        assert chosen(seen, changes=8).requeue_at == NOW + pause_s
-        assert names(chosen(seen, changes=8, now=NOW + pause_s)) == [("waits", True)]
-    costly = seen_of(placement, tried=tried(placement, took_s=12.0))
+    for misses, pause_s in ((1, 1.0), (3, 4.0), (30, 60.0)):
+        observed = observed_of(placement, last_search=last_search_of(placement, misses=misses))
+        assert chosen(observed, changes=8).requeue_at == NOW + pause_s
+        assert names(chosen(observed, changes=8, now=NOW + pause_s)) == [("waits", True)]
+    costly = observed_of(placement, last_search=last_search_of(placement, took_s=12.0))
     assert chosen(costly, changes=8).requeue_at == NOW + 120.0
 
 
-def test_the_one_that_was_tried_longest_ago_is_tried_next() -> None:
+def test_the_least_recently_searched_one_is_searched_next() -> None:
     lately, long_ago = waiting("lately"), waiting("long-ago")
-    seen = [
-        seen_of(lately, tried=replace(tried(lately), at=NOW - 100)),
-        seen_of(long_ago, tried=replace(tried(long_ago), at=NOW - 200)),
+    observed = [
+        observed_of(lately, last_search=replace(last_search_of(lately), at=NOW - 100)),
+        observed_of(long_ago, last_search=replace(last_search_of(long_ago), at=NOW - 200)),
     ]
-    assert names(chosen(*seen, changes=8)) == [("long-ago", True)]
+    assert names(chosen(*observed, changes=8)) == [("long-ago", True)]
 
 
-def test_what_nobody_knew_is_tried_again_without_a_change() -> None:
+def test_an_unknown_placement_is_searched_again_without_a_change() -> None:
     placement = unknown()
-    seen = seen_of(placement, tried=tried(placement))
-    assert chosen(seen).requeue_at == NOW + UNKNOWN_PAUSE_S
-    assert names(chosen(seen, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
+    observed = observed_of(placement, last_search=last_search_of(placement))
+    assert chosen(observed).requeue_at == NOW + UNKNOWN_PAUSE_S
+    assert names(chosen(observed, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
 
 
-def test_what_was_refused_for_good_is_left_until_the_question_changes() -> None:
+def test_a_final_refusal_stays_until_the_spec_changes() -> None:
     final = replace(waiting(), waits=False)
     assert names(chosen(new(final))) == []
     assert names(chosen(new(replace(final, generation=2)))) == [("waits", False)]
 
 
 def test_a_placement_that_is_being_deleted_or_cannot_be_read_is_not_searched() -> None:
-    assert names(chosen(new(replace(asked(), is_deleting=True)))) == []
-    assert names(chosen(new(replace(asked(), spec=None, problem="spec.pools")))) == []
+    assert names(chosen(new(replace(unanswered(), is_deleting=True)))) == []
+    assert names(chosen(new(replace(unanswered(), spec=None, problem="spec.pools")))) == []
 
 
 def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> None:
     pes = dict.fromkeys(range(0, 30_000, 2), "n1")
-    said = status_of_answer(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
-    assert max(len(text) for _, text in said.assignments) <= TEXT_CHARS_MAX
-    assert [pe for _, text in said.assignments for pe in ids_of(text)] == list(pes)
+    status = status_of_answer(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
+    assert max(len(text) for _, text in status.assignments) <= TEXT_CHARS_MAX
+    assert [pe for _, text in status.assignments for pe in ids_of(text)] == list(pes)
 
 
 @pytest.mark.parametrize(
-    ("chars", "pools", "hosts", "spec_bytes", "is_sayable"),
+    ("chars", "pools", "hosts", "spec_bytes", "fits"),
     [
         (9, 1, False, 0, True),
         (9, 40, False, 0, False),
@@ -158,18 +160,18 @@ def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> No
         (100, 1, False, 900_000, False),
     ],
 )
-def test_an_answer_that_no_object_can_hold_says_so(
-    chars: int, pools: int, hosts: bool, spec_bytes: int, is_sayable: bool
+def test_an_answer_that_no_object_can_hold_is_refused_with_its_size(
+    chars: int, pools: int, hosts: bool, spec_bytes: int, fits: bool
 ) -> None:
     nodes = tuple(f"node-{number:04}".ljust(chars, "x") for number in range(5000))
-    asked = Job(
+    job = Job(
         "default/job",
         (Pe(0),),
         tuple(Pool(index, f"P{index}", hosts=nodes if hosts else ()) for index in range(pools)),
     )
     answer = Placed({0: "n1"}, tuple(Members(index, nodes) for index in range(pools)))
-    said = too_long(answer, asked, spec_bytes)
-    assert bool(said) is not is_sayable, said
-    if not is_sayable:
-        assert f"{pools} pools with {5000 * pools} members" in said
-        assert f"{OBJECT_BYTES_MAX} can be stored" in said
+    why = too_large(answer, job, spec_bytes)
+    assert bool(why) is not fits, why
+    if not fits:
+        assert f"{pools} pools with {5000 * pools} members" in why
+        assert f"{OBJECT_BYTES_MAX} can be stored" in why

@@ -1,4 +1,4 @@
-"""The picture after any changes is the one that somebody paints who comes later."""
+"""The view after any changes equals a new view of the final state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ JOBS = [Ref("default", name) for name in ("one", "two")]
 UIDS = ("u1", "u2")
 
 
-def told(cluster: Cluster) -> dict[str, object]:
-    """Everything that decisions see, in an order of its own."""
+def contents(cluster: Cluster) -> dict[str, object]:
+    """Everything that decisions look at, in canonical order."""
     return {
         "nodes": cluster.nodes,
         "addresses": cluster.addresses,
@@ -38,12 +38,12 @@ def told(cluster: Cluster) -> dict[str, object]:
     }
 
 
-class Painter:
-    """Changes a picture at random, and remembers what is so in the end."""
+class RandomChanges:
+    """Changes a view at random, and keeps the current state of every object."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.picture = ClusterView()
+        self.view = ClusterView()
         self.nodes: dict[str, tuple[Node, Marks]] = {}
         self.pods: dict[tuple[str, str], BoundPod] = {}
         self.placements: dict[Ref, Placement] = {}
@@ -57,7 +57,7 @@ class Painter:
         name = self.random.choice(NODES)
         if self.random.random() < 0.2:
             self.nodes.pop(name, None)
-            self.picture.see_node(name, None)
+            self.view.update_node(name, None)
             return
         owners = frozenset(self.random.sample(("pool-one", "pool-two", "gone"), 1))
         marks = Marks(owners if self.random.random() < 0.5 else frozenset())
@@ -71,13 +71,13 @@ class Painter:
             ready=self.random.random() < 0.7,
         )
         self.nodes[name] = (node, marks)
-        self.picture.see_node(name, node, marks)
+        self.view.update_node(name, node, marks)
 
     def pod(self) -> None:
         name = ("default", self.random.choice(("a", "b", "c", "one")))
         if self.random.random() < 0.3:
             self.pods.pop(name, None)
-            self.picture.see_pod(name, None)
+            self.view.update_pod(name, None)
             return
         job = self.random.choice((None, *JOBS))
         pe = self.random.randrange(3) if job else -1
@@ -85,13 +85,13 @@ class Painter:
         leaves = self.random.random() < 0.3
         pod = BoundPod(self.random.choice(NODES), {"cpu": 500}, job, uid, pe, leaves)
         self.pods[name] = pod
-        self.picture.see_pod(name, pod)
+        self.view.update_pod(name, pod)
 
     def placement(self) -> None:
         ref = self.random.choice(JOBS)
         if self.random.random() < 0.2:
             self.placements.pop(ref, None)
-            self.picture.see_placement(ref, None)
+            self.view.update_placement(ref, None)
             return
         pes = tuple(Pe(number, {"cpu": 1000}, pool=0) for number in range(3))
         pool = Pool(0, "p", is_exclusive=self.random.random() < 0.5, size=2)
@@ -108,7 +108,7 @@ class Painter:
             in_force=InForce(0, {0: members}, nodes),
         )
         self.placements[ref] = placement
-        self.picture.see_placement(ref, placement)
+        self.view.update_placement(ref, placement)
 
     def pool(self) -> None:
         job = self.random.choice(JOBS)
@@ -116,63 +116,61 @@ class Painter:
         pool = HostPool(*name, f"pool-{job.name}", 1, job, is_exclusive=True)
         pool = replace(pool, is_deleting=self.random.random() < 0.3)
         self.pools[name] = pool
-        self.picture.see_pool(name, pool)
+        self.view.update_pool(name, pool)
 
-    def anew(self) -> ClusterView:
-        """The picture of somebody who saw only what is so now."""
+    def rebuilt(self) -> ClusterView:
+        """A new view of the current objects only."""
         later = ClusterView()
         for ref, placement in self.placements.items():
-            later.see_placement(ref, placement)
+            later.update_placement(ref, placement)
         for name, pool in self.pools.items():
-            later.see_pool(name, pool)
+            later.update_pool(name, pool)
         for pod_name, pod in self.pods.items():
-            later.see_pod(pod_name, pod)
+            later.update_pod(pod_name, pod)
         for node_name, (node, marks) in self.nodes.items():
-            later.see_node(node_name, node, marks)
+            later.update_node(node_name, node, marks)
         return later
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_picture_that_was_changed_often_is_as_one_that_was_painted_at_once(seed: int) -> None:
-    painter = Painter(seed)
+def test_a_view_after_many_changes_equals_one_that_is_built_at_once(seed: int) -> None:
+    changes = RandomChanges(seed)
     for _ in range(60):
-        painter.step()
-        anew = painter.anew()
-        assert told(painter.picture.cluster) == told(anew.cluster)
-        for ref in painter.placements:
-            assert painter.picture.problems(ref) == anew.problems(ref)
+        changes.step()
+        rebuilt = changes.rebuilt()
+        assert contents(changes.view.cluster) == contents(rebuilt.cluster)
+        for ref in changes.placements:
+            assert changes.view.problems(ref) == rebuilt.problems(ref)
 
 
 @pytest.mark.parametrize("is_leaving", [False, True])
 def test_pods_that_end_take_room_and_close_no_node_to_the_next_job(is_leaving: bool) -> None:
-    """A job that is deleted and submitted again finds pods of the one before."""
-    picture = ClusterView()
-    picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
+    """A job that is deleted and submitted again finds pods of its predecessor."""
+    view = ClusterView()
+    view.update_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
     pod = BoundPod("n0", {"cpu": 500}, JOBS[0], "u1", 0, is_leaving)
-    picture.see_pod(("default", "a"), pod)
-    assert picture.cluster.used["cpu"].tolist() == [500]
-    assert picture.cluster.streams_pods.tolist() == [0 if is_leaving else 1]
-    assert picture.runs_others("n0", JOBS[0], "u2"), (
-        "the claim is not complete before they are gone"
-    )
+    view.update_pod(("default", "a"), pod)
+    assert view.cluster.used["cpu"].tolist() == [500]
+    assert view.cluster.streams_pods.tolist() == [0 if is_leaving else 1]
+    assert view.runs_others("n0", JOBS[0], "u2"), "the claim is not complete before they are gone"
 
 
 def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
-    """It is about to be launched again there."""
-    picture = ClusterView()
-    picture.see_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
-    asked = Job("default/one", (Pe(0, {"cpu": 1000}),), ())
+    """Its PE will be launched there again."""
+    view = ClusterView()
+    view.update_node("n0", Node("n0", {}, (), {"cpu": 4000, "pods": 5}))
+    job = Job("default/one", (Pe(0, {"cpu": 1000}),), ())
     placement = Placement(
         JOBS[0],
         uid="p",
         generation=1,
         version=1,
         job_uid="u1",
-        spec=asked,
+        spec=job,
         in_force=InForce(0, {}, {0: "n0"}),
     )
-    picture.see_placement(JOBS[0], placement)
-    picture.see_pod(("default", "a"), BoundPod("n0", {"cpu": 1000}, JOBS[0], "u1", 0, True))
-    assert [pod.node for pod in picture.cluster.pods["default/one"]] == ["n0"]
-    picture.see_placement(JOBS[0], replace(placement, is_deleting=True))
-    assert "default/one" not in picture.cluster.pods
+    view.update_placement(JOBS[0], placement)
+    view.update_pod(("default", "a"), BoundPod("n0", {"cpu": 1000}, JOBS[0], "u1", 0, True))
+    assert [pod.node for pod in view.cluster.pods["default/one"]] == ["n0"]
+    view.update_placement(JOBS[0], replace(placement, is_deleting=True))
+    assert "default/one" not in view.cluster.pods

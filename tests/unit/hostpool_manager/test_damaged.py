@@ -1,4 +1,4 @@
-"""Hostile and damaged objects: refused with field and value, healed, and nobody waits for them."""
+"""Hostile and damaged objects: refused with field and value, healed, and no delay for others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPECS: dict[str, tuple[Obj, str]] = {
 
 @pytest.mark.parametrize("what", SPECS)
 def test_a_spec_that_cannot_be_read_is_refused_with_field_and_value(what: str) -> None:
-    spec, said = SPECS[what]
+    spec, message = SPECS[what]
 
     async def test() -> None:
         scene = Scene()
@@ -35,7 +35,7 @@ def test_a_spec_that_cannot_be_read_is_refused_with_field_and_value(what: str) -
         async with scene.running():
             status = scene.status("bad")
             assert (status["phase"], status["reason"]) == ("Refused", "SpecInvalid")
-            assert said in status["message"]
+            assert message in status["message"]
             assert not status["waits"]
             assert scene.status("good")["phase"] == "Placed"
 
@@ -43,7 +43,7 @@ def test_a_spec_that_cannot_be_read_is_refused_with_field_and_value(what: str) -
 
 
 @virtually
-async def test_a_status_damaged_by_hand_is_decided_anew() -> None:
+async def test_a_status_damaged_by_hand_is_decided_again() -> None:
     scene = Scene()
     for name in ("n1", "n2"):
         scene.node(name, "gpu")
@@ -69,7 +69,7 @@ async def test_a_status_damaged_by_hand_is_decided_anew() -> None:
 
 
 def test_no_more_assignments_are_read_of_a_status_than_a_placement_has_pes() -> None:
-    """Thirty runs of a million PEs, a kilobyte that somebody wrote, took a minute and 2.6 GB."""
+    """Regression: thirty runs of a million PEs in one kilobyte took a minute and 2.6 GB."""
     runs = {f"n{at}": f"{at}0000-{at}9999" for at in range(1, 10)} | {"n0": "0-999999"}
     read = placement_of(a_placement(runs).with_status(generation=0).entry())
     assert sorted(read.in_force.assignments) == list(range(10_000, 30_000))

@@ -1,4 +1,4 @@
-"""Every reason that people meet is on the page about placement, with what to do about it."""
+"""Every reason that users meet is on the page about placement, with what to do about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "placement.md"
 DECIDING = (ROOT / "services" / "hostpool_manager" / "core", ROOT / "placement")
-OF_OURS = frozenset(
+INTERNAL = frozenset(
     {
         Reason.NOTHING_TO_CHANGE,
         Reason.OWNER_DELETED,
@@ -19,11 +19,11 @@ OF_OURS = frozenset(
         Reason.WAITING,
     }
 )
-"""Reasons of decisions, and of what went well."""
+"""Reasons of decisions, and of success."""
 
 
-def _said() -> set[Reason]:
-    """The reasons that the code names, whatever for."""
+def _named_in_code() -> set[Reason]:
+    """Every reason that the code names."""
     paths = (path for folder in DECIDING for path in folder.rglob("*.py"))
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in paths)
     return {
@@ -36,21 +36,21 @@ def _said() -> set[Reason]:
     }
 
 
-def _met_by_people() -> set[Reason]:
-    return (_said() | UNPLACEABLE | {Reason.CRASHING}) - OF_OURS
+def _met_by_users() -> set[Reason]:
+    return (_named_in_code() | UNPLACEABLE | {Reason.CRASHING}) - INTERNAL
 
 
 def _rows() -> dict[str, tuple[str, str]]:
-    """What a reason means, and what to do, by the reason."""
+    """Meaning and remedy by reason."""
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.MULTILINE)
     return {reason: (meaning, remedy) for reason, meaning, remedy in rows}
 
 
 def test_every_reason_for_which_there_is_no_placement_is_explained_with_a_remedy() -> None:
-    wanted = _met_by_people()
+    wanted = _met_by_users()
     assert {each.value for each in wanted} - _rows().keys() == set()
     assert all(meaning.strip() and remedy.strip() for meaning, remedy in _rows().values())
 
 
-def test_no_reason_is_explained_that_nobody_says() -> None:
-    assert _rows().keys() - {each.value for each in _met_by_people()} == set()
+def test_no_reason_is_explained_that_the_code_never_names() -> None:
+    assert _rows().keys() - {each.value for each in _met_by_users()} == set()

@@ -21,7 +21,7 @@ def ready(status: Obj) -> Obj:
 
 
 @virtually
-async def test_a_pool_that_nobody_counts_grows_when_a_node_with_its_tags_joins() -> None:
+async def test_a_pool_without_size_grows_when_a_node_with_its_tags_joins() -> None:
     scene = Scene()
     scene.node("n2", "gpu")
     pool = a_pool(tags=["gpu"])
@@ -69,10 +69,10 @@ async def test_a_lost_member_leaves_its_place_empty_until_another_node_takes_it(
         ("exclusive", 0, 1, [0, None, 2]),
     ],
 )
-def test_a_pool_that_nobody_counts_lacks_nobody_when_a_member_is_gone(
+def test_a_pool_without_size_lacks_nobody_when_a_member_is_gone(
     mode: str, place: int | None, lost: int, left: list[int | None]
 ) -> None:
-    """Others keep their order, and their numbers where a PE asks for one."""
+    """The others keep their order, and their index if a PE requires one."""
 
     async def test() -> None:
         scene = Scene()
@@ -102,7 +102,7 @@ def test_a_pool_that_nobody_counts_lacks_nobody_when_a_member_is_gone(
 
 
 @virtually
-async def test_a_pool_that_nobody_counts_lacks_the_places_that_pes_ask_for() -> None:
+async def test_a_pool_without_size_lacks_the_places_that_pes_require() -> None:
     scene = Scene()
     for name in ("n1", "n2"):
         scene.node(name, "gpu")
@@ -128,7 +128,7 @@ async def test_a_pool_that_nobody_counts_lacks_the_places_that_pes_ask_for() -> 
 
 
 @virtually
-async def test_a_pool_of_tags_that_has_lost_all_its_members_says_so() -> None:
+async def test_a_pool_of_tags_without_any_member_left_reports_members_missing() -> None:
     scene = Scene()
     scene.node("n1", "gpu")
     scene.node("n2")
@@ -189,7 +189,7 @@ async def test_members_of_an_exclusive_pool_are_claimed_with_taint_and_label_and
 
 
 @virtually
-async def test_the_taint_of_another_live_pool_takes_the_node_whatever_the_status_says() -> None:
+async def test_the_taint_of_another_live_pool_takes_the_node_despite_the_status() -> None:
     scene = Scene()
     for name in ("n1", "n2"):
         scene.node(name)
@@ -211,7 +211,7 @@ async def test_the_taint_of_another_live_pool_takes_the_node_whatever_the_status
 
 
 @virtually
-async def test_a_holder_is_named_once_and_as_the_application_calls_its_pool() -> None:
+async def test_a_holder_is_named_once_and_by_the_name_of_its_pool_in_the_application() -> None:
     """Its Placement names the node, and the node has its taint: that is one claim."""
     scene = Scene()
     scene.node("n1")
@@ -227,10 +227,10 @@ async def test_a_holder_is_named_once_and_as_the_application_calls_its_pool() ->
 
 
 @pytest.mark.parametrize("is_running", [False, True])
-def test_a_pool_that_nobody_counts_gives_a_node_way_to_an_exclusive_one_and_gets_it_back(
+def test_a_pool_without_size_yields_a_node_to_an_exclusive_one_and_gets_it_back(
     is_running: bool,
 ) -> None:
-    """It listed the node for as long as the other job was there."""
+    """Regression: it listed the node as long as the other job existed."""
 
     async def test() -> None:
         scene = Scene()
@@ -262,7 +262,7 @@ def test_a_pool_that_nobody_counts_gives_a_node_way_to_an_exclusive_one_and_gets
 
 
 @virtually
-async def test_a_node_that_is_gone_is_nobodys_claim() -> None:
+async def test_a_deleted_node_is_not_claimed() -> None:
     """It comes back under its name, and another job has it."""
     scene = Scene()
     scene.node("n1")

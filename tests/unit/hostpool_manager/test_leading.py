@@ -14,7 +14,7 @@ from tests.virtual_time import virtually
 
 
 def holder(scene: Scene) -> str:
-    """Who has the Lease."""
+    """The identity of the instance that holds the Lease."""
     return str(scene.get("Lease", LEASE)["spec"].get("holderIdentity"))
 
 
@@ -33,7 +33,7 @@ async def test_a_standby_decides_when_the_one_that_leads_has_gone() -> None:
 
 
 @virtually
-async def test_whoever_loses_the_lease_writes_nothing_and_leads_again_when_it_is_free() -> None:
+async def test_an_instance_that_loses_the_lease_writes_nothing_and_leads_again_once_free() -> None:
     scene = Scene()
     scene.node("n1")
     async with scene.running():
@@ -50,7 +50,7 @@ async def test_whoever_loses_the_lease_writes_nothing_and_leads_again_when_it_is
 
 
 class LateLog(MemoryLog):
-    """A log that keeps facts of the cluster back for a while."""
+    """A log that delays facts of the cluster while `is_on_time` is not set."""
 
     def __init__(self, *, now: Callable[[], float]) -> None:
         super().__init__(now=now)
@@ -64,8 +64,8 @@ class LateLog(MemoryLog):
 
 
 @virtually
-async def test_a_new_leader_knows_what_the_one_before_it_wrote_and_no_fact_has_said_yet() -> None:
-    """The first one gave the only room away in a status that is not in the log."""
+async def test_a_new_leader_knows_writes_of_its_predecessor_before_their_facts() -> None:
+    """The first leader assigned the only room in a status that is not in the log yet."""
     scene = Scene()
     late = LateLog(now=scene.sandbox.clock.now)
     scene.log = late

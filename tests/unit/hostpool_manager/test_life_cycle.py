@@ -1,4 +1,4 @@
-"""The life cycle of a Placement: one table says what is written and what is searched."""
+"""The life cycle of a Placement: one table decides what is written and what is searched."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from services.hostpool_manager.core.snapshot import (
     Found,
     InForce,
     JobSnapshot,
+    LastSearch,
+    ObservedPlacement,
     Placement,
-    PlacementSeen,
     Ref,
     SearchTarget,
-    Tried,
 )
 from services.hostpool_manager.core.statuses import placement_status
 from services.hostpool_manager.core.transitions import (
@@ -46,7 +46,7 @@ from services.hostpool_manager.core.transitions import (
 )
 
 REF = Ref("default", "shop")
-ASKED = Placement(REF, "uid", 1, 1, spec=Job("default/shop", (Pe(0),)))
+UNANSWERED = Placement(REF, "uid", 1, 1, spec=Job("default/shop", (Pe(0),)))
 TARGET = SearchTarget(REF, "uid", 1)
 PLACED = Placed({0: "n1"}, ())
 REFUSED = Refused(Reason.TAG_MISSING, "no node has it", (Family.TAGS,))
@@ -56,40 +56,40 @@ NODES = (Node("n1", {}, (), {"cpu": 4000, "pods": 10}),)
 
 def judged(
     answer: Answer,
-    placement: Placement | None = ASKED,
+    placement: Placement | None = UNANSWERED,
     *,
     nodes: tuple[Node, ...] = NODES,
     spec_bytes: int = 0,
 ) -> Found | Dropped:
-    """What becomes of an answer to TARGET."""
+    """The judgement of an answer to TARGET."""
     job = placement.job if placement else None
     return judge(
         TARGET, SearchResult(answer), Newest(Cluster.of(nodes), placement, job, spec_bytes)
     )
 
 
-def found(answer: Answer, placement: Placement = ASKED) -> Found:
+def found(answer: Answer, placement: Placement = UNANSWERED) -> Found:
     what = judged(answer, placement)
     assert isinstance(what, Found)
     return what
 
 
-def answered(answer: Answer, *, is_written: bool) -> PlacementSeen:
-    """A Placement for which an answer was found, as the picture and the API have it."""
+def answered(answer: Answer, *, is_written: bool) -> ObservedPlacement:
+    """A Placement with an answer, which its status records if `is_written`."""
     what = found(answer)
-    placement = ASKED.answered(
-        what.said.phase, waits=bool(what.said.waits), message="", in_force=what.in_force
+    placement = UNANSWERED.answered(
+        what.status.phase, waits=bool(what.status.waits), message="", in_force=what.in_force
     )
-    status: Mapping[str, Any] = placement_status({}, what.said, "then") if is_written else {}
-    return PlacementSeen(placement, status, None if is_written else what)
+    status: Mapping[str, Any] = placement_status({}, what.status, "then") if is_written else {}
+    return ObservedPlacement(placement, status, None if is_written else what)
 
 
-def of_job(seen: PlacementSeen) -> tuple[object, ...]:
-    return decide(JobSnapshot(seen, ()), 0.0).effects
+def of_job(given: ObservedPlacement) -> tuple[object, ...]:
+    return decide(JobSnapshot(given, ()), 0.0).effects
 
 
-def of_cluster(seen: PlacementSeen) -> tuple[object, ...]:
-    return decide(ClusterSnapshot((seen,), (), 0), 0.0).effects
+def of_cluster(given: ObservedPlacement) -> tuple[object, ...]:
+    return decide(ClusterSnapshot((given,), (), 0), 0.0).effects
 
 
 # --------------------------------------------------------------------------- the table
@@ -100,7 +100,7 @@ def test_every_row_of_the_life_cycle_is_there() -> None:
 
 
 @pytest.mark.parametrize("is_broken", [True, False])
-def test_no_placement_stands_on_a_row_that_cannot_come_about(is_broken: bool) -> None:
+def test_no_placement_is_observed_in_a_forbidden_row(is_broken: bool) -> None:
     variants = product(
         (None, *PlacementPhase),
         (None, 1),
@@ -112,19 +112,19 @@ def test_no_placement_stands_on_a_row_that_cannot_come_about(is_broken: bool) ->
     )
     for phase, observed, waits, is_deleting, in_force, is_readable, answer in variants:
         placement = replace(
-            ASKED,
+            UNANSWERED,
             phase=phase,
             observed=observed,
             waits=waits,
             is_deleting=is_deleting,
             in_force=in_force,
-            spec=ASKED.spec if is_readable else None,
+            spec=UNANSWERED.spec if is_readable else None,
             problem="" if is_readable else "spec.pools",
         )
         status = {"phase": phase.value} if phase else {}
         what = found(answer) if answer and is_readable else None
-        seen = PlacementSeen(placement, status, what, is_broken=is_broken)
-        assert not isinstance(TRANSITIONS[phase_of(seen), observe(seen)], Forbidden), seen
+        given = ObservedPlacement(placement, status, what, is_broken=is_broken)
+        assert not isinstance(TRANSITIONS[phase_of(given), observe(given)], Forbidden), given
 
 
 @pytest.mark.parametrize(
@@ -134,63 +134,68 @@ def test_no_placement_stands_on_a_row_that_cannot_come_about(is_broken: bool) ->
 def test_an_answer_that_was_found_is_written_once_and_leads_to_its_phase(
     answer: Answer, phase: Phase
 ) -> None:
-    seen = answered(answer, is_written=False)
-    row = TRANSITIONS[phase_of(seen), observe(seen)]
+    given = answered(answer, is_written=False)
+    row = TRANSITIONS[phase_of(given), observe(given)]
     assert row == replace(row, phase=phase, action=Action.WRITE_ANSWER)  # type: ignore[arg-type]
-    (effect,) = of_job(seen)
+    (effect,) = of_job(given)
     assert isinstance(effect, WritePlacementStatus)
-    assert effect.said.phase == phase.value
-    assert of_cluster(seen) == ()
+    assert effect.status.phase == phase.value
+    assert of_cluster(given) == ()
     written = answered(answer, is_written=True)
     assert phase_of(written) is phase
     assert of_job(written) == ()
 
 
 def test_a_spec_that_cannot_be_read_is_refused_once_and_searched_never() -> None:
-    unreadable = replace(ASKED, spec=None, problem="spec.pools[1].index is 1")
-    (effect,) = of_job(PlacementSeen(unreadable))
+    unreadable = replace(UNANSWERED, spec=None, problem="spec.pools[1].index is 1")
+    (effect,) = of_job(ObservedPlacement(unreadable))
     assert isinstance(effect, WritePlacementStatus)
-    assert (effect.said.reason, effect.said.message) == (Reason.SPEC_INVALID, unreadable.problem)
-    said = PlacementSeen(unreadable, placement_status({}, effect.said, "then"))
-    assert observe(said) is Observation.IS_FINAL
-    assert of_job(said) == of_cluster(said) == of_cluster(PlacementSeen(unreadable)) == ()
-    other = replace(said, placement=replace(unreadable, problem="spec.pools[2].index is 2"))
+    assert (effect.status.reason, effect.status.message) == (
+        Reason.SPEC_INVALID,
+        unreadable.problem,
+    )
+    written = ObservedPlacement(unreadable, placement_status({}, effect.status, "then"))
+    assert observe(written) is Observation.IS_FINAL
+    assert of_job(written) == of_cluster(written) == of_cluster(ObservedPlacement(unreadable)) == ()
+    other = replace(written, placement=replace(unreadable, problem="spec.pools[2].index is 2"))
     assert len(of_job(other)) == 1
 
 
-@pytest.mark.parametrize("seen", [answered(PLACED, is_written=False), PlacementSeen(ASKED)])
+@pytest.mark.parametrize(
+    "given", [answered(PLACED, is_written=False), ObservedPlacement(UNANSWERED)]
+)
 def test_what_the_table_ignores_is_neither_written_nor_searched(
-    monkeypatch: pytest.MonkeyPatch, seen: PlacementSeen
+    monkeypatch: pytest.MonkeyPatch, given: ObservedPlacement
 ) -> None:
-    """Whoever changes what follows from an observation changes a row, and nothing else."""
-    assert of_job(seen) or of_cluster(seen)
+    """The rows alone decide what follows from an observation."""
+    assert of_job(given) or of_cluster(given)
     ignored = {key: Ignored(Reason.WAITING) for key in TRANSITIONS}
     for module in ("choosing", "deciding"):
         monkeypatch.setattr(f"{transitions.__package__}.{module}.TRANSITIONS", ignored)
-    assert of_job(seen) == of_cluster(seen) == ()
+    assert of_job(given) == of_cluster(given) == ()
 
 
 def test_a_placement_that_is_being_deleted_is_left_alone() -> None:
-    seen = answered(PLACED, is_written=False)
-    leaving = replace(seen, placement=replace(seen.placement, is_deleting=True))
+    given = answered(PLACED, is_written=False)
+    leaving = replace(given, placement=replace(given.placement, is_deleting=True))
     assert of_job(leaving) == of_cluster(leaving) == ()
 
 
-def test_what_cannot_come_about_is_said_and_nothing_is_done() -> None:
+def test_a_forbidden_row_is_reported_and_nothing_is_done() -> None:
     never_answered = replace(answered(PLACED, is_written=True), status={})
     decision = decide(JobSnapshot(never_answered, ()), 0.0)
     assert decision.effects == of_cluster(never_answered) == ()
     assert "forbidden" in (decision.detail or {})
 
 
-# --------------------------------------------------------------------------- what was found
+# --------------------------------------------------------------------------- answers
 
 
 def test_an_answer_to_another_spec_is_dropped() -> None:
     assert judged(PLACED, None) is Dropped.OUTDATED
-    assert judged(PLACED, replace(ASKED, generation=2)) is Dropped.OUTDATED
-    assert judged(PLACED, replace(ASKED, uid="of a namesake")) is Dropped.OUTDATED
-    assert judged(PLACED, replace(ASKED, spec=None, problem="spec.pools")) is Dropped.OUTDATED
+    assert judged(PLACED, replace(UNANSWERED, generation=2)) is Dropped.OUTDATED
+    assert judged(PLACED, replace(UNANSWERED, uid="of a namesake")) is Dropped.OUTDATED
+    assert judged(PLACED, replace(UNANSWERED, spec=None, problem="spec.pools")) is Dropped.OUTDATED
 
 
 def test_a_placement_that_does_not_hold_any_more_is_dropped_and_a_refusal_is_not() -> None:
@@ -201,7 +206,7 @@ def test_a_placement_that_does_not_hold_any_more_is_dropped_and_a_refusal_is_not
 
 def test_a_refusal_of_another_plan_leaves_what_is_in_force_as_it_is() -> None:
     in_force = InForce(0, {}, {0: "gone"})
-    of_another = replace(ASKED, plan_generation=1, in_force=in_force)
+    of_another = replace(UNANSWERED, plan_generation=1, in_force=in_force)
     assert found(REFUSED, of_another).in_force == in_force
     of_this = replace(of_another, plan_generation=0)
     assert found(REFUSED, of_this).in_force == InForce(0)
@@ -210,17 +215,20 @@ def test_a_refusal_of_another_plan_leaves_what_is_in_force_as_it_is() -> None:
 def test_what_no_object_can_hold_is_refused() -> None:
     large = judged(PLACED, spec_bytes=2_000_000)
     assert isinstance(large, Found)
-    assert (large.said.phase, large.said.reason) == (PlacementPhase.REFUSED, Reason.SPEC_INVALID)
+    assert (large.status.phase, large.status.reason) == (
+        PlacementPhase.REFUSED,
+        Reason.SPEC_INVALID,
+    )
     assert large.in_force == InForce()
 
 
 def test_misses_are_counted_in_a_row_and_for_one_spec() -> None:
-    before = Tried("uid", 1, 0, 0.0, 0.0, times=3)
+    before = LastSearch("uid", 1, 0, 0.0, 0.0, misses=3)
     assert misses_in_a_row(None, found(REFUSED)) == 1
     assert misses_in_a_row(before, found(REFUSED)) == 4
     assert misses_in_a_row(replace(before, generation=0), found(UNKNOWN)) == 1
     assert misses_in_a_row(before, found(PLACED)) == 0
 
 
-def test_a_search_is_begun_for_what_was_never_answered() -> None:
-    assert of_cluster(PlacementSeen(ASKED)) == (Search(TARGET),)
+def test_a_search_is_begun_for_a_spec_that_was_never_answered() -> None:
+    assert of_cluster(ObservedPlacement(UNANSWERED)) == (Search(TARGET),)

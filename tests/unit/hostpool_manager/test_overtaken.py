@@ -1,4 +1,4 @@
-"""What a search found counts only if it holds on the cluster as it is when the search ends."""
+"""An answer counts only if it holds on the cluster as of the end of its search."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tests.unit.hostpool_manager.scene import Scene, a_class
 from tests.virtual_time import run_virtually
 
 
-def test_an_answer_whose_node_was_closed_meanwhile_counts_for_nothing(
+def test_an_answer_is_dropped_if_its_node_was_cordoned_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written = list[str]()
+    searched = list[str]()
 
-    def outdated(cluster: Cluster, question: Job, limits: Limits) -> Answer:
+    def outdated(cluster: Cluster, job: Job, limits: Limits) -> Answer:
         """The first search takes the cluster from before the node was closed."""
-        if not written:
-            written.append(question.name)
+        if not searched:
+            searched.append(job.name)
             cluster = old[0]
-        return decide(cluster, question, limits)
+        return decide(cluster, job, limits)
 
     async def test() -> None:
         scene = Scene()
@@ -33,7 +33,7 @@ def test_an_answer_whose_node_was_closed_meanwhile_counts_for_nothing(
         scene.patch("Node", "n1", {"spec": {"unschedulable": True}})
         scene.placement("shop", a_class("0"))
         async with scene.running():
-            assert written == ["default/shop"]
+            assert searched == ["default/shop"]
             assert scene.status()["reason"] == "NodesClosed"
             scene.patch("Node", "n1", {"spec": {"unschedulable": False}})
             scene.patch("Placement", "shop", {"spec": {"generation": 1}})

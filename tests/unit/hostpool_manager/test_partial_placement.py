@@ -1,4 +1,4 @@
-"""Nodes go under a job that is in force: what can be had of it is had, and what cannot is said."""
+"""A job in force loses nodes: what fits is placed, and the status reports what does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placement.answers import Placed
 from placement.cluster import Cluster, Node, Pod
 from placement.deciding import Limits, decide
 from placement.job import Job, Pe, Pool
-from services.hostpool_manager.core import partial_placement as mending
+from services.hostpool_manager.core import partial_placement as module
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -41,7 +41,7 @@ def node(name: str, cpu: int = 4000) -> Node:
 
 
 def remembered(job: Job, placed: Placed) -> Job:
-    """The job with what was decided of it."""
+    """The job with the assignments and members of its placement."""
     members = {each.pool: each.nodes for each in placed.pools}
     return replace(
         job,
@@ -55,7 +55,7 @@ def remembered(job: Job, placed: Placed) -> Job:
 
 @virtually
 async def test_a_pe_of_a_pool_that_lacks_a_member_is_placed_on_one_that_is_left() -> None:
-    """It waited for ever although the other member had room."""
+    """Regression: it waited for ever although the other member had room."""
     scene = Scene()
     for name in ("n1", "n2"):
         scene.node(name, "gpu")
@@ -137,7 +137,7 @@ async def test_a_host_that_is_named_twice_is_one_member_before_and_after_another
 
 
 @virtually
-async def test_a_defect_in_taking_up_what_was_found_is_said_and_not_met_without_end(
+async def test_a_crash_in_judging_an_answer_is_reported_and_not_repeated_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(target: SearchTarget, result: SearchResult, newest: Newest) -> Found | Dropped:
@@ -156,7 +156,7 @@ async def test_a_defect_in_taking_up_what_was_found_is_said_and_not_met_without_
 # --------------------------------------------------------------------------- one by one
 
 
-def test_one_that_fits_nowhere_holds_up_nobody_else() -> None:
+def test_a_pe_that_fits_nowhere_does_not_delay_others() -> None:
     large, small = Pe(0, {"cpu": 4000}), Pe(1, {"cpu": 1000})
     job = Job(OWN, (large, small), (Pool(0, "P", size=2),))
     placed = decide(Cluster.of((node("n1"), node("n2"))), job)
@@ -168,7 +168,7 @@ def test_one_that_fits_nowhere_holds_up_nobody_else() -> None:
     assert found.placed.assignment == {1: left.name}
 
 
-def test_who_must_move_does_not_take_the_place_of_who_may_stay() -> None:
+def test_a_pe_that_must_move_does_not_take_the_place_of_one_that_may_stay() -> None:
     """Neither has a pod yet, and one node is cordoned: two were promised the room of one."""
     pes = (Pe(0, {"cpu": 3000}, assigned="n1"), Pe(1, {"cpu": 3000}, assigned="n2"))
     job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
@@ -178,7 +178,7 @@ def test_who_must_move_does_not_take_the_place_of_who_may_stay() -> None:
     assert found.placed.assignment == {1: "n2"}
 
 
-def test_who_is_not_placed_any_more_keeps_no_promise() -> None:
+def test_a_pe_that_is_not_placed_any_more_keeps_no_promise() -> None:
     """Its node has less room than it had, and that went to the other one without a pod."""
     pes = tuple(Pe(at, {"cpu": 2000}, assigned="n1") for at in range(2))
     job = Job(OWN, pes, (Pool(0, "P", size=2, members=("n1", "n2")),))
@@ -191,11 +191,11 @@ def test_who_is_not_placed_any_more_keeps_no_promise() -> None:
     assert len(beside.assignments) == 1
 
 
-def test_of_those_that_ask_for_the_same_none_is_tried_after_one_that_fits_nowhere(
+def test_no_interchangeable_pe_is_tried_after_one_that_fits_nowhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """So the last one is reached, however many of another kind are before it."""
-    monkeypatch.setattr(mending, "TRIED_ALONE_MAX", 3)
+    """So the last one is reached, however many of another kind come first."""
+    monkeypatch.setattr(module, "TRIED_ALONE_MAX", 3)
     large = tuple(Pe(at, {"cpu": 9000}) for at in range(10))
     job = Job(OWN, (*large, Pe(10, {"cpu": 1000})), (Pool(0, "P", size=2, members=("n1", "n2")),))
     found = partial_placement(Cluster.of((node("n1"),)), job, LIMITS)
@@ -218,14 +218,14 @@ def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> No
     assert found.placed.assignment.keys() == {0, 1}
 
 
-def test_only_what_is_in_force_is_mended() -> None:
+def test_only_what_is_in_force_is_placed_partially() -> None:
     job = Job(OWN, (Pe(0, pool=0),), (Pool(0, "P", size=2),))
     cluster = Cluster.of((node("n1"),))
-    assert search_for(cluster, job, LIMITS, is_in_force=False).mended is None
+    assert search_for(cluster, job, LIMITS, is_in_force=False).partial is None
     result = search_for(cluster, job, LIMITS, is_in_force=True)
     assert isinstance(result, SearchResult)
-    assert result.mended is not None
-    assert result.mended.placed.assignment == {0: "n1"}
+    assert result.partial is not None
+    assert result.partial.placed.assignment == {0: "n1"}
 
 
 # --------------------------------------------------------------------------- every way
@@ -235,7 +235,7 @@ Loss = tuple[Case, Job, PartialPlacement | None]
 
 
 def _lost(seed: int) -> Loss | None:
-    """A job that was placed, some of its pods, and a node that is gone; if it has no placement."""
+    """A placed job that lost a node and has no placement any more; None if it still has one."""
     case, draw = a_case(seed), random.Random(seed)
     before = decide(Cluster.of(case.nodes, case.pods, case.claims), case.job)
     if not isinstance(before, Placed) or not case.job.is_required or len(case.nodes) < 2:
@@ -257,12 +257,12 @@ def _lost(seed: int) -> Loss | None:
 
 
 def _some_loss(seed: int) -> Loss:
-    """The first of the numbers from this one on that gives one."""
+    """The loss of the first seed from this one on that gives one."""
     return next(what for each in count(seed) if (what := _lost(each)) is not None)
 
 
 def _with_one_more(case: Case, found: PartialPlacement, pe: Pe) -> Case:
-    """Everybody who is placed runs, pools have just their members, and one more is asked for."""
+    """Every placed PE runs, pools have just their members, and one more PE is requested."""
     nodes = found.placed.assignment
     runs = [each for each in found.job.pes if each.id not in case.running]
     pods = (Pod(nodes[each.id], each.requests, OWN, each.id) for each in runs)
@@ -280,7 +280,7 @@ def _with_one_more(case: Case, found: PartialPlacement, pe: Pe) -> Case:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32))
 def test_nobody_is_left_out_who_fits_beside_those_that_are_placed(seed: int) -> None:
-    """Those that ask for a place of a pool by its number wait for it."""
+    """PEs that require a place of a pool by its index wait for it."""
     case, job, found = _some_loss(seed)
     assert found is not None
     cluster = Cluster.of(case.nodes, case.pods, case.claims)

@@ -1,4 +1,4 @@
-"""Placements name hosts, tags and pools in the words of others; answers to them quote these."""
+"""Placements contain text of users (hosts, tags, pools); answers quote it without harm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Answer, Nearest, Refused, Unknown
 from services.hostpool_manager.core.deciding import pool_status
-from services.hostpool_manager.core.snapshot import HostPool, InForce, Placement, PoolSeen, Ref
+from services.hostpool_manager.core.snapshot import HostPool, InForce, ObservedPool, Placement, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 from services.hostpool_manager.core.statuses import (
     host_pool_status,
@@ -31,21 +31,21 @@ def check(*values: object) -> None:
 
 
 @TEXTS
-def test_an_answer_is_harmless_and_stands_when_it_is_written(text: str) -> None:
+def test_an_answer_is_harmless_and_current_when_it_is_written(text: str) -> None:
     near = (Nearest("node-1", (f"is not {text}", f"lacks the tag {text}")),)
     answers: tuple[Answer, ...] = (
         Refused(Reason.HOST_MISSING, f"PE 1 asks for {text}", nearest=near),
         Unknown(text),
     )
     for answer in answers:
-        said = status_of_answer(answer, generation=1, in_force=InForce())
-        status = placement_status({}, said, "2026-01-01T00:00:00Z")
+        desired = status_of_answer(answer, generation=1, in_force=InForce())
+        status = placement_status({}, desired, "2026-01-01T00:00:00Z")
         check({key: value for key, value in status.items() if value is not None})
-        assert is_current(status, said)
+        assert is_current(status, desired)
 
 
 @TEXTS
-def test_what_a_host_pool_says_of_its_placement_is_harmless(text: str) -> None:
+def test_the_status_of_a_host_pool_is_harmless(text: str) -> None:
     placement = Placement(
         Ref("default", "shop"),
         "u",
@@ -56,8 +56,8 @@ def test_what_a_host_pool_says_of_its_placement_is_harmless(text: str) -> None:
         in_force=InForce(0),
     )
     pool = HostPool("default", "shop-1", "u", 1, placement.ref)
-    seen = PoolSeen(pool, {}, (), least=1)
-    status = host_pool_status({}, pool_status(seen, placement), "2026-01-01T00:00:00Z")
+    observed = ObservedPool(pool, {}, (), least=1)
+    status = host_pool_status({}, pool_status(observed, placement), "2026-01-01T00:00:00Z")
     check(status)
 
 
@@ -67,7 +67,7 @@ def test_a_spec_that_cannot_be_read_is_quoted_without_harm(text: str) -> None:
     spec = {"generation": 0, "pools": [], "classes": [{"pes": text, "requests": {}}]}
     with pytest.raises(SpecInvalid) as caught:
         job_of(ref, spec)
-    said = status_of_answer(
+    desired = status_of_answer(
         Refused(Reason.SPEC_INVALID, str(caught.value)), generation=1, in_force=InForce()
     )
-    check(said.message)
+    check(desired.message)

@@ -1,4 +1,4 @@
-"""Searches run in threads of their own: the event loop goes on, and a defect is told."""
+"""Searches run in threads of their own: the event loop goes on, and exceptions are raised."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from services.hostpool_manager.adapters.searching import in_a_thread
 
 
-async def test_what_is_worked_out_in_a_thread_comes_back_to_the_event_loop() -> None:
+async def test_the_result_of_a_thread_comes_back_to_the_event_loop() -> None:
     here = threading.get_ident()
     assert await in_a_thread(threading.get_ident) != here
 
 
-async def test_a_defect_in_a_thread_is_raised_where_it_is_waited_for() -> None:
+async def test_an_exception_in_a_thread_is_raised_where_it_is_awaited() -> None:
     def fail() -> int:
         raise ValueError("seven")
 

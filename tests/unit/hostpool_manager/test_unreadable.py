@@ -1,4 +1,4 @@
-"""Objects that cannot be read: what was known of them last counts, and it is said that they are."""
+"""Unreadable objects: their last readable state counts, and they are counted in a metric."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from services.chassis.process.metrics import Metrics
 from services.chassis.table.table import Entry, Table
 from services.hostpool_manager.adapters.intake import CLUSTER, KINDS, JobKey, Knowledge
 from services.hostpool_manager.core.observing import observe
-from services.hostpool_manager.core.snapshot import Ref, Tried
+from services.hostpool_manager.core.snapshot import LastSearch, Ref
 from services.hostpool_manager.core.transitions import Observation
 from tests.builders import Builder, a_host_pool, a_node, a_placement
 
@@ -20,7 +20,7 @@ UNREADABLE = "hostpool_manager_unreadable_objects"
 
 
 class World:
-    """Objects as facts say them, and what is known because of them."""
+    """A table of facts, and the Knowledge made of it."""
 
     def __init__(self) -> None:
         self.table, self.metrics = Table(), Metrics()
@@ -28,24 +28,24 @@ class World:
         self.knowledge = Knowledge(self.table, self.metrics)
         self.version = 0
 
-    def say(self, entry: Entry, **data: object) -> None:
-        """A fact, with other values in its projection."""
+    def publish(self, entry: Entry, **data: object) -> None:
+        """Publish a fact, with other values in its projection."""
         self.version += 1
-        said = replace(entry, resource_version=self.version, data={**entry.data, **data})
+        fact = replace(entry, resource_version=self.version, data={**entry.data, **data})
         self.table.observe(
-            said.kind,
-            said.namespace,
-            said.name,
-            uid=said.uid,
-            resource_version=said.resource_version,
-            data=said.data,
+            fact.kind,
+            fact.namespace,
+            fact.name,
+            uid=fact.uid,
+            resource_version=fact.resource_version,
+            data=fact.data,
         )
-        self.knowledge.note(said)
+        self.knowledge.note(fact)
         assert self.knowledge.view, "facts are read one by one here"
 
     def damage(self, entry: Entry) -> None:
-        """A fact of it without anything that is looked for."""
-        self.say(replace(entry, data={}))
+        """Publish a fact of it with an empty projection."""
+        self.publish(replace(entry, data={}))
 
     @property
     def nodes(self) -> list[str]:
@@ -70,28 +70,26 @@ def placed_on(node: str) -> Builder:
     return a_placement({node: "0"}).with_spec(**spec)
 
 
-def test_a_node_that_cannot_be_read_is_as_it_was_and_what_runs_there_is_not_judged_as_gone() -> (
-    None
-):
+def test_an_unreadable_node_keeps_its_state_and_what_runs_there_is_not_judged_as_gone() -> None:
     world = World()
     node = a_roomy_node("n1").entry()
-    world.say(node)
-    world.say(a_roomy_node("n2").entry())
-    world.say(placed_on("n1").entry())
+    world.publish(node)
+    world.publish(a_roomy_node("n2").entry())
+    world.publish(placed_on("n1").entry())
     assert world.observed() is Observation.HOLDS
     world.damage(node)
     assert (world.observed(), world.nodes) == (Observation.HOLDS, ["n1", "n2"])
     assert world.metrics.value(CRASHES, where="reading") == 1
     assert world.metrics.value(UNREADABLE) == 1
-    world.say(node, unschedulable=True)
+    world.publish(node, unschedulable=True)
     assert world.observed() is Observation.BROKEN
     assert world.metrics.value(UNREADABLE) == 0
 
 
-def test_what_was_readable_last_outlives_a_resync_and_a_new_leadership() -> None:
+def test_the_last_readable_state_outlives_a_resync_and_a_new_leadership() -> None:
     world = World()
     node = a_roomy_node("n1").entry()
-    world.say(node)
+    world.publish(node)
     world.damage(node)
     assert world.nodes == ["n1"]
     assert CLUSTER in set(world.knowledge.all_keys())
@@ -105,7 +103,7 @@ def test_a_node_that_could_never_be_read_is_there_and_takes_nothing() -> None:
     assert world.knowledge.view.has_node("n1")
     assert world.nodes == []
     other = replace(a_roomy_node("n2").entry(), uid="one")
-    world.say(other)
+    world.publish(other)
     world.damage(replace(other, uid="another of its name"))
     assert world.nodes == []
 
@@ -117,35 +115,35 @@ def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold(
     world = World()
     pool, placement = a_host_pool().entry(), placed_on("n1").entry()
     for entry in (a_roomy_node("n1").entry(), pool, placement):
-        world.say(entry)
+        world.publish(entry)
     world.damage(pool)
     world.damage(placement)
-    picture = world.knowledge.view
-    assert picture.placements[SHOP].in_force.assignments == {0: "n1"}
-    assert [each.uid for each in picture.pools_of(SHOP)] == [pool.uid]
+    view = world.knowledge.view
+    assert view.placements[SHOP].in_force.assignments == {0: "n1"}
+    assert [each.uid for each in view.pools_of(SHOP)] == [pool.uid]
     assert world.metrics.value(UNREADABLE) == 2
     if is_read_again:
-        world.say(pool)
-        world.say(placement)
+        world.publish(pool)
+        world.publish(placement)
         assert JobKey(*SHOP) in set(world.knowledge.all_keys())
         assert world.metrics.value(UNREADABLE) == 0
 
 
-def test_what_went_while_nobody_looked_is_forgotten() -> None:
-    """Of a job that is gone nothing is left, also where everything is looked at anew."""
+def test_an_object_whose_deletion_was_missed_is_forgotten() -> None:
+    """Nothing is left of a job that is gone, even if its deletion was missed."""
     world = World()
-    world.say(placed_on("n1").entry())
-    world.knowledge.tried[SHOP] = Tried("uid", 1, 0, 0.0, 0.0, 1)
+    world.publish(placed_on("n1").entry())
+    world.knowledge.last_searches[SHOP] = LastSearch("uid", 1, 0, 0.0, 0.0, 1)
     world.table.observe_gone(("Placement", *SHOP), "uid-placement-shop")
     assert JobKey(*SHOP) not in set(world.knowledge.all_keys())
     assert SHOP not in world.knowledge.view.placements
-    assert world.knowledge.tried == {}
+    assert world.knowledge.last_searches == {}
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_an_object_of_which_nothing_can_be_read_wakes_the_choice_of_the_next_search(
+def test_a_wholly_unreadable_object_queues_the_choice_of_the_next_search(
     kind: str,
 ) -> None:
-    """And stops nobody: the keys of an object are looked for before it is read."""
+    """And blocks no other: the keys of an object are computed before it is read."""
     damaged = Entry(kind, "default", "shop", "uid", 1, {})
     assert CLUSTER in set(World().knowledge.keys_of(damaged))

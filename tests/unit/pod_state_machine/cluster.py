@@ -1,4 +1,4 @@
-"""A table filled from builders, and the decision that follows from it."""
+"""A table filled from builders, and the decision on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
-from services.pod_state_machine.core.observing import Seen, observe
+from services.pod_state_machine.core.observing import Observed, observe
 from services.pod_state_machine.core.snapshot import Key, PeKey, PeSnapshot, Timing
 from tests.builders import EPOCH_TIME, NAMESPACE, Builder, a_config_map, a_job, a_pe
 
@@ -31,7 +31,7 @@ class FilledTable(TableReading):
         self.gone: dict[str, Entry] = {}
 
     def note_gone(self, builder: Builder | None) -> None:
-        """Let a pod be one that was seen, and then said to be gone."""
+        """Let a pod be one that was observed, and then deleted."""
         if builder is not None:
             entry = builder.entry()
             self.gone[entry.name] = entry
@@ -79,9 +79,9 @@ def decided(
     ended: frozenset[str] = frozenset(),
     gone: Builder | None = None,
 ) -> Decision[Effect]:
-    """What is decided for the PE of the builders.
+    """The decision for the PE of the builders.
 
-    `ended` are pods whose end was seen, `gone` is one as it looked before it was said to be gone.
+    `ended` are pods whose end was observed, `gone` is the last observed state of one that is gone.
     """
     table = world(*builders)
     table.ended = ended
@@ -92,14 +92,14 @@ def decided(
 
 
 def snapshot_of(*builders: Builder) -> PeSnapshot:
-    """What is known of the PE of the builders."""
+    """The snapshot of the PE of the builders."""
     found = intake.snapshot_of(world(*builders), PE_KEY, Launches(), Assignments())
     assert isinstance(found, PeSnapshot)
     return found
 
 
-def seen(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Seen:
-    """What is observed of the PE of the builders; `gone` as in `decided`."""
+def observed(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Observed:
+    """The observation of the PE of the builders; `gone` as in `decided`."""
     table = world(*builders)
     table.note_gone(gone)
     snapshot = intake.snapshot_of(table, PE_KEY, Launches(), Assignments())
@@ -124,8 +124,8 @@ __all__ = [
     "a_pe",
     "decided",
     "gates",
+    "observed",
     "resizing",
-    "seen",
     "snapshot_of",
     "submitted",
     "world",

@@ -1,4 +1,4 @@
-"""A PE that is not restarted says which policy says so, and how it is launched by hand."""
+"""The status of a PE that is not restarted names the policy, and how to launch it by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.pod_state_machine.cluster import a_pe, decided, submitted
 @pytest.mark.parametrize(
     ("phase", "policy"), [(None, "restartDeletedPod"), ("Failed", "restartFailedPod")]
 )
-def test_the_message_of_an_end_says_why_no_restart_follows_and_what_to_do(
+def test_the_message_of_an_end_has_the_policy_and_the_remedy(
     phase: str | None, policy: str
 ) -> None:
     pe = a_pe().with_spec(restartFailedPod=False).launched(3)
@@ -20,12 +20,12 @@ def test_the_message_of_an_end_says_why_no_restart_follows_and_what_to_do(
     (effect,) = decided(pe, *pods, submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     message = effect.status.message
-    for told in (
+    for part in (
         f"spec.{policy} is false: set it",
         "raise spec.launchCount above 3",
         "streams.ibm.com/restart",
     ):
-        assert told in message
+        assert part in message
 
 
 def test_a_pod_that_completed_needs_no_advice() -> None:

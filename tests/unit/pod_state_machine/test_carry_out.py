@@ -1,4 +1,4 @@
-"""Effects against a sandboxed cluster: the guards that need a look at the API server."""
+"""Effects against a sandboxed cluster: the checks that need the API server."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class Cluster:
             self.have(config_map.orphaned(), "v1")
 
     def have(self, builder: Builder, api_version: str = "streams.ibm.com/v1") -> Obj:
-        """Create an object and let the table know it."""
+        """Create an object and put it into the table."""
         created = self.hide(builder, api_version)
         self.writer.observe(builder.kind, created)
         return created
 
     def hide(self, builder: Builder, api_version: str = "streams.ibm.com/v1") -> Obj:
-        """Create an object that the table does not know."""
+        """Create an object without putting it into the table."""
         obj = builder.build()
         for owner in obj["metadata"].get("ownerReferences", ()):
             owner["apiVersion"] = "streams.ibm.com/v1"
@@ -84,7 +84,7 @@ class Cluster:
         return self.sandbox.create(whole, api_version)
 
     def hide_pod(self, launch: int, *, owner: str = "") -> Obj:
-        """A pod that the table does not know."""
+        """Create a pod without putting it into the table."""
         uid = owner or self.pe["metadata"]["uid"]
         pod = a_pod(launch=launch, owner=uid).with_label(
             labels.JOB_UID, self.job["metadata"]["uid"]
@@ -129,7 +129,7 @@ def with_cluster(test: Callable[[Cluster], object]) -> None:
 
 
 def test_a_launch_is_one_create_and_one_status_patch() -> None:
-    """The answers of the writes are observations: the next decision follows from them."""
+    """The responses to the writes are observations for the next decision."""
 
     async def test(cluster: Cluster) -> None:
         (create,) = cluster.decided()
@@ -150,7 +150,7 @@ def test_a_launch_is_one_create_and_one_status_patch() -> None:
     with_cluster(test)
 
 
-def test_a_launch_that_is_created_twice_meets_itself() -> None:
+def test_a_launch_that_is_created_twice_exists_once() -> None:
     """Its name is deterministic."""
 
     async def test(cluster: Cluster) -> None:
@@ -163,7 +163,7 @@ def test_a_launch_that_is_created_twice_meets_itself() -> None:
 
 
 @pytest.mark.parametrize("code", [403, 422])
-def test_a_refused_pod_is_said_in_the_status_once(code: int) -> None:
+def test_a_refused_pod_is_recorded_in_the_status_once(code: int) -> None:
     """With the message of the API server; the chassis backs off."""
 
     async def test(cluster: Cluster) -> None:
@@ -188,8 +188,8 @@ def test_a_refused_pod_is_said_in_the_status_once(code: int) -> None:
     with_cluster(test)
 
 
-def test_a_launch_is_stopped_by_an_earlier_pod_that_no_fact_told_of() -> None:
-    """The table learns of it, so that the next decision waits for it."""
+def test_a_launch_is_stopped_by_an_earlier_pod_without_a_fact() -> None:
+    """The GET puts it into the table, so that the next decision waits for it."""
 
     async def test(cluster: Cluster) -> None:
         earlier = cluster.hide_pod(1)["metadata"]["name"]
@@ -202,8 +202,8 @@ def test_a_launch_is_stopped_by_an_earlier_pod_that_no_fact_told_of() -> None:
     with_cluster(test)
 
 
-def test_no_later_launch_is_intended_while_the_one_before_has_a_pod_that_no_fact_told_of() -> None:
-    """The table learns of it, and the next decision removes it first."""
+def test_no_later_launch_is_intended_while_the_one_before_has_a_pod_without_a_fact() -> None:
+    """The GET puts it into the table, and the next decision removes it first."""
 
     async def test(cluster: Cluster) -> None:
         waiting = cluster.hide_pod(1)["metadata"]["name"]
@@ -243,7 +243,7 @@ def test_a_pod_is_not_deleted_when_its_owner_turns_out_to_exist() -> None:
 def test_a_pod_is_deleted_by_force_only_when_its_node_turns_out_to_be_lost(
     is_there: bool, is_lost: bool
 ) -> None:
-    """A record that falsely says that the node is gone must not make the PE run twice."""
+    """A false record of the deletion of the node must not make the PE run twice."""
 
     async def test(cluster: Cluster) -> None:
         meta = cluster.hide_pod(1)["metadata"]
@@ -296,8 +296,8 @@ def test_the_pods_of_a_job_are_not_deleted_when_the_job_turns_out_to_exist() -> 
     with_cluster(test)
 
 
-def test_a_record_that_says_falsely_that_an_owner_is_gone_deletes_no_pod() -> None:
-    """A message is not authority: the API server is asked, and its answer counts."""
+def test_a_false_record_of_the_deletion_of_an_owner_deletes_no_pod() -> None:
+    """A record proves nothing: a GET to the API server confirms it."""
 
     async def test(cluster: Cluster) -> None:
         meta = cluster.hide_pod(1)["metadata"]
@@ -331,7 +331,7 @@ def false_end_of(obj: Obj) -> Fact:
 
 
 def test_a_status_is_not_written_over_one_that_is_newer_than_the_decision() -> None:
-    """Somebody else launched in between: decide again."""
+    """Another instance launched in between: decide again."""
 
     async def test(cluster: Cluster) -> None:
         (create,) = cluster.decided()

@@ -13,7 +13,7 @@ from tests.unit.pod_state_machine.test_carry_out import Cluster, with_cluster
 
 
 class PlacedCluster:
-    """A cluster with two nodes, whose PE has to be apart from others."""
+    """A cluster with two nodes, whose PE has an exlocation."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -28,11 +28,11 @@ class PlacedCluster:
         return dict(sandbox.cluster.store.create(sandbox.kind("Node"), "", body))
 
     def change(self, kind: str, obj: Obj) -> None:
-        """Let the table know an object as it is now."""
+        """Put the current state of an object into the table."""
         self.cluster.writer.observe(kind, obj)
 
     def patch(self, kind: str, name: str, patch: Obj, subresource: str = "") -> None:
-        """Change an object of the job, and let the table know."""
+        """Patch an object of the job, and put it into the table."""
         sandbox = self.cluster.sandbox
         changed = sandbox.cluster.store.patch(
             sandbox.kind(kind), "default", name, patch, MERGE, subresource=subresource
@@ -40,26 +40,26 @@ class PlacedCluster:
         self.change(kind, dict(changed))
 
     def assign(self, node: str) -> None:
-        """Let the PE go to a node."""
+        """Assign the PE to a node."""
         owned = a_placement({node: "0"}).owned_by(
             "Job", "shop", self.cluster.job["metadata"]["uid"]
         )
         self.cluster.have(owned)
 
     def reassign(self, node: str) -> None:
-        """Let the PE go to another node."""
+        """Assign the PE to another node."""
         status: Obj = {"assignments": [{"node": node, "pes": "0"}]}
         self.patch("Placement", "shop", {"status": status}, "status")
 
     async def launch(self) -> str:
-        """Launch the PE; the name of its pod."""
+        """Launch the PE; returns the name of its pod."""
         (create,) = self.cluster.decided()
         assert isinstance(create, CreatePod)
         await self.cluster.run(create)
         return create.name
 
     async def carry_on(self) -> None:
-        """Do what is decided next."""
+        """Carry out the one effect of the next decision."""
         (effect,) = self.cluster.decided()
         await self.cluster.run(effect)
 
@@ -68,7 +68,7 @@ class PlacedCluster:
         return dict(sandbox.cluster.store.get(sandbox.kind("Pod"), "default", name))
 
     def bind(self, name: str, node: str) -> None:
-        """The scheduler's word, which no fact has told yet."""
+        """Bind a pod without a fact of it, as the scheduler does."""
         self.cluster.sandbox.cluster.store.bind("default", name, node)
 
 
@@ -86,7 +86,7 @@ def test_a_pod_is_made_for_the_node_that_its_pe_is_assigned_to() -> None:
     with_cluster(test)
 
 
-def test_a_pod_that_waits_for_another_node_makes_way_for_one_that_does_not() -> None:
+def test_a_pod_that_is_pinned_to_a_former_node_is_replaced() -> None:
     async def test(cluster: Cluster) -> None:
         placed = PlacedCluster(cluster)
         placed.assign("n1")
@@ -103,7 +103,7 @@ def test_a_pod_that_waits_for_another_node_makes_way_for_one_that_does_not() -> 
 
 
 def test_a_pod_that_was_bound_meanwhile_stays_where_it_is() -> None:
-    """Facts of pods and of placements come by two ways: the newer may come first."""
+    """Facts of pods and placements come over two topics: the newer may come first."""
 
     async def test(cluster: Cluster) -> None:
         placed = PlacedCluster(cluster)

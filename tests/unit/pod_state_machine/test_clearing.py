@@ -1,4 +1,4 @@
-"""Which pods go with their job, and which with their PE."""
+"""Which pods are deleted with their job, and which with their PE."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_the_pods_of_a_deleted_job_go_by_collection_on_its_uid() -> None:
 
 
 def test_a_job_that_lives_keeps_its_pods() -> None:
-    """Nor is anything asked of a job without pods, or whose pods all leave."""
+    """Nor is anything deleted for a job without pods, or whose pods are all being deleted."""
     assert cleared(a_job(), a_pod()) == ()
     assert cleared(a_job().deleting(), a_pe()) == ()
     assert cleared(a_job().deleting(), a_pod().deleting()) == ()
 
 
 def test_an_orphaning_deletion_leaves_everything_alone() -> None:
-    """While it is announced by the finalizer, and when only orphans are left."""
+    """While the Job has the finalizer, and when only orphans are left."""
     assert cleared(a_job().deleting().with_finalizer("orphan"), a_pe(), a_pod()) == ()
     assert cleared(ELSEWHERE, a_pe().orphaned(), a_pod()) == ()
 
@@ -47,8 +47,8 @@ def test_the_pod_of_a_pe_that_is_gone_goes_while_its_job_lives() -> None:
     assert decided(a_pod(), a_job().deleting()).effects == ()
 
 
-def test_facts_wake_the_keys_that_they_concern() -> None:
-    """A job's facts and its ConfigMap wake its PEs, everything else wakes one."""
+def test_facts_queue_the_keys_that_they_concern() -> None:
+    """Facts of a job and its ConfigMap queue its PEs, all others queue one."""
     table = world(a_pe(), a_pe(pe_id=1), a_pe("other"), a_job())
     both = {PeKey(NAMESPACE, "shop-0"), PeKey(NAMESPACE, "shop-1")}
     assert set(intake.keys_of(a_job().entry(), table)) == both | {KEY}
@@ -61,13 +61,13 @@ def test_facts_wake_the_keys_that_they_concern() -> None:
     assert set(intake.keys_of(a_node().entry(), table)) == set()
 
 
-def test_all_keys_include_those_of_which_only_pods_are_left() -> None:
+def test_all_keys_include_those_that_only_have_pods_left() -> None:
     """What was missed while this service was down is found after a resync."""
     assert set(intake.all_keys(FilledTable([a_pod()]))) == {PE_KEY, KEY}
 
 
-def test_the_fence_moves_with_specs_and_deletions_but_not_with_our_own_status() -> None:
-    """Else the first effect of a decision would stop the others."""
+def test_the_fence_changes_with_specs_and_deletions_but_not_with_our_own_status() -> None:
+    """Otherwise the first effect of a decision would stop the others."""
     base = intake.fence_of(world(a_pe(), a_job()), PE_KEY)
     assert intake.fence_of(world(a_pe().launched(3).at_version(9), a_job()), PE_KEY) == base
     for other in (

@@ -1,4 +1,4 @@
-"""What ended a launch: its own failure or completion, the cluster, or somebody's wish."""
+"""What ended a launch: the pod itself, the cluster, or a user who deleted the pod."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contracts import labels
 from services.pod_state_machine.core.ending import End
 from services.pod_state_machine.core.transitions import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
+from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
 BEFORE, AFTER = "2026-11-19T23:59:00Z", "2026-11-20T00:00:00Z"
-"""A minute before anybody asked for the deletion of `deleting()` pods, and that moment."""
+"""A minute before the deletion of `deleting()` pods was requested, and that moment."""
 NODE = "node-1"
 RUNNING = a_pe().launched(1).with_status(node=NODE)
 
 
 def end_of(pe: Builder, *others: Builder, gone: Builder | None = None) -> End | None:
-    return seen(pe, *others, gone=gone).end
+    return observed(pe, *others, gone=gone).end
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def end_of(pe: Builder, *others: Builder, gone: Builder | None = None) -> End | 
         "completed, then deleted",
     ],
 )
-def test_a_pod_that_is_gone_ended_as_it_was_last_seen(last: Builder, end: End) -> None:
+def test_a_pod_that_is_gone_ended_as_in_its_last_observed_state(last: Builder, end: End) -> None:
     """Facts coalesce: nothing may have been decided between condition, deletion and end."""
     assert end_of(RUNNING, a_node(NODE), gone=last) is end
 
@@ -66,20 +66,24 @@ def test_a_pod_that_is_gone_ended_as_it_was_last_seen(last: Builder, end: End) -
     ids=[
         "well",
         "gone",
-        "silent",
+        "not ready",
         "cordoned",
         "evicting",
         "tainted for new pods",
         "out of service",
     ],
 )
-def test_of_a_pod_that_vanished_unseen_its_node_tells(node: Builder | None, end: End) -> None:
-    """Service or watch were away: neither its condition nor its deletion was seen."""
+def test_the_node_decides_on_a_pod_whose_end_was_not_observed(
+    node: Builder | None, end: End
+) -> None:
+    """Service or watch were down: neither its condition nor its deletion was observed."""
     assert end_of(RUNNING, *([node] if node else [])) is end
 
 
 @pytest.mark.parametrize(("node", "end"), [(a_node(NODE), End.DELETED), (None, End.DISRUPTED)])
-def test_the_node_of_a_pod_tells_before_any_status_names_it(node: Builder | None, end: End) -> None:
+def test_the_node_of_a_pod_decides_before_any_status_names_it(
+    node: Builder | None, end: End
+) -> None:
     """While a job is busy the status of a relaunched PE waits, and its node with it."""
     gone = a_pod().in_phase("Running").on_node(NODE)
     pe = a_pe().launched(1, phase="Starting")
@@ -90,14 +94,14 @@ def test_the_node_of_a_pod_tells_before_any_status_names_it(node: Builder | None
     ("phase", "end"),
     [("Failed", End.FAILED), ("Completed", End.COMPLETED), ("Stopped", End.DELETED)],
 )
-def test_what_the_status_recorded_is_not_judged_again(phase: str, end: End) -> None:
+def test_an_end_that_the_status_recorded_is_not_judged_again(phase: str, end: End) -> None:
     """Nor does a drain of the node afterwards make a failure of it."""
     pe = a_pe().launched(1, phase=phase).with_spec(restartFailedPod=False)
     assert end_of(pe) is end
 
 
 def test_a_disruption_that_backs_off_is_still_one_when_its_pod_is_gone() -> None:
-    """The condition remembers it, over a restart of the service as well."""
+    """The condition records it, over a restart of the service as well."""
     backing_off = {
         "type": "BackingOff",
         "status": "True",
@@ -110,14 +114,14 @@ def test_a_disruption_that_backs_off_is_still_one_when_its_pod_is_gone() -> None
 
 
 def test_a_pod_that_is_to_be_disrupted_and_runs_has_not_ended() -> None:
-    """The eviction may still be given up."""
+    """The eviction may still be cancelled."""
     pod = a_pod().in_phase("Running").disrupted()
     assert end_of(RUNNING, pod) is None
-    assert seen(RUNNING, pod).observation is Observation.POD_RUNNING
+    assert observed(RUNNING, pod).observation is Observation.POD_RUNNING
 
 
-def test_a_disrupted_pe_that_is_not_restarted_has_failed_and_says_why() -> None:
-    """It is not Stopped: nobody wished its end."""
+def test_a_disrupted_pe_that_is_not_restarted_has_failed_with_the_reason() -> None:
+    """It is not Stopped: no user deleted it."""
     pe = RUNNING.with_spec(restartFailedPod=False, restartDeletedPod=True)
     pod = a_pod().in_phase("Running").disrupted("DeletionByTaintManager").deleting()
     (effect,) = decided(pe, pod, submitted()).effects
@@ -132,7 +136,7 @@ def test_a_disrupted_pe_that_is_not_restarted_has_failed_and_says_why() -> None:
 def test_only_what_the_pod_did_itself_counts_as_a_restart_in_a_row(
     reason: str, counted: int
 ) -> None:
-    """A kubelet throws out who used too much; a drain is no fault of the PE."""
+    """A kubelet evicts a pod that uses too much; a drain is no fault of the PE."""
     pe = RUNNING.with_status(restarts=4)
     pod: PodBuilder = a_pod().in_phase("Failed").disrupted(reason)
     (effect,) = decided(pe, pod, submitted(), now=NOW).effects

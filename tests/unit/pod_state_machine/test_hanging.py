@@ -8,14 +8,14 @@ from contracts import labels
 from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
 from services.pod_state_machine.core.transitions import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
+from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
 NODE = "n1"
 DUE = NOW - 60.0
-"""When the pods of this page should have been gone."""
-SILENT = a_node(NODE, ready="Unknown")
-OUT_OF_SERVICE = SILENT.with_spec(taints=[{"key": labels.OUT_OF_SERVICE_TAINT}])
-TAINTED_BY_OTHERS = SILENT.with_spec(
+"""The deletion timestamp of the pods of this file."""
+NOT_READY = a_node(NODE, ready="Unknown")
+OUT_OF_SERVICE = NOT_READY.with_spec(taints=[{"key": labels.OUT_OF_SERVICE_TAINT}])
+TAINTED_BY_OTHERS = NOT_READY.with_spec(
     taints=[{"key": "example.com/out-of-service", "effect": "NoExecute"}]
 )
 
@@ -35,21 +35,21 @@ def removals(*builders: Builder, now: float) -> list[DeletePod]:
 
 
 @pytest.mark.parametrize(
-    ("node", "hangs_at"), [(SILENT, 10.0), (None, 10.0), (a_node(NODE), 300.0)]
+    ("node", "hangs_at"), [(NOT_READY, 10.0), (None, 10.0), (a_node(NODE), 300.0)]
 )
-def test_a_pod_hangs_soon_where_its_node_is_away_and_late_where_it_is_well(
+def test_a_pod_hangs_soon_if_its_node_is_not_ready_and_late_if_it_is(
     node: Builder | None, hangs_at: float
 ) -> None:
-    """Until then nothing is said, and the key is looked at again."""
+    """Until then nothing is written, and the key is requeued."""
     nodes = [node] if node else []
     early = decided(waiting(), leaving(), *nodes, submitted(), now=DUE + hangs_at - 1)
     assert (early.effects, early.requeue_at) == ((), DUE + hangs_at)
-    stuck = seen(waiting(nodeLossTimeOutInSeconds=301), leaving(), *nodes, now=DUE + 301)
+    stuck = observed(waiting(nodeLossTimeOutInSeconds=301), leaving(), *nodes, now=DUE + 301)
     assert stuck.observation is Observation.PREDECESSOR_STUCK
 
 
-def test_a_pod_that_hangs_is_said_once_with_its_node_and_what_to_do() -> None:
-    (effect,) = decided(waiting(), leaving(), SILENT, submitted(), now=DUE + 20).effects
+def test_a_pod_that_hangs_is_recorded_with_its_node_and_the_remedy() -> None:
+    (effect,) = decided(waiting(), leaving(), NOT_READY, submitted(), now=DUE + 20).effects
     assert isinstance(effect, PatchPeStatus)
     (condition,) = effect.status.conditions
     assert (condition.type, condition.status) == ("StuckTerminating", "True")
@@ -58,10 +58,10 @@ def test_a_pod_that_hangs_is_said_once_with_its_node_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Starting", "Running"])
-def test_a_pod_that_somebody_deleted_is_said_to_hang_as_well(phase: str) -> None:
+def test_a_pod_that_a_user_deleted_is_recorded_as_stuck_as_well(phase: str) -> None:
     """No launch waits for it; its phase stays, because it may run."""
     pe = a_pe().launched(1, phase=phase)
-    (effect,) = decided(pe, leaving(), SILENT, submitted(), now=DUE + 20).effects
+    (effect,) = decided(pe, leaving(), NOT_READY, submitted(), now=DUE + 20).effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == (phase, "StuckTerminating")
 
@@ -71,26 +71,26 @@ def test_a_pod_that_somebody_deleted_is_said_to_hang_as_well(phase: str) -> None
     [
         ((), {}, True),
         ((OUT_OF_SERVICE,), {}, True),
-        ((SILENT,), {}, False),
+        ((NOT_READY,), {}, False),
         ((TAINTED_BY_OTHERS,), {}, False),
         ((a_node(NODE),), {}, False),
-        ((SILENT,), {"forceRelaunch": True}, True),
+        ((NOT_READY,), {"forceRelaunch": True}, True),
         ((a_node(NODE),), {"forceRelaunch": True}, True),
     ],
     ids=[
         "gone",
         "out of service",
-        "silent",
+        "not ready",
         "tainted by others",
-        "well",
-        "silent, forced",
-        "well, forced",
+        "ready",
+        "not ready, forced",
+        "ready, forced",
     ],
 )
 def test_after_the_time_out_a_pod_is_gone_with_its_node_or_by_force(
     nodes: tuple[Builder, ...], spec: dict[str, object], is_gone: bool
 ) -> None:
-    """Not a second earlier; a node that is only silent may still run it."""
+    """Not a second earlier; a node that is only not ready may still run it."""
     assert removals(waiting(**spec), leaving(), *nodes, now=DUE + 299) == []
     forced = removals(waiting(**spec), leaving(), *nodes, now=DUE + 300)
     assert [each.by_force for each in forced] == [True] * is_gone
@@ -98,7 +98,7 @@ def test_after_the_time_out_a_pod_is_gone_with_its_node_or_by_force(
 
 
 def test_the_next_launch_waits_until_the_pod_that_counts_as_gone_was_deleted_by_force() -> None:
-    """What finalizers hold after that is no pod that runs."""
+    """A pod that only finalizers hold after that does not run."""
     held = leaving().having("metadata", "deletionGracePeriodSeconds", value=0)
     first = decided(waiting(), leaving(), submitted(), now=DUE + 300).effects
     assert not any(isinstance(each, CreatePod) for each in first)
@@ -112,7 +112,7 @@ def test_the_next_launch_waits_until_the_pod_that_counts_as_gone_was_deleted_by_
 def test_a_launch_that_is_gone_with_its_node_ends_as_it_was_deleted(
     disrupted: bool, phase: str
 ) -> None:
-    """An eviction is restarted; what somebody deleted stays away."""
+    """An evicted pod is restarted; one that a user deleted is not."""
     pod = leaving().disrupted() if disrupted else leaving()
     effects = decided(a_pe().launched(1), pod, submitted(), now=DUE + 300).effects
     (status,) = [each.status for each in effects if isinstance(each, PatchPeStatus)]
@@ -122,5 +122,5 @@ def test_a_launch_that_is_gone_with_its_node_ends_as_it_was_deleted(
 def test_a_pod_that_never_got_a_node_does_not_hang_on_a_lost_one() -> None:
     """The pod garbage collector removes it; the time-out is that of a node that is well."""
     pod = a_pod().deleting()
-    assert seen(waiting(), pod, now=DUE + 299).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(waiting(), pod, now=DUE + 299).observation is Observation.PREDECESSOR_ALIVE
     assert removals(waiting(), pod, now=DUE + 400) == []

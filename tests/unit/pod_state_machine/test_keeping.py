@@ -1,4 +1,4 @@
-"""Failed pods that are kept: which, as what, how many, for how long; and pods that do not start."""
+"""Failed pods that are kept: which, how many, for how long; and pods that do not start."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_one_that_is_set_aside_is_not_written_again() -> None:
 
 
 def test_one_that_was_kept_goes_when_its_time_is_over_and_not_before() -> None:
-    """Counted from the end of its container; nothing but the time wakes its key."""
+    """Counted from the end of its container; only the requeue time wakes its key."""
     aside = failed(4).with_label(labels.SERVICE_ROLE, labels.ROLE_ZOMBIE)
     aside = aside.ended_at("2026-11-20T00:00:10Z")
     pe = keeping(failedPodTimeToLiveInSeconds=100)
@@ -65,7 +65,7 @@ def test_pods_that_did_not_fail_or_are_no_longer_to_be_kept_go() -> None:
     assert fate(a_pe().launched(9).with_status(**RUNS), failed(4))["DeletePod"] == [4]
 
 
-# --------------------------------------------------------------------------- what does not start
+# --------------------------------------------------------------------------- blocked pods
 
 
 def started() -> Builder:
@@ -78,7 +78,7 @@ def after(pe: Builder, effect: object) -> Builder:
 
 
 @pytest.mark.parametrize(
-    ("pod", "reason", "told"),
+    ("pod", "reason", "text"),
     [
         (a_pod().unschedulable("0/4 nodes are available"), "Unschedulable", "0/4 nodes"),
         (a_pod().waiting("ErrImagePull", "no such tag"), "ImagePullBackOff", "no such tag"),
@@ -87,26 +87,28 @@ def after(pe: Builder, effect: object) -> Builder:
         (a_pod().waiting("CreateContainerConfigError"), "ContainerNotStarted", "ConfigError"),
     ],
 )
-def test_a_pod_that_does_not_start_says_why(pod: Builder, reason: str, told: str) -> None:
-    """In the words of whoever refuses it, as reason, message and condition; and once."""
+def test_a_pod_that_does_not_start_is_recorded_with_the_reason(
+    pod: Builder, reason: str, text: str
+) -> None:
+    """With the message of the scheduler or kubelet, as reason, message and condition; once."""
     (effect,) = decided(started(), pod, submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == ("Starting", reason)
-    assert told in effect.status.message
+    assert text in effect.status.message
     condition = effect.status.condition("PodBlocked")
     assert condition is not None
     assert (condition.status, condition.reason) == ("True", reason)
     assert decided(after(started(), effect), pod, submitted()).effects == ()
 
 
-def test_an_image_that_is_pulled_again_and_again_is_said_once() -> None:
-    """Between two attempts the kubelet says nothing of it, and other words at each."""
+def test_an_image_that_is_pulled_again_and_again_is_recorded_once() -> None:
+    """Between two attempts the kubelet reports nothing, and another message at each."""
     first = a_pod().waiting("ErrImagePull", "no such tag")
     (effect,) = decided(started(), first, submitted()).effects
-    told = after(started(), effect)
+    recorded = after(started(), effect)
     for pod in (a_pod().waiting("ImagePullBackOff"), a_pod().waiting("ContainerCreating")):
-        assert decided(told, pod, submitted()).effects == ()
-    (ran,) = decided(told, a_pod().in_phase("Running"), submitted()).effects
+        assert decided(recorded, pod, submitted()).effects == ()
+    (ran,) = decided(recorded, a_pod().in_phase("Running"), submitted()).effects
     assert isinstance(ran, PatchPeStatus)
     condition = ran.status.condition("PodBlocked")
     assert condition is not None
@@ -123,7 +125,7 @@ def test_an_image_that_is_pulled_again_and_again_is_said_once() -> None:
     ],
     ids=["phase Unknown", "node not ready"],
 )
-def test_a_pod_of_which_nothing_is_heard_may_run_and_is_not_launched_past(pod: Builder) -> None:
+def test_a_pod_of_unknown_state_may_run_and_blocks_the_next_launch(pod: Builder) -> None:
     pe = a_pe().launched(1).with_status(**RUNS)
     (effect,) = decided(pe, pod, submitted()).effects
     assert isinstance(effect, PatchPeStatus)

@@ -10,7 +10,7 @@ from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchP
 from services.pod_state_machine.core.snapshot import PeStatus
 from services.pod_state_machine.core.transitions import Observation
 from tests.builders import Builder, a_config_map, a_job, a_pe, a_pod, pe_uid
-from tests.unit.pod_state_machine.cluster import decided, gates, resizing, seen, submitted
+from tests.unit.pod_state_machine.cluster import decided, gates, observed, resizing, submitted
 
 UID = pe_uid("shop", 0)
 
@@ -32,7 +32,7 @@ def test_a_new_pe_gets_its_first_pod_without_a_status_write_before_it() -> None:
     assert effect == CreatePod(pod_name(1), 1, "c1", UID, 1)
 
 
-def test_the_first_status_says_which_launch_it_is() -> None:
+def test_the_first_status_records_the_number_of_the_launch() -> None:
     """Launch counts go on from it, so it is written as soon as the pod exists."""
     (effect,) = decided(a_pe(), a_pod()).effects
     assert isinstance(effect, PatchPeStatus)
@@ -43,7 +43,7 @@ def test_the_first_status_says_which_launch_it_is() -> None:
     assert effect.status.observed_generation == 1
 
 
-def test_a_re_created_pe_begins_with_the_launch_its_spec_asks_for() -> None:
+def test_a_re_created_pe_begins_with_the_launch_count_of_its_spec() -> None:
     """A PE that was deleted goes on counting where the old one stopped."""
     assert intent_of(a_pe().with_spec(launchCount=4)).launch_count == 4
     intended = a_pe().with_spec(launchCount=4).launched(4, phase="Waiting").with_status(pod="")
@@ -65,12 +65,12 @@ def test_no_pod_is_created_while_a_config_map_that_it_mounts_is_missing(
     gates_but_one: tuple[Builder, ...],
 ) -> None:
     """A pod without them would fail at its start and count as a crash."""
-    assert seen(a_pe(), *gates_but_one).observation is Observation.GATES_CLOSED
+    assert observed(a_pe(), *gates_but_one).observation is Observation.GATES_CLOSED
     assert decided(a_pe(), *gates_but_one).effects == ()
 
 
 @pytest.mark.parametrize("job", [a_job().deleting(), a_job().with_uid("uid-later-one")])
-def test_no_pod_is_created_for_a_job_that_leaves_or_is_another_one(job: Builder) -> None:
+def test_no_pod_is_created_for_a_job_that_is_deleted_or_another_one(job: Builder) -> None:
     """A later job of the same name has nothing to do with this PE."""
     assert decided(a_pe(), job).effects == ()
 
@@ -83,7 +83,7 @@ def test_no_pod_is_created_for_a_pe_that_is_deleted_and_its_pod_goes() -> None:
 
 
 def test_an_orphaning_deletion_of_a_pe_leaves_its_pod_alone() -> None:
-    """Somebody asked for the pod to stay."""
+    """A user requested that the pod stays."""
     assert decided(a_pe().deleting().with_finalizer("orphan"), a_pod()).effects == ()
 
 
@@ -91,20 +91,20 @@ def test_a_pod_that_lost_its_owner_is_still_the_pod_of_its_pe() -> None:
     """Its name proves it: nothing is launched beside it, and it is not taken for a deleted one."""
     robbed = a_pod().in_phase("Running").orphaned()
     pe = a_pe().with_spec(restartDeletedPod=True).launched(1)
-    assert seen(pe, robbed).observation is Observation.POD_RUNNING
+    assert observed(pe, robbed).observation is Observation.POD_RUNNING
 
 
-def test_a_pe_that_is_made_anew_removes_an_orphan_of_its_id_before_it_launches() -> None:
-    """An orphaning deletion of the PE left it behind, and the job wants the PE all the same."""
+def test_a_re_created_pe_removes_an_orphan_of_its_id_before_it_launches() -> None:
+    """An orphaning deletion of the PE left it behind, and the job still needs the PE."""
     orphan = a_pod().in_phase("Running").orphaned()
-    anew = a_pe().with_uid("uid-of-a-later-pe")
-    (removal,) = decided(anew, orphan).effects
+    re_created = a_pe().with_uid("uid-of-a-later-pe")
+    (removal,) = decided(re_created, orphan).effects
     assert isinstance(removal, DeletePod)
     assert removal.name == pod_name(1)
 
 
 def test_a_pod_that_only_bears_the_labels_of_an_orphan_is_left_alone() -> None:
-    """Anybody can write labels; what an orphaning deletion left is called as our pods are."""
+    """Anyone can write labels; a pod that an orphaning deletion left has a name of ours."""
     orphan = a_pod().in_phase("Running").orphaned()
     foreign = orphan.having("metadata", "name", value="fuzz-29")
     (effect,) = decided(a_pe().with_uid("uid-of-a-later-pe"), foreign).effects
@@ -112,7 +112,7 @@ def test_a_pod_that_only_bears_the_labels_of_an_orphan_is_left_alone() -> None:
 
 
 def test_orphans_of_an_earlier_job_are_left_alone() -> None:
-    """Somebody wanted them to stay, and the later job of the name has nothing to do with them."""
+    """A user kept them, and the later job of that name does not own them."""
     orphan = a_pod().in_phase("Running").orphaned()
     earlier = orphan.having("metadata", "labels", labels.JOB_UID, value="uid-earlier-one")
     (effect,) = decided(a_pe().with_uid("uid-of-a-later-pe"), earlier).effects
@@ -141,10 +141,10 @@ def test_changed_content_writes_the_intent_and_then_removes_the_pod() -> None:
         a_pe().with_content("c2").launched(1, phase="Waiting", content_id="c1"),
     ],
 )
-def test_a_pod_that_no_status_speaks_of_goes_only_when_the_next_launch_is_intended(
+def test_an_unrecorded_pod_is_deleted_only_when_the_next_launch_is_intended(
     pe: Builder,
 ) -> None:
-    """If the delete came to pass and the intent did not, the launch would seem still to come."""
+    """With the delete but without the intent, the launch would seem not to have happened."""
     (intent,) = decided(pe, a_pod().in_phase("Running"), resizing()).effects
     assert isinstance(intent, PatchPeStatus)
     assert intent.status.launch_count == 2
@@ -164,7 +164,7 @@ def test_the_next_pod_waits_until_the_last_one_is_over_or_gone() -> None:
     """Two launches of one PE never run at once."""
     pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
     leaving = a_pod().in_phase("Running").deleting()
-    assert seen(pe, leaving).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(pe, leaving).observation is Observation.PREDECESSOR_ALIVE
     assert decided(pe, leaving).effects == ()
     (created,) = decided(pe, leaving.in_phase("Failed")).effects
     assert isinstance(created, CreatePod)
@@ -173,20 +173,20 @@ def test_the_next_pod_waits_until_the_last_one_is_over_or_gone() -> None:
 
 
 def test_the_absence_of_the_last_pod_is_confirmed_before_the_next_launch() -> None:
-    """A fact may be missing: the API server is asked by name."""
+    """A fact may be missing: a GET by name confirms it."""
     pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
     (created,) = decided(pe).effects
     assert isinstance(created, CreatePod)
     assert created.believed_gone == (pod_name(1),)
 
 
-def test_a_pod_whose_end_was_seen_is_not_asked_for() -> None:
-    """The end of that very pod is no absence; another pod of the past is still asked for."""
+def test_a_pod_whose_end_was_observed_needs_no_get() -> None:
+    """Its end is no mere absence; another earlier pod is still confirmed."""
     pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
-    for ended, asked in ((frozenset({pod_name(1)}), ()), (frozenset({"x"}), (pod_name(1),))):
+    for ended, confirmed in ((frozenset({pod_name(1)}), ()), (frozenset({"x"}), (pod_name(1),))):
         (created,) = decided(pe, ended=ended).effects
         assert isinstance(created, CreatePod)
-        assert created.believed_gone == asked
+        assert created.believed_gone == confirmed
 
 
 def test_a_raised_launch_count_is_the_number_of_the_next_launch() -> None:
@@ -195,8 +195,8 @@ def test_a_raised_launch_count_is_the_number_of_the_next_launch() -> None:
     assert intent_of(pe, a_pod(launch=2).in_phase("Running"), submitted()).launch_count == 7
 
 
-def test_a_launch_that_is_leapt_over_unseen_is_confirmed_not_to_have_happened() -> None:
-    """Its pod may have been created a moment ago: the launch that leaps would run beside it."""
+def test_a_launch_that_is_skipped_unobserved_is_confirmed_not_to_have_happened() -> None:
+    """Its pod may have been created a moment ago: the skipping launch would run beside it."""
     pe = a_pe().with_spec(launchCount=7).launched(3, phase="Waiting")
     (effect,) = decided(pe, submitted()).effects
     assert isinstance(effect, PatchPeStatus)
@@ -207,7 +207,7 @@ def test_a_launch_that_is_leapt_over_unseen_is_confirmed_not_to_have_happened() 
     assert [each.believed_gone for each in shown if isinstance(each, PatchPeStatus)] == [""]
 
 
-def test_a_floor_raised_before_the_first_status_asks_for_the_first_pod() -> None:
+def test_a_floor_raised_before_the_first_status_confirms_the_absence_of_the_first_pod() -> None:
     """Nothing records yet whether launch 1 has happened; what follows is intended first."""
     (intended,) = decided(a_pe().with_spec(launchCount=7)).effects
     assert isinstance(intended, PatchPeStatus)
@@ -215,7 +215,7 @@ def test_a_floor_raised_before_the_first_status_asks_for_the_first_pod() -> None
     assert intended.believed_gone == pod_name(1)
 
 
-def test_a_floor_that_is_raised_twice_before_the_first_pod_leaps_over_no_launch_unseen() -> None:
+def test_a_floor_that_is_raised_twice_before_the_first_pod_skips_no_launch_unconfirmed() -> None:
     """The pod of the floor before may have been created a moment ago, and run beside the next."""
     pe = a_pe().with_spec(launchCount=9).launched(7, phase="Waiting").with_status(pod="")
     (intended,) = decided(pe).effects
@@ -224,7 +224,7 @@ def test_a_floor_that_is_raised_twice_before_the_first_pod_leaps_over_no_launch_
     assert intended.believed_gone == pod_name(7)
 
 
-def test_launch_counts_never_fall_when_the_spec_asks_for_less() -> None:
+def test_launch_counts_never_fall_when_the_spec_has_less() -> None:
     """The spec's count is a floor."""
     pe = a_pe().with_spec(launchCount=1).with_content("c2").launched(5)
     assert intent_of(pe, a_pod(launch=5).in_phase("Running"), submitted()).launch_count == 6
@@ -242,18 +242,18 @@ def test_a_pod_of_another_pe_of_that_name_counts_as_a_running_launch() -> None:
     assert isinstance(removed, DeletePod)
     assert removed.believed_gone_owner == "uid-old"
     waiting = a_pe().with_spec(launchCount=2).launched(2, phase="Waiting").with_status(pod="")
-    assert seen(waiting, stranger).observation is Observation.PREDECESSOR_ALIVE
-    assert seen(a_pe(), stranger.deleting()).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(waiting, stranger).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(a_pe(), stranger.deleting()).observation is Observation.PREDECESSOR_ALIVE
 
 
-def test_a_pod_of_a_later_launch_than_recorded_means_that_our_view_is_behind() -> None:
-    """Acting on it would remove a pod that somebody else just launched."""
+def test_a_pod_of_a_later_launch_than_recorded_means_that_the_view_is_behind() -> None:
+    """Acting on it would remove a pod that another instance just launched."""
     pe = a_pe().with_content("c2").launched(1)
     assert decided(pe, a_pod(launch=2, content_id="c3"), submitted()).effects == ()
 
 
 def test_a_pod_left_of_an_earlier_launch_is_removed_while_the_newest_runs() -> None:
-    """Removing it is level-triggered: a lost delete is made up for."""
+    """The removal is level-triggered: a lost delete is repeated."""
     pe = a_pe().launched(2).with_status(reason="PodRunning", message="The pod runs.")
     effects = decided(pe, a_pod(launch=1), a_pod(launch=2).in_phase("Running"), submitted()).effects
     assert [each.name for each in effects if isinstance(each, DeletePod)] == [pod_name(1)]

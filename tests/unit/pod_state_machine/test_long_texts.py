@@ -1,4 +1,4 @@
-"""What pods and people say at any length fits into the status of a PE."""
+"""Text of pods and users, of any length, fits into the status of a PE."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_message_of_a_pod_is_cut() -> None:
     assert POD_TEXT_CHARS_MAX < len(effect.status.message) < MESSAGE_CHARS_MAX
 
 
-def test_a_value_that_asks_for_a_restart_is_read_as_far_as_a_status_can_say_it() -> None:
+def test_a_restart_annotation_is_cut_to_what_a_status_can_hold() -> None:
     pe = a_pe().launched(1).having("metadata", "annotations", RESTART, value="x" * 200_000)
     snapshot = snapshot_of(pe)
     assert snapshot.pe is not None

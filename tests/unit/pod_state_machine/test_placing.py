@@ -1,4 +1,4 @@
-"""A constrained PE waits until it is known where it goes, and goes there."""
+"""A constrained PE waits until its node is decided, and is launched there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ from tests.builders import (
     a_placement,
     a_pod,
 )
-from tests.unit.pod_state_machine.cluster import NOW, decided, seen, snapshot_of, submitted, world
+from tests.unit.pod_state_machine.cluster import (
+    NOW,
+    decided,
+    observed,
+    snapshot_of,
+    submitted,
+    world,
+)
 
 TOGETHER: dict[str, Any] = {"coLocations": ["together"]}
 IN_POOL: dict[str, Any] = {"hostPoolLocation": {"poolIndex": 1}}
@@ -41,8 +48,8 @@ def only(*builders: Builder, **how: Any) -> Effect:
     return effect
 
 
-def told(*builders: Builder) -> str:
-    """What the status says of a PE that waits."""
+def waiting_message(*builders: Builder) -> str:
+    """The message in the status of a PE that waits."""
     effect = only(*builders)
     assert isinstance(effect, PatchPeStatus)
     assert effect.status.phase is PePhase.WAITING
@@ -59,10 +66,12 @@ def node_of_launch(*builders: Builder) -> str:
 # --------------------------------------------------------------------------- waiting
 
 
-def test_a_constrained_pe_waits_for_its_placement_and_says_so() -> None:
-    assert told(constrained()) == "The processing element waits for its placement."
-    assert "its placement" in told(constrained(), ON_N1.with_status(assignments=None), N1)
-    assert "its placement" in told(constrained(), a_placement({"n1": "1-3"}), N1)
+def test_a_constrained_pe_waits_for_its_placement_and_reports_it() -> None:
+    assert waiting_message(constrained()) == "The processing element waits for its placement."
+    assert "its placement" in waiting_message(
+        constrained(), ON_N1.with_status(assignments=None), N1
+    )
+    assert "its placement" in waiting_message(constrained(), a_placement({"n1": "1-3"}), N1)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +87,7 @@ def test_a_constrained_pe_waits_for_its_placement_and_says_so() -> None:
     ],
 )
 def test_every_constraint_is_waited_for(placement: dict[str, Any]) -> None:
-    assert told(constrained(**placement))
+    assert waiting_message(constrained(**placement))
 
 
 @pytest.mark.parametrize("placement", [None, {}, {"coLocations": []}, {"required": False}])
@@ -89,7 +98,7 @@ def test_a_pe_without_constraints_is_launched_anywhere(placement: object) -> Non
     assert node_of_launch(free, ON_N1, N1) == ""
 
 
-def test_a_pe_that_was_just_made_waits_a_moment_before_it_says_so() -> None:
+def test_a_new_pe_waits_a_moment_before_it_reports_that_it_waits() -> None:
     """Claims take a moment, and a status for each PE would be written in vain."""
     young = constrained().created_at("2026-11-20T00:00:58Z")
     decision = decided(young)
@@ -97,9 +106,9 @@ def test_a_pe_that_was_just_made_waits_a_moment_before_it_says_so() -> None:
     assert decision.requeue_at == NOW - 2.0 + 5.0
 
 
-def test_what_is_said_of_a_pe_that_waits_is_said_once() -> None:
-    said = "The processing element waits for its placement."
-    waiting = constrained().with_status(phase="Waiting", reason="GatesClosed", message=said)
+def test_that_a_pe_waits_is_written_once() -> None:
+    message = "The processing element waits for its placement."
+    waiting = constrained().with_status(phase="Waiting", reason="GatesClosed", message=message)
     assert decided(waiting).effects == ()
 
 
@@ -107,35 +116,35 @@ def test_a_pe_that_waits_goes_to_the_node_it_is_assigned_to() -> None:
     assert node_of_launch(constrained(), ON_N1, N1) == "n1"
 
 
-def test_an_answer_of_an_older_plan_is_none() -> None:
-    """The Placement's newest answer may come later than the PE of the plan that asked for it."""
+def test_an_answer_of_an_older_plan_does_not_count() -> None:
+    """The newest answer of the Placement may come later than the PE of the requesting plan."""
     newer = constrained().with_spec(generation=2)
-    assert told(newer, a_placement({"n1": "0"}, generation=1), N1)
+    assert waiting_message(newer, a_placement({"n1": "0"}, generation=1), N1)
     assert node_of_launch(newer, a_placement({"n1": "0"}, generation=2), N1) == "n1"
     assert node_of_launch(newer, a_placement({"n1": "0"}, generation=3), N1) == "n1"
 
 
-def test_the_placement_of_an_earlier_job_of_that_name_is_none() -> None:
+def test_the_placement_of_an_earlier_job_of_that_name_does_not_count() -> None:
     stranger = ON_N1.owned_by("Job", "shop", "uid-of-an-earlier-one")
-    assert told(constrained(), stranger, N1)
+    assert waiting_message(constrained(), stranger, N1)
 
 
 def test_a_node_that_does_not_exist_is_waited_past() -> None:
-    message = told(constrained(), ON_N1)
+    message = waiting_message(constrained(), ON_N1)
     assert "waits for a new placement: its node n1 does not exist" in message
     assert node_of_launch(constrained(), a_placement({"n2": "0"}), a_node("n2")) == "n2"
 
 
 def test_a_pe_in_a_marked_pool_waits_until_its_node_is_claimed() -> None:
     pool = a_host_pool().exclusive()
-    message = told(constrained(**IN_POOL), ON_N1, N1, pool.claiming("n2"))
+    message = waiting_message(constrained(**IN_POOL), ON_N1, N1, pool.claiming("n2"))
     assert "waits until node n1 is claimed for the pool gpu" in message
     assert node_of_launch(constrained(**IN_POOL), ON_N1, N1, pool.claiming("n2", "n1")) == "n1"
 
 
 def test_a_pool_that_labels_its_members_is_waited_for_too() -> None:
     pool = a_host_pool().with_spec(labelsMembers=True)
-    assert "is claimed" in told(constrained(**IN_POOL), ON_N1, N1, pool)
+    assert "is claimed" in waiting_message(constrained(**IN_POOL), ON_N1, N1, pool)
     assert node_of_launch(constrained(**IN_POOL), ON_N1, N1, pool.claiming("n1")) == "n1"
 
 
@@ -151,12 +160,12 @@ def test_a_shared_pool_without_marks_needs_no_claim() -> None:
         a_host_pool().owned_by("Job", "shop", "uid-of-an-earlier-one"),
     ],
 )
-def test_a_pool_of_another_or_one_that_leaves_is_none(pool: Builder) -> None:
-    assert "waits for its host pool" in told(constrained(**IN_POOL), ON_N1, N1, pool)
+def test_a_pool_of_another_job_or_one_in_deletion_does_not_count(pool: Builder) -> None:
+    assert "waits for its host pool" in waiting_message(constrained(**IN_POOL), ON_N1, N1, pool)
 
 
 def test_a_job_of_a_release_that_enforced_nothing_is_launched_as_before() -> None:
-    """It says that there are no constraints, and has no placement."""
+    """Its status has the reason NoConstraints, and it has no placement."""
     of_old = a_job().with_status(
         phase="Submitted",
         conditions=[{"type": "Placed", "status": "True", "reason": "NoConstraints"}],
@@ -165,8 +174,8 @@ def test_a_job_of_a_release_that_enforced_nothing_is_launched_as_before() -> Non
     assert node_of_launch(constrained(), of_old, ON_N1, N1) == "n1"
 
 
-def test_a_launch_that_is_wanted_waits_with_the_pod_that_runs() -> None:
-    """Else the PE would stop until hostpool-manager has decided."""
+def test_a_requested_launch_waits_while_the_old_pod_runs() -> None:
+    """Otherwise the PE would stop until hostpool-manager has decided."""
     running = constrained().launched(1).with_content("c2").with_spec(generation=1)
     assert decided(running, a_pod().in_phase("Running").on_node("n1"), ON_N1, N1).effects == ()
 
@@ -224,15 +233,15 @@ def test_no_pod_is_replaced_while_nothing_is_decided(
 ) -> None:
     pod = a_pod().pinned_to("n2")
     starting = constrained().launched(1, phase="Starting")
-    observed = seen(starting, pod, submitted(), *world_without_answer).observation.name
-    assert observed == "POD_PENDING"
+    found = observed(starting, pod, submitted(), *world_without_answer)
+    assert found.observation.name == "POD_PENDING"
 
 
 # --------------------------------------------------------------------------- relaunching
 
 
-def test_a_failed_pe_goes_to_the_node_it_is_assigned_to_and_needs_nobody_for_it() -> None:
-    """An assignment that stands is enough, whoever is down."""
+def test_a_failed_pe_is_launched_on_its_assigned_node_without_another_decision() -> None:
+    """A recorded assignment is enough, whichever service is down."""
     waiting = constrained().launched(2, phase="Waiting")
     failed = a_pod().pinned_to("n1").on_node("n1").in_phase("Failed")
     effects = decided(waiting, failed, ON_N1, N1).effects
@@ -252,17 +261,17 @@ def test_after_the_loss_of_its_node_a_pe_waits_for_another() -> None:
     assert moved.node == "n2"
 
 
-def test_what_was_said_of_waiting_is_corrected_at_once() -> None:
+def test_the_status_of_a_waiting_pe_is_corrected_at_once() -> None:
     waited = constrained().with_status(phase="Waiting", reason="GatesClosed", message="x")
     effect = only(waited, a_pod().pinned_to("n1"), ON_N1, N1)
     assert isinstance(effect, PatchPeStatus)
     assert effect.status.phase is PePhase.STARTING
 
 
-# --------------------------------------------------------------------------- who is woken
+# --------------------------------------------------------------------------- dirty keys
 
 
-def woken(by: Builder, *others: Builder) -> list[PeKey | JobKey]:
+def queued(by: Builder, *others: Builder) -> list[PeKey | JobKey]:
     table = world(by, *others)
     return list(intake.keys_of(by.entry(), table))
 
@@ -270,13 +279,13 @@ def woken(by: Builder, *others: Builder) -> list[PeKey | JobKey]:
 RUNS = constrained().launched(1)
 
 
-def test_a_placement_wakes_the_pes_of_its_job_that_are_not_where_they_run() -> None:
+def test_a_placement_queues_the_pes_of_its_job_that_need_a_launch() -> None:
     others = (
         a_pe(pe_id=1),
         a_pe("other").with_spec(placement=TOGETHER),
         constrained().named("shop-2").launched(1),
     )
-    assert woken(ON_N1, constrained(), *others) == [PeKey("default", "shop-0")]
+    assert queued(ON_N1, constrained(), *others) == [PeKey("default", "shop-0")]
 
 
 @pytest.mark.parametrize(
@@ -288,48 +297,48 @@ def test_a_placement_wakes_the_pes_of_its_job_that_are_not_where_they_run() -> N
         RUNS.with_status(phase="Starting"),
     ],
 )
-def test_a_pe_that_wants_another_launch_is_woken(pe: Builder) -> None:
-    assert woken(ON_N1, pe) == [PeKey("default", "shop-0")]
-    assert woken(ON_N1, RUNS) == []
+def test_a_pe_that_needs_another_launch_is_queued(pe: Builder) -> None:
+    assert queued(ON_N1, pe) == [PeKey("default", "shop-0")]
+    assert queued(ON_N1, RUNS) == []
 
 
-def test_a_host_pool_wakes_the_pes_that_ask_for_it() -> None:
+def test_a_host_pool_queues_the_pes_that_require_it() -> None:
     pool = a_host_pool()
-    assert woken(pool, constrained(**IN_POOL)) == [PeKey("default", "shop-0")]
-    assert woken(a_host_pool(index=2), constrained(**IN_POOL)) == []
-    assert woken(pool, constrained(**IN_POOL).launched(1)) == []
+    assert queued(pool, constrained(**IN_POOL)) == [PeKey("default", "shop-0")]
+    assert queued(a_host_pool(index=2), constrained(**IN_POOL)) == []
+    assert queued(pool, constrained(**IN_POOL).launched(1)) == []
 
 
-def test_a_node_wakes_the_pes_that_go_there() -> None:
+def test_a_node_queues_the_pes_that_are_assigned_to_it() -> None:
     waits, other = constrained(), a_pe(pe_id=7).with_spec(placement=TOGETHER)
-    assert woken(N1, ON_N1, waits, other) == [PeKey("default", "shop-0")]
-    assert woken(N1, ON_N1, RUNS) == []
-    assert woken(a_node("n2"), ON_N1, waits) == []
+    assert queued(N1, ON_N1, waits, other) == [PeKey("default", "shop-0")]
+    assert queued(N1, ON_N1, RUNS) == []
+    assert queued(a_node("n2"), ON_N1, waits) == []
 
 
-def test_runs_of_ids_that_are_none_assign_nobody() -> None:
-    """Somebody wrote them by hand: a bad object delays only those whom it speaks of."""
+def test_invalid_runs_of_ids_assign_no_pe() -> None:
+    """As after an edit by hand: a bad object delays only the PEs that it names."""
     odd = a_placement({"n1": "9-0", "n2": "0"})
     assert node_of_launch(constrained(), odd, a_node("n2")) == "n2"
 
 
-def test_a_run_of_more_pes_than_a_placement_has_assigns_nobody() -> None:
+def test_a_run_of_more_pes_than_a_placement_has_assigns_no_pe() -> None:
     """A few bytes would name a million PEs, and a few such runs take all memory."""
     odd = a_placement({"n2": "0", "n1": "0-999999"})
     assert node_of_launch(constrained(), odd, a_node("n1"), a_node("n2")) == "n2"
     assert list(ids_on(odd.entry(), "n1")) == []
 
 
-def test_a_placement_that_changes_is_read_anew() -> None:
+def test_a_placement_that_changes_is_read_again() -> None:
     assignments = Assignments()
     first = ON_N1.entry()
     moved: Entry = a_placement({"n2": "0"}).at_version(2).entry()
-    made_anew = a_placement({"n3": "0"}).with_uid("another").at_version(2).entry()
-    found = [assignments.node_of(each, 0) for each in (first, first, moved, made_anew, first)]
+    re_created = a_placement({"n3": "0"}).with_uid("another").at_version(2).entry()
+    found = [assignments.node_of(each, 0) for each in (first, first, moved, re_created, first)]
     assert found == ["n1", "n1", "n2", "n3", "n1"]
 
 
-def test_a_place_is_of_its_pe() -> None:
+def test_a_place_has_the_node_and_the_pool_of_its_pe() -> None:
     snapshot = snapshot_of(constrained(**IN_POOL), ON_N1, N1, a_host_pool().with_tags("a"))
     place = place_of(snapshot)
     assert place is not None

@@ -1,4 +1,4 @@
-"""What a place and the constraints of a PE add to its pod, word for word."""
+"""Affinity, tolerations and labels of the pod of a constrained PE, word for word."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def placed(placement: Json, *, pool: Json | None = None, hostname: str = HOST, *
 
 
 def expected(variant: Placed) -> Json:
-    """What the variant adds to the golden pod; the node's label is not its name."""
+    """The golden pod with the change of the variant; the node's label is not its name."""
     found: Json = filled_in(variant.spec, job="shop", node=HOST, pool=POOL)
     return found | ({"nodeName": NODE} if "nodeName" in found else {})
 
@@ -99,8 +99,8 @@ def test_every_field_of_a_placement_is_written_down() -> None:
     assert given == {each.alias for each in PlacementRequest.model_fields.values()}
 
 
-def test_a_pe_without_a_place_gets_nothing_of_all_this() -> None:
-    """Also one whose constraints a release of before wrote and did not enforce."""
+def test_a_pe_without_a_place_gets_none_of_this() -> None:
+    """Nor does one whose constraints an older release wrote and did not enforce."""
     free: tuple[Json, ...] = ({}, {"coLocations": []}, {"required": True})
     for placement in free:
         assert placed(placement)["spec"] == golden()
@@ -120,8 +120,8 @@ def test_a_node_without_a_hostname_is_named_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("tag", ["with space", "x" * 64, "ünï", ""])
-def test_a_tag_that_no_label_can_have_as_its_value_has_no_form_of_the_original(tag: str) -> None:
-    """The API server would refuse the pod for a form in which no node can carry it anyway."""
+def test_a_tag_that_is_no_label_value_has_no_term_with_the_original_label(tag: str) -> None:
+    """The API server would refuse the pod, and no node can have such a label."""
     location = {"hostPoolLocation": {"poolIndex": 1}}
     keys = [
         expression["key"]
@@ -157,7 +157,7 @@ TOKENS = (
 def test_any_token_is_a_key_by_its_sha_1_with_a_value_that_a_label_can_have(
     kind: str, field: str, token: str
 ) -> None:
-    """Operators of parallel regions have brackets in their names, and people write anything."""
+    """Operators of parallel regions have brackets in their names, and users write anything."""
     key = f"streams.ibm.com/host{kind}.{hashlib.sha1(token.encode()).hexdigest()}"
     if kind == "isolation":
         assert added_labels(placed({"isolationLabels": [token]})).keys() == {key}
@@ -187,7 +187,7 @@ def selects(term: Json, manifest: Json) -> bool:
     )
 
 
-def test_equal_tokens_of_two_jobs_mean_nothing_to_each_other() -> None:
+def test_equal_tokens_of_two_jobs_do_not_match() -> None:
     placement = {"coLocations": ["same"], "exLocations": ["same"]}
     ours = placed(placement)
     theirs = ours | {
@@ -222,13 +222,13 @@ PIN: Json = {"key": labels.HOSTNAME, "operator": "In", "values": [HOST]}
 BY_FIELD: Json = {"key": "metadata.name", "operator": "NotIn", "values": ["x"]}
 
 
-def asking(*terms: Json) -> Json:
+def node_affinity(*terms: Json) -> Json:
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(terms)}}}
 
 
-def test_each_node_term_of_a_template_is_put_together_with_each_of_ours() -> None:
-    """One of several terms has to hold: appended, the template's would undo the pin."""
-    theirs = asking({"matchExpressions": [SSD]}, {"matchExpressions": [FAST]})
+def test_each_node_term_of_a_template_is_combined_with_each_of_ours() -> None:
+    """Only one of several terms has to hold: appended, the template's would undo the pin."""
+    theirs = node_affinity({"matchExpressions": [SSD]}, {"matchExpressions": [FAST]})
     found = with_template({"coLocations": ["a"]}, affinity=theirs)
     assert node_terms(found) == [
         {"matchExpressions": [PIN, SSD]},
@@ -241,19 +241,19 @@ def test_each_node_term_of_a_template_is_put_together_with_each_of_ours() -> Non
     assert all(PIN in term["matchExpressions"] for term in node_terms(tagged))
 
 
-def test_fields_of_nodes_in_a_template_hold_beside_our_expressions() -> None:
-    found = with_template({"host": "a"}, affinity=asking({"matchFields": [BY_FIELD]}))
+def test_match_fields_of_a_template_are_combined_with_our_expressions() -> None:
+    found = with_template({"host": "a"}, affinity=node_affinity({"matchFields": [BY_FIELD]}))
     assert node_terms(found) == [{"matchExpressions": [PIN], "matchFields": [BY_FIELD]}]
 
 
-def test_an_empty_term_of_a_template_goes_on_selecting_no_node() -> None:
-    beside = asking({}, {"matchExpressions": [SSD]})
+def test_an_empty_term_of_a_template_still_selects_no_node() -> None:
+    beside = node_affinity({}, {"matchExpressions": [SSD]})
     found = with_template({"host": "a"}, affinity=beside)
     assert node_terms(found) == [{"matchExpressions": [PIN, SSD]}]
-    assert node_terms(with_template({"host": "a"}, affinity=asking({}))) == [{}]
+    assert node_terms(with_template({"host": "a"}, affinity=node_affinity({}))) == [{}]
 
 
-def test_terms_over_pods_and_tolerations_of_a_template_come_after_ours() -> None:
+def test_pod_terms_and_tolerations_of_a_template_come_after_ours() -> None:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
     preferred = [{"weight": 1, "preference": {"matchExpressions": [SSD]}}]
     found = with_template(
@@ -281,8 +281,8 @@ def test_terms_over_pods_and_tolerations_of_a_template_come_after_ours() -> None
 # --------------------------------------------------------------------------- an API server
 
 
-def test_an_api_server_takes_every_pod_that_is_made() -> None:
-    """What it would refuse, a PE would say only when it is launched."""
+def test_the_api_server_accepts_every_pod_that_is_made() -> None:
+    """Otherwise a refusal would show only at the launch of a PE."""
     made = [placed(each.placement, pool=each.pool) for each in PLACED.values()]
     made += [
         placed({name: [token]})
@@ -292,7 +292,7 @@ def test_an_api_server_takes_every_pod_that_is_made() -> None:
     made += [
         placed({"coLocations": ["a"]}, hostname=""),
         with_template(
-            {"host": "a"}, affinity=asking({"matchFields": [BY_FIELD | {"operator": "In"}]})
+            {"host": "a"}, affinity=node_affinity({"matchFields": [BY_FIELD | {"operator": "In"}]})
         ),
     ]
 

@@ -45,7 +45,7 @@ def environment(**spec: Any) -> dict[str, str]:
 
 
 def sources(manifest: Json) -> dict[str, Json]:
-    """By volume: its source."""
+    """The source of each volume, by its name."""
     return {
         each["name"]: {key: value for key, value in each.items() if key != "name"}
         for each in manifest["spec"]["volumes"]
@@ -81,7 +81,9 @@ def test_the_metadata_of_a_pod_is_exactly_this() -> None:
 
 
 @pytest.mark.parametrize("option", VARIANTS)
-def test_the_pod_with_an_option_is_the_golden_one_but_for_what_the_option_says(option: str) -> None:
+def test_the_pod_with_an_option_is_the_golden_one_with_the_change_of_the_option(
+    option: str,
+) -> None:
     """The golden pod and its variants: a change of any field is a decision."""
     variant = VARIANTS[option]
     assert pod(**variant.spec)["spec"] == variant.applied(golden(), "shop")
@@ -123,13 +125,13 @@ def test_the_build_is_the_setting_s_else_the_pe_s_else_what_valgrind_needs(
     assert manifest["spec"]["containers"][0]["image"] == f"{IMAGE}.{build}"
 
 
-def test_the_image_comes_from_where_the_settings_say() -> None:
+def test_registry_and_repository_of_the_image_come_from_the_settings() -> None:
     manifest = pod(RuntimeImage(registry="here:5000", repository="ours"))
     assert manifest["spec"]["containers"][0]["image"] == "here:5000/ours/streams-runtime:6.debug"
 
 
 def test_data_comes_from_the_claim_else_the_path_else_the_settings() -> None:
-    """The first that applies."""
+    """The first one that is set."""
     setting = RuntimeImage(data_path="/s")
     on_claim = pod(setting, dataVolumeClaim={"name": "disk"}, dataPath="/d")
     assert sources(on_claim)["data-volume"] == {"persistentVolumeClaim": {"claimName": "disk"}}
@@ -170,7 +172,7 @@ def test_pull_policy_and_secret_are_those_of_the_pe_or_the_job() -> None:
     assert own["imagePullSecrets"] == [{"name": "mine"}]
 
 
-def test_a_spec_that_no_schema_has_seen_is_refused_instead_of_run() -> None:
+def test_a_spec_that_violates_the_schema_is_refused_instead_of_run() -> None:
     """A bad object delays only its own key; field and value are named."""
     with pytest.raises(PodImpossible, match=r"spec\.buildType: .*fastest"):
         pod(buildType="fastest")

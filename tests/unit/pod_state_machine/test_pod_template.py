@@ -1,4 +1,4 @@
-"""The user's pod template: it adds, it never takes away, and what contradicts us is refused."""
+"""The user's pod template adds to the pod; a template that contradicts millrace is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refusal(**parts: Any) -> str:
 
 
 @pytest.mark.parametrize("template", [None, {}, {"metadata": None, "spec": None}, {"spec": {}}])
-def test_a_template_that_says_nothing_changes_nothing(template: Json | None) -> None:
+def test_an_empty_template_changes_nothing(template: Json | None) -> None:
     assert pod(podTemplate=template)["spec"] == golden()
 
 
@@ -46,8 +46,8 @@ def test_labels_and_annotations_are_added_to_ours() -> None:
         {"securityContext": None, "serviceAccountName": None},
     ],
 )
-def test_a_null_takes_nothing_of_what_pods_have_by_default(spec: Json) -> None:
-    """A pod with a token that is null gets the token of the account."""
+def test_a_null_suppresses_no_default(spec: Json) -> None:
+    """A null token would give the pod the token of the account."""
     assert spec_with(**spec) == golden()
 
 
@@ -69,7 +69,7 @@ def test_a_null_takes_nothing_of_what_pods_have_by_default(spec: Json) -> None:
         ("imagePullSecrets", [{"name": "s"}]),
     ],
 )
-def test_what_we_say_nothing_of_is_taken_as_it_is(name: str, value: Any) -> None:
+def test_fields_that_millrace_does_not_set_are_taken_unchanged(name: str, value: Any) -> None:
     assert spec_with(**{name: value}) == golden() | {name: value}
 
 
@@ -101,7 +101,7 @@ def test_an_init_container_may_be_called_pe() -> None:
     assert found["containers"] == golden()["containers"]
 
 
-def test_a_debugger_s_capabilities_stay_beside_those_that_are_dropped() -> None:
+def test_capabilities_of_a_debugger_stay_beside_dropped_ones() -> None:
     dropped = {"name": "pe", "securityContext": {"capabilities": {"drop": ["NET_RAW"]}}}
     manifest = pod(allowPtrace=True, podTemplate={"spec": {"containers": [dropped]}})
     assert manifest["spec"]["containers"][0]["securityContext"] == {
@@ -109,7 +109,7 @@ def test_a_debugger_s_capabilities_stay_beside_those_that_are_dropped() -> None:
     }
 
 
-def test_groups_are_put_together_and_defaults_give_way() -> None:
+def test_objects_are_merged_and_defaults_yield() -> None:
     context = {"fsGroup": 1, "seccompProfile": {"type": "Localhost", "localhostProfile": "p"}}
     found = spec_with(securityContext=context, dnsConfig={"options": [{"name": "ndots"}]})
     assert found["securityContext"] == {"runAsUser": 2098, "runAsGroup": 2015, **context}
@@ -126,7 +126,7 @@ PE_IMAGE = {"name": "pe", "image": "evil:1"}
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"),
+    ("parts", "message"),
     [
         (
             {"spec": {"restartPolicy": "Always"}},
@@ -165,12 +165,12 @@ PE_IMAGE = {"name": "pe", "image": "evil:1"}
         ({"spec": {"dnsConfig": {"options": {}}}}, "it must be a list"),
     ],
 )
-def test_what_contradicts_us_is_refused_with_field_and_value(parts: Json, said: str) -> None:
-    """Also where it would not even differ: the rule does not depend on what we happen to say."""
-    assert said in refusal(**parts)
+def test_what_contradicts_us_is_refused_with_field_and_value(parts: Json, message: str) -> None:
+    """Even if the values are equal: the rule does not depend on the value of millrace."""
+    assert message in refusal(**parts)
 
 
-def test_a_path_that_a_volume_of_the_pe_takes_is_free_for_a_template_otherwise() -> None:
+def test_a_mount_path_is_free_for_a_template_unless_a_volume_of_the_pe_uses_it() -> None:
     mount = {"name": "scratch", "mountPath": "/data"}
     template = {
         "spec": {

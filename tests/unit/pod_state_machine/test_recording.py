@@ -1,4 +1,4 @@
-"""What the status says, and when it is written: the write budget."""
+"""The status of a PE, and when it is written: the write budget."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def started(launch: int = 1) -> PeBuilder:
 
 
 def test_that_a_pod_runs_is_written_at_once_when_the_job_is_submitted() -> None:
-    """People look at it."""
+    """Users look at it."""
     (effect,) = decided(started(), a_pod().in_phase("Running").on_node("n1"), submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.node) == (PePhase.RUNNING, "n1")
 
 
 def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
-    """News that only inform must not slow a submission or a resize down."""
+    """A status that only informs must not slow a submission or a resize down."""
     pod = a_pod().in_phase("Running").on_node("n1")
     for job in (a_job(), resizing()):
         early = decided(started(), pod, job, now=BORN + 59.0)
@@ -47,8 +47,8 @@ def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
         assert len(decided(started(), pod, job, now=BORN + 60.0).effects) == 1
 
 
-def test_the_first_status_is_written_at_once_and_leaves_the_way_to_what_pods_wait_for() -> None:
-    """Launch counts go on from it; it goes through the gate behind pods that are still to come."""
+def test_the_first_status_is_written_at_once_and_patiently() -> None:
+    """Launch counts depend on it; creates of pods go first."""
     for job in (a_job(), resizing(), submitted()):
         (effect,) = decided(a_pe(), a_pod(), job, now=BORN).effects
         assert isinstance(effect, PatchPeStatus)
@@ -57,7 +57,7 @@ def test_the_first_status_is_written_at_once_and_leaves_the_way_to_what_pods_wai
 
 
 def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_for_ever() -> None:
-    """Statuses of a few fit into flight beside the pods; those of many would hold pods up."""
+    """Statuses of a few PEs fit into flight beside the pods; those of many would delay pods."""
 
     def decided_among(pes: int, *builders: Builder, now: float) -> Decision[Effect]:
         snapshot = intake.snapshot_of(
@@ -74,7 +74,7 @@ def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_fo
 
 
 def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
-    """Else its absence would look as if it had never been created."""
+    """Otherwise its absence would look as if it had never been created."""
     for pod in (a_pod().deleting(), a_pod().in_phase("Failed")):
         pe = a_pe().with_spec(restartFailedPod=False)
         (effect,) = decided(pe, pod, a_job(), now=BORN).effects
@@ -103,7 +103,7 @@ def test_a_relaunch_writes_nothing_between_its_intent_and_its_running_pod() -> N
 
 
 def test_a_relaunched_pod_that_is_deleted_is_recorded_before_it_is_gone() -> None:
-    """Else its absence would look as if it had never been created."""
+    """Otherwise its absence would look as if it had never been created."""
     waiting = a_pe().launched(2, phase="Waiting")
     pod = a_pod(launch=2).deleting()
     (effect,) = decided(waiting, pod, resizing(), now=BORN + 1.0).effects
@@ -112,14 +112,14 @@ def test_a_relaunched_pod_that_is_deleted_is_recorded_before_it_is_gone() -> Non
 
 
 def test_an_end_is_written_at_once_even_while_the_job_is_busy() -> None:
-    """Restarts rest on it."""
+    """Restarts depend on it."""
     pe = started().with_spec(restartFailedPod=False)
     (effect,) = decided(pe, a_pod().in_phase("Failed"), a_job(), now=BORN + 1.0).effects
     assert isinstance(effect, PatchPeStatus)
     assert effect.status.phase is PePhase.FAILED
 
 
-def test_a_failed_pod_says_what_it_died_of() -> None:
+def test_the_status_of_a_failed_pod_has_its_exit_code() -> None:
     """The status names container and exit code."""
     containers = [{"name": "pe", "state": {"terminated": {"exitCode": 139, "reason": "Error"}}}]
     pod = a_pod().in_phase("Failed").with_status(containerStatuses=containers)
@@ -128,7 +128,7 @@ def test_a_failed_pod_says_what_it_died_of() -> None:
     assert "exit code 139" in effect.status.message
 
 
-def test_nothing_is_written_when_the_status_says_what_is_seen() -> None:
+def test_nothing_is_written_when_the_status_is_current() -> None:
     """A steady cluster is not written to, however often facts are repeated."""
     running = (
         a_pe().launched(1).with_status(reason="PodRunning", message="The pod runs.", node="n1")
@@ -149,7 +149,7 @@ def test_a_generation_that_a_status_recorded_never_falls() -> None:
 
 
 def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
-    """So its back-off goes on, and a corrected spec is tried at once."""
+    """So its back-off continues, and a corrected spec is tried at once."""
     first = decided(a_pe()).effects
     refused = a_pe().with_status(phase="Waiting", reason="PodRefused", message="quota")
     assert decided(refused).effects == first
@@ -159,7 +159,7 @@ def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
 
 
 def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exists() -> None:
-    """The status says what the API server said."""
+    """The status has the message of the API server."""
     status = refused_status(pe_of(a_pe().entry()), "exceeded quota", NOW)
     assert status_patch(PeStatus(), status) == {
         "phase": "Waiting",
@@ -181,7 +181,7 @@ def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exist
     assert effect.status.reason == "PodStarting"
 
 
-def test_a_status_patch_says_only_what_changes_and_removes_what_is_empty() -> None:
+def test_a_status_patch_has_only_what_changes_and_removes_empty_fields() -> None:
     """A merge patch of the difference; null removes a field."""
     before = PeStatus(PePhase.RUNNING, 1, "p", "n1", "c1", 0, 1)
     after = PeStatus(PePhase.WAITING, 2, "p", "", "c1", 0, 1)

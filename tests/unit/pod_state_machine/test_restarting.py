@@ -15,7 +15,7 @@ from services.pod_state_machine.core.effects import (
 from services.pod_state_machine.core.snapshot import PeStatus
 from services.pod_state_machine.core.transitions import Observation
 from tests.builders import PeBuilder, PodBuilder, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import NOW, decided, seen, submitted
+from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
 RESTART = Observation.RESTART_DUE
 
@@ -28,37 +28,37 @@ def running(**policies: object) -> PeBuilder:
     ("policy", "observation"),
     [(True, RESTART), (None, RESTART), (False, Observation.POD_FAILED)],
 )
-def test_a_failed_pod_is_restarted_unless_its_policy_says_no(
+def test_a_failed_pod_is_restarted_unless_its_policy_is_false(
     policy: bool | None, observation: Observation
 ) -> None:
     """fusion-backend resolves null by the application; left open it means restartable."""
     pod = a_pod().in_phase("Failed")
-    assert seen(running(restartFailedPod=policy), pod).observation is observation
+    assert observed(running(restartFailedPod=policy), pod).observation is observation
 
 
 @pytest.mark.parametrize(
     ("policy", "observation"), [(True, RESTART), (False, Observation.POD_SUCCEEDED)]
 )
-def test_a_completed_pod_is_restarted_only_if_its_policy_says_so(
+def test_a_completed_pod_is_restarted_only_if_its_policy_is_true(
     policy: bool, observation: Observation
 ) -> None:
     """By default completion is the end of a PE."""
     pod = a_pod().in_phase("Succeeded")
-    assert seen(running(restartCompletedPod=policy), pod).observation is observation
+    assert observed(running(restartCompletedPod=policy), pod).observation is observation
 
 
 @pytest.mark.parametrize(
     ("policy", "observation"), [(True, RESTART), (False, Observation.POD_ABSENT)]
 )
-def test_a_deleted_pod_is_restarted_only_if_its_policy_says_so(
+def test_a_deleted_pod_is_restarted_only_if_its_policy_is_true(
     policy: bool, observation: Observation
 ) -> None:
     """By default deleting the pod stops the PE."""
-    assert seen(running(restartDeletedPod=policy)).observation is observation
+    assert observed(running(restartDeletedPod=policy)).observation is observation
 
 
-def test_a_pe_whose_pod_somebody_deleted_is_recorded_as_stopped() -> None:
-    """The status says why nothing runs."""
+def test_a_pe_whose_pod_a_user_deleted_is_recorded_as_stopped() -> None:
+    """The status has the reason why nothing runs."""
     (effect,) = decided(running(), submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.STOPPED, "PodDeleted")
@@ -67,22 +67,22 @@ def test_a_pe_whose_pod_somebody_deleted_is_recorded_as_stopped() -> None:
 
 @pytest.mark.parametrize("phase", ["Running", "Failed", "Succeeded"])
 def test_a_pod_that_the_cluster_takes_away_has_failed(phase: str) -> None:
-    """Eviction is nobody's wish to stop the PE, whatever the exit code."""
+    """An eviction is no request to stop the PE, whatever the exit code."""
     pod = a_pod().in_phase(phase).disrupted().deleting()
-    assert seen(running(), pod).observation is RESTART
-    assert seen(running(restartFailedPod=False), pod).observation is not RESTART
+    assert observed(running(), pod).observation is RESTART
+    assert observed(running(restartFailedPod=False), pod).observation is not RESTART
 
 
 def test_a_pod_that_completed_is_not_restarted_because_its_node_is_drained_later() -> None:
-    """What the status recorded first counts."""
+    """The end that the status recorded first counts."""
     pe = a_pe().launched(1, phase="Completed")
     pod = a_pod().in_phase("Succeeded").disrupted()
-    assert seen(pe, pod).observation is Observation.POD_SUCCEEDED
+    assert observed(pe, pod).observation is Observation.POD_SUCCEEDED
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Completed"])
 def test_a_pe_that_ended_is_not_restarted_when_its_pod_is_cleaned_up(phase: str) -> None:
-    """The end was dealt with when it happened."""
+    """The end was handled when it happened."""
     policy = {"restartFailedPod": False}
     assert decided(a_pe().launched(1, phase=phase).with_spec(**policy), submitted()).effects == ()
 
@@ -99,7 +99,7 @@ def test_the_intent_of_a_restart_is_written_before_the_failed_pod_goes() -> None
     assert isinstance(removed, DeletePod)
 
 
-def test_a_failed_pod_that_is_kept_for_its_logs_does_not_hold_up_the_next() -> None:
+def test_a_failed_pod_that_is_kept_for_its_logs_does_not_delay_the_next() -> None:
     """deleteFailedPod=false."""
     waiting = a_pe().launched(2, phase="Waiting").with_spec(deleteFailedPod=False)
     failed = a_pod().in_phase("Failed")
@@ -122,17 +122,17 @@ def test_restarts_in_a_row_wait_twice_as_long_each_time_up_to_five_minutes(
     """A PE that crashes on start must not keep the cluster busy."""
     pe = running().with_status(restarts=restarts)
     pod, early = failed_at(delay_s - 0.5)
-    assert seen(pe, pod, now=early).observation is Observation.FAILED_BACKING_OFF
+    assert observed(pe, pod, now=early).observation is Observation.FAILED_BACKING_OFF
     decision = decided(pe, pod, submitted(), now=early)
     assert decision.requeue_at == early + 0.5
     (effect,) = decision.effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.FAILED, "BackingOff")
-    assert seen(pe, pod, now=early + 0.5).observation is RESTART
+    assert observed(pe, pod, now=early + 0.5).observation is RESTART
 
 
-def test_a_restart_counts_and_a_pod_that_lived_long_starts_the_count_anew() -> None:
-    """Ten minutes are health."""
+def test_a_restart_counts_and_a_pod_that_lived_long_resets_the_count() -> None:
+    """Ten minutes count as healthy."""
     pe = running().with_status(restarts=6)
     for age_s, restarts in ((599.0, 7), (600.0, 1)):
         pod, now = failed_at(age_s)
@@ -142,7 +142,7 @@ def test_a_restart_counts_and_a_pod_that_lived_long_starts_the_count_anew() -> N
 
 
 def test_backing_off_ends_by_itself_and_is_written_once() -> None:
-    """While it lasts nothing is written, and the key is looked at when it ends."""
+    """While it lasts nothing is written, and the key is requeued at its end."""
     pod, now = failed_at(1.5)
     pe = running().with_status(restarts=1)
     (effect,) = decided(pe, pod, submitted(), now=now).effects
@@ -154,7 +154,7 @@ def test_backing_off_ends_by_itself_and_is_written_once() -> None:
 
 
 def test_a_pe_that_completes_again_and_again_backs_off_as_completed() -> None:
-    """Its phase never says Failed."""
+    """Its phase is never Failed."""
     pe = running(restartCompletedPod=True).with_status(restarts=3)
     pod, now = a_pod().in_phase("Succeeded"), NOW - 60.0 + 1.0
     (effect,) = decided(pe, pod, submitted(), now=now).effects
@@ -162,7 +162,7 @@ def test_a_pe_that_completes_again_and_again_backs_off_as_completed() -> None:
     assert effect.status.phase is PePhase.COMPLETED
 
 
-def test_a_relaunch_that_people_ask_for_resets_the_count_of_restarts() -> None:
+def test_a_relaunch_that_a_user_requests_resets_the_count_of_restarts() -> None:
     """A new content deserves a fresh start."""
     pe = running().with_content("c2").with_status(restarts=6)
     intent = decided(pe, a_pod().in_phase("Failed"), submitted()).effects[0]

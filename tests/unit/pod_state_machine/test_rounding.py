@@ -1,4 +1,4 @@
-"""Memory of a pod is in whole bytes; what is so already stays as it was written."""
+"""Memory of a pod is in whole bytes; values that already are do not change."""
 
 from __future__ import annotations
 

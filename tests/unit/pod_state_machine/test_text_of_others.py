@@ -1,4 +1,4 @@
-"""What pods, nodes and the API server say is text of others when it stands in a PE's status."""
+"""Text of pods, nodes and the API server in a PE's status is harmless and bounded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
 
 TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 SENTENCE_CHARS_MAX = 400
-"""Of our own words around theirs."""
+"""Limit for our own text around theirs."""
 
 
 def ended(text: str) -> PodBuilder:
@@ -50,9 +50,9 @@ def running() -> PeBuilder:
 
 
 def check(status: PeStatus, chars_max: int) -> None:
-    said = [status.message, status.reason, *(each.message for each in status.conditions)]
-    assert harm("".join(said), ends_of_lines=False) == ""
-    assert max(map(len, said)) <= chars_max
+    parts = [status.message, status.reason, *(each.message for each in status.conditions)]
+    assert harm("".join(parts), ends_of_lines=False) == ""
+    assert max(map(len, parts)) <= chars_max
 
 
 @TEXTS
@@ -62,10 +62,10 @@ def check(status: PeStatus, chars_max: int) -> None:
     [{}, {"restartFailedPod": True}, {"restartFailedPod": False}],
     ids=["default", "restarts", "stays"],
 )
-def test_what_a_pod_says_of_itself_is_shown_bounded_and_said_once(
+def test_text_of_a_pod_is_harmless_bounded_and_written_once(
     text: str, pod: str, policies: Mapping[str, bool]
 ) -> None:
-    """A status that differs from what is seen would be written for ever."""
+    """A status that never becomes current would be written for ever."""
     pe: Builder = running().with_spec(**policies)
     statuses = written(pe, PODS[pod](text))
     for status in statuses:
@@ -81,8 +81,8 @@ def written(pe: Builder, pod: Builder) -> list[PeStatus]:
 
 
 @TEXTS
-def test_what_the_api_server_says_against_a_pod_is_shown_and_bounded(text: str) -> None:
-    """It quotes the field of the template, whatever that holds."""
+def test_the_refusal_of_a_pod_by_the_api_server_is_harmless_and_bounded(text: str) -> None:
+    """It quotes the field of the template."""
     status = refused_status(pe_of(a_pe().entry()), f"spec.nodeName: Invalid: {text}", NOW)
     check(status, REFUSAL_CHARS_MAX)
     assert status.message.startswith("spec.nodeName: Invalid: ")

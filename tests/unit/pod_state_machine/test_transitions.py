@@ -1,4 +1,4 @@
-"""The life cycle's table says something about everything that can be."""
+"""The table of the life cycle is complete and consistent."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OWNERS = (Observation.JOB_GONE, Observation.PE_DELETING, Observation.VIEW_BEHIND
 
 
 def test_every_pair_of_phase_and_observation_has_exactly_one_row() -> None:
-    """A pair that nobody thought of would be an exception in the middle of an incident."""
+    """A missing pair would be an exception in the middle of an incident."""
     pairs = set(itertools.product(PePhase, Observation))
     assert set(TRANSITIONS) == pairs
     assert len(TRANSITIONS) == len(PePhase) * len(Observation) == 156
 
 
 def test_every_row_gives_its_reason() -> None:
-    """Nothing is ignored or forbidden without saying why."""
+    """Nothing is ignored or forbidden without a reason."""
     for row in TRANSITIONS.values():
         match row:
             case Transition(reason=reason) | Ignored(reason=reason):
@@ -32,10 +32,10 @@ def test_every_row_gives_its_reason() -> None:
 
 @pytest.mark.parametrize("observation", OWNERS)
 @pytest.mark.parametrize("phase", PePhase)
-def test_nothing_is_launched_for_an_owner_that_leaves_or_a_stale_view(
+def test_nothing_is_launched_for_an_owner_in_deletion_or_a_stale_view(
     phase: PePhase, observation: Observation
 ) -> None:
-    """A pod of a leaving job would be garbage, one of a stale view a second launch."""
+    """A pod of a deleted job would be garbage, one of a stale view a second launch."""
     assert isinstance(TRANSITIONS[phase, observation], Ignored)
 
 
