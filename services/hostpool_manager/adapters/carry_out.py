@@ -48,12 +48,12 @@ class CarryOut:
             case WritePlacementStatus():
                 entry = self._entry(PLACEMENT, *effect.ref, effect.uid)
                 return await self._write(
-                    entry, placement_status(entry.data["status"], effect.status, now)
+                    entry, placement_status(entry.data["status"], effect.status, now=now)
                 )
             case WriteHostPoolStatus():
                 entry = self._entry(HOST_POOL, effect.namespace, effect.name, effect.uid)
                 return await self._write(
-                    entry, host_pool_status(entry.data["status"], effect.status, now)
+                    entry, host_pool_status(entry.data["status"], effect.status, now=now)
                 )
 
     def _entry(self, kind: str, namespace: str, name: str, uid: str) -> Entry:

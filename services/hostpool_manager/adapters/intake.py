@@ -279,7 +279,7 @@ class Knowledge:
             node,
             is_there=True,
             is_marked=is_labelled and is_tainted,
-            runs_others=self._view.runs_others(node, placement.ref, placement.job_uid),
+            runs_others=self._view.runs_others(node, job=placement.ref, job_uid=placement.job_uid),
         )
 
 

@@ -76,7 +76,7 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
         return Dropped.OUTDATED
     if isinstance(answer, Placed) and violations(newest.cluster, job, answer):
         return Dropped.OVERTAKEN
-    why_too_large = too_large(answer, job, newest.spec_bytes)
+    why_too_large = too_large(answer, job, spec_bytes=newest.spec_bytes)
     if why_too_large:
         answer = Refused(Reason.SPEC_INVALID, why_too_large)
     in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.partial))
@@ -98,7 +98,7 @@ def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchRe
     left = without_lost(cluster, job, placement.in_force)
     if result.partial is None or not result.partial.holds(cluster):
         return left
-    return result.partial.beside(cluster, left, job)
+    return result.partial.beside(cluster, left=left, job=job)
 
 
 def misses_in_a_row(before: LastSearch | None, found: Found) -> int:

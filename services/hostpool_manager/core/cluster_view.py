@@ -242,7 +242,7 @@ class ClusterView:
         """Our marks on a node."""
         return self._marks.get(node, NO_MARKS)
 
-    def runs_others(self, node: str, job: Ref, job_uid: str) -> bool:
+    def runs_others(self, node: str, *, job: Ref, job_uid: str) -> bool:
         """Whether Streams pods of other jobs are on a node; another uid is another job."""
         pods = (self._pods[name] for name in self._pods_on.get(node, ()))
         return any(
@@ -340,7 +340,7 @@ def _pod_counting(placement: Placement | None) -> tuple[str, bool] | None:
 
 
 def _exclusive_members(placement: Placement | None) -> frozenset[str]:
-    """Members of exclusive pools in force: other pools follow them once they are released."""
+    """Members of exclusive pools in force; pools that follow nodes get them when released."""
     if placement is None or placement.spec is None or placement.is_deleting:
         return frozenset()
     pools = (pool.index for pool in placement.spec.pools if pool.is_exclusive)

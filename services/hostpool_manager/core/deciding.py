@@ -53,7 +53,7 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
     detail = {"phase": phase.value, "observation": observation.name}
     if isinstance(row, Forbidden):
         return Decision((), Reason.WAITING, detail=detail | {"forbidden": row.why})
-    # The Placement before its pools: no node may be marked for an answer that cannot be written.
+    # The Placement before its pools: no node may be marked for an answer whose write is refused.
     effects = _answer(observed, row) or _pools(snapshot.pools, observed.placement)
     if not effects:
         return Decision((), Reason.NOTHING_TO_CHANGE, detail=detail)
@@ -83,7 +83,7 @@ def _pools(pools: Iterable[ObservedPool], placement: Placement) -> tuple[WriteHo
     return tuple(
         WriteHostPoolStatus(observed.pool.namespace, observed.pool.name, observed.pool.uid, status)
         for observed, status in desired
-        if differences(observed.status, host_pool_status(observed.status, status, ""))
+        if differences(observed.status, host_pool_status(observed.status, status, now=""))
     )
 
 

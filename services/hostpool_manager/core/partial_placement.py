@@ -43,7 +43,7 @@ class PartialPlacement:
         """Whether it violates no constraint on this cluster."""
         return not violations(cluster, self.job, self.placed)
 
-    def beside(self, cluster: Cluster, left: InForce, job: Job) -> InForce:
+    def beside(self, cluster: Cluster, *, left: InForce, job: Job) -> InForce:
         """The placement in force when this one counts: `left` is what remained, `job` all of it.
 
         A PE without a pod that was not placed has no node: its room may be promised to another.

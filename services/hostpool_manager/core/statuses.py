@@ -64,7 +64,7 @@ def _runs(pes: list[int]) -> Iterator[str]:
     yield from (runs_of(ordered[at : at + step]) for at in range(0, len(ordered), step))
 
 
-def too_large(answer: Answer, job: Job, spec_bytes: int) -> str:
+def too_large(answer: Answer, job: Job, *, spec_bytes: int) -> str:
     """Why no object can hold an answer; empty if it fits. A HostPool may name a node thrice.
 
     `spec_bytes`: the size of the spec of the Placement, which is stored with its status.
@@ -73,7 +73,7 @@ def too_large(answer: Answer, job: Job, spec_bytes: int) -> str:
         return ""
     in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
     desired = status_of_answer(answer, generation=0, in_force=in_force)
-    status_bytes = _bytes(placement_status({}, desired, ""))
+    status_bytes = _bytes(placement_status({}, desired, now=""))
     hosts = {pool.index: pool.hosts for pool in job.pools}
     of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
     largest = max(spec_bytes + status_bytes, *of_pools, 0)
@@ -105,7 +105,7 @@ def _message(answer: Answer) -> str:
     return answer.message
 
 
-def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, now: str) -> Json:
+def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, *, now: str) -> Json:
     """The desired fields of a Placement's status; conditions continue those of the recorded one."""
     state = {
         PlacementPhase.PLACED: ConditionStatus.TRUE,
@@ -141,10 +141,10 @@ def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, now:
 
 def is_current(recorded: Mapping[str, Any], desired: PlacementStatus) -> bool:
     """Whether the recorded status of a Placement is the desired one."""
-    return not differences(recorded, placement_status(recorded, desired, ""))
+    return not differences(recorded, placement_status(recorded, desired, now=""))
 
 
-def host_pool_status(recorded: Mapping[str, Any], desired: PoolStatus, now: str) -> Json:
+def host_pool_status(recorded: Mapping[str, Any], desired: PoolStatus, *, now: str) -> Json:
     """The desired fields of a HostPool's status; conditions continue those of the recorded one."""
     return {
         "members": list(desired.members),

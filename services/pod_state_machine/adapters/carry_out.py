@@ -116,7 +116,7 @@ class CarryOut:
             raise Superseded(f"pod {namespace}/{name} is on a node, or gone, after all")
 
     async def _report_refused(self, snapshot: PeSnapshot, pe: Pe, refusal: Rejected) -> None:
-        status = refused_status(pe, refusal.message, self._now())
+        status = refused_status(pe, refusal.message, now=self._now())
         if status != pe.status:
             await self._patch_status(snapshot, pe.uid, status)
 

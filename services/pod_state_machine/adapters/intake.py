@@ -240,7 +240,7 @@ def _pe_snapshot(
         nodes=tuple(_nodes(table, nodes)),
         pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
         placement=placement,
-        pool=_pool(table, pe, required_pool(entry), assigned) if entry else None,
+        pool=_pool(table, pe, name=required_pool(entry), node=assigned) if entry else None,
     )
 
 
@@ -254,11 +254,11 @@ def _placement(table: TableReading, pe: Pe, assignments: Assignments) -> Placeme
     )
 
 
-def _pool(table: TableReading, pe: Pe, name: str, assigned: str) -> HostPool | None:
+def _pool(table: TableReading, pe: Pe, *, name: str, node: str) -> HostPool | None:
     entry = table.get(HOST_POOL, pe.namespace, name) if name else None
     if entry is None or not _is_of_job(entry, pe) or is_deleting(entry):
         return None
-    return host_pool_of(entry, assigned)
+    return host_pool_of(entry, node)
 
 
 def _is_of_job(entry: Entry, pe: Pe) -> bool:

@@ -27,7 +27,7 @@ class End(Enum):
     DELETED = auto()
 
 
-def end_of(pe: Pe, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
+def end_of(pe: Pe, *, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
     """How the newest launch ended; None if it has not.
 
     `pod` is its pod, None if that is gone; `last` is the last observed state of a pod that is gone;

@@ -96,7 +96,7 @@ def observe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Observe
     if pod is None and pe.status.phase is PePhase.WAITING and not _is_lost(snapshot, pe, launch):
         return Observed(_readiness_to_launch(snapshot, pe, launch, now, timing), pod, launch, last)
     node = snapshot.node((last.node if last else "") or pe.status.node)
-    end = end_of(pe, pod, last, node)
+    end = end_of(pe, pod=pod, last=last, node=node)
     if end is None:
         return Observed(_state_of(snapshot, pe, pod, now, timing), pod, launch, last)
     ended = Observed(Observation.POD_ABSENT, pod, launch, last, end)

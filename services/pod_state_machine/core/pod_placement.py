@@ -150,7 +150,8 @@ def _of_pods(
 ) -> Json:
     """The group of terms over pods, required or preferred; empty without terms."""
     topology = request.topology_key or labels.HOSTNAME
-    terms = [_pod_term(key, value, job, topology) for each in token_labels for key, value in each]
+    pairs = [pair for each in token_labels for pair in each]
+    terms = [_pod_term(*pair, job=job, topology=topology) for pair in pairs]
     if not terms:
         return {}
     if request.required:
@@ -158,7 +159,7 @@ def _of_pods(
     return {group: {PREFERRED: [{"weight": PREFERENCE, "podAffinityTerm": t} for t in terms]}}
 
 
-def _pod_term(key: str, value: str, job: str, topology: str) -> Json:
+def _pod_term(key: str, value: str, *, job: str, topology: str) -> Json:
     return {
         "labelSelector": {
             "matchExpressions": [

@@ -286,7 +286,7 @@ def write_time(at: Situation, recorded: PeStatus) -> float:
 # --------------------------------------------------------------------------- refusals
 
 
-def refused_status(pe: Pe, message: str, now: float) -> PeStatus:
+def refused_status(pe: Pe, message: str, *, now: float) -> PeStatus:
     """The status of a PE whose pod the API server refused, with the message of the refusal."""
     reason, message = Reason.POD_REFUSED.value, shown(message, REFUSAL_CHARS_MAX)
     holding = {POD_BLOCKED: Holding(reason, message)}

@@ -28,8 +28,7 @@ def removals(snapshot: PeSnapshot, pe: Pe, observed: Observed, now: float) -> tu
     """The effects that delete or set aside pods of this PE's name that are not needed any more.
 
     A replaced pod is removed only after the intent of the next launch: without one, its end would
-    look like a deletion by a user if the next launch is not needed any more (a width that is set
-    and reset).
+    look like a deletion by a user if the launch is cancelled (a width that is set and reset).
     """
     if observed.observation in (Observation.JOB_GONE, Observation.VIEW_BEHIND):
         return ()  # the job's own clean-up takes its pods; a stale view takes nothing

@@ -1,4 +1,4 @@
-"""Memory in whole bytes: a share of a job's memory (21.333Gi) is mostly a fraction of a byte.
+"""Memory in whole bytes: a share of a job's memory (21.333Gi) is rarely a whole number.
 
 The API server accepts such a quantity, warns, and shows it in thousandths of bytes. The container
 runtime rounds it up; so does this.

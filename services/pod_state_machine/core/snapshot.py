@@ -48,7 +48,7 @@ DISRUPTED_BY_ITSELF = "TerminationByKubelet"
 class Pod:
     """One pod of a PE; times are in unix seconds, 0 if unknown.
 
-    `disruption`: why the cluster evicts it (eviction, preemption, drain), which is a failure and
+    `disruption`: why the cluster removes it (eviction, preemption, drain), which is a failure and
     no request to stop the PE. `deletion_due_at` is its deletion timestamp: when it should be gone.
     `blocked` is why a pending pod does not start. `restart` is the value of the PE's annotation
     that its launch answered. `pinned_to` is the node that it was made for, whether or not it is
@@ -80,7 +80,7 @@ class Pod:
 
     @property
     def is_disrupted(self) -> bool:
-        """Whether the cluster evicted it, or is about to."""
+        """Whether the cluster removed it, or is about to."""
         return bool(self.disruption)
 
     @property

@@ -62,7 +62,7 @@ class Action(Enum):
     CREATE_POD = auto()
     """Create the pod of the intended launch; the phase changes when the pod is observed."""
     INTEND_LAUNCH = auto()
-    """Write the intent of the next launch and remove the pod of the one before."""
+    """Write the intent of the next launch; once it is recorded, the last pod is removed."""
     RECORD = auto()
     """Write a status that records the observation, unless it is current."""
 

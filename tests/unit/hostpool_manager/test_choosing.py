@@ -170,7 +170,7 @@ def test_an_answer_that_no_object_can_hold_is_refused_with_its_size(
         tuple(Pool(index, f"P{index}", hosts=nodes if hosts else ()) for index in range(pools)),
     )
     answer = Placed({0: "n1"}, tuple(Members(index, nodes) for index in range(pools)))
-    why = too_large(answer, job, spec_bytes)
+    why = too_large(answer, job, spec_bytes=spec_bytes)
     assert bool(why) is not fits, why
     if not fits:
         assert f"{pools} pools with {5000 * pools} members" in why

@@ -152,7 +152,9 @@ def test_pods_that_end_take_room_and_close_no_node_to_the_next_job(is_leaving: b
     view.update_pod(("default", "a"), pod)
     assert view.cluster.used["cpu"].tolist() == [500]
     assert view.cluster.streams_pods.tolist() == [0 if is_leaving else 1]
-    assert view.runs_others("n0", JOBS[0], "u2"), "the claim is not complete before they are gone"
+    assert view.runs_others("n0", job=JOBS[0], job_uid="u2"), (
+        "the claim is not complete before they are gone"
+    )
 
 
 def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:

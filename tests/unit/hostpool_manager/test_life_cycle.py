@@ -80,7 +80,7 @@ def answered(answer: Answer, *, is_written: bool) -> ObservedPlacement:
     placement = UNANSWERED.answered(
         what.status.phase, waits=bool(what.status.waits), message="", in_force=what.in_force
     )
-    status: Mapping[str, Any] = placement_status({}, what.status, "then") if is_written else {}
+    status: Mapping[str, Any] = placement_status({}, what.status, now="then") if is_written else {}
     return ObservedPlacement(placement, status, None if is_written else what)
 
 
@@ -154,7 +154,7 @@ def test_a_spec_that_cannot_be_read_is_refused_once_and_searched_never() -> None
         Reason.SPEC_INVALID,
         unreadable.problem,
     )
-    written = ObservedPlacement(unreadable, placement_status({}, effect.status, "then"))
+    written = ObservedPlacement(unreadable, placement_status({}, effect.status, now="then"))
     assert observe(written) is Observation.IS_FINAL
     assert of_job(written) == of_cluster(written) == of_cluster(ObservedPlacement(unreadable)) == ()
     other = replace(written, placement=replace(unreadable, problem="spec.pools[2].index is 2"))

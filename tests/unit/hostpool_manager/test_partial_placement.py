@@ -186,7 +186,7 @@ def test_a_pe_that_is_not_placed_any_more_keeps_no_promise() -> None:
     found = partial_placement(cluster, job, LIMITS)
     assert found is not None
     was = InForce(1, {0: ("n1", "n2")}, {0: "n1", 1: "n1"})
-    beside = found.beside(cluster, without_lost(cluster, job, was), job)
+    beside = found.beside(cluster, left=without_lost(cluster, job, was), job=job)
     assert beside.assignments == found.placed.assignment
     assert len(beside.assignments) == 1
 
@@ -292,7 +292,7 @@ def test_nobody_is_left_out_who_fits_beside_those_that_are_placed(seed: int) -> 
         if pe.id not in found.job.by_id and pe.in_pool_index is None and is_of_pool:
             assert not has_placement(_with_one_more(case, found, pe)), pe
     in_force = InForce(0, {}, {})
-    beside = found.beside(cluster, without_lost(cluster, job, in_force), job)
+    beside = found.beside(cluster, left=without_lost(cluster, job, in_force), job=job)
     assert beside.assignments == found.placed.assignment
 
 

@@ -39,7 +39,7 @@ def test_an_answer_is_harmless_and_current_when_it_is_written(text: str) -> None
     )
     for answer in answers:
         desired = status_of_answer(answer, generation=1, in_force=InForce())
-        status = placement_status({}, desired, "2026-01-01T00:00:00Z")
+        status = placement_status({}, desired, now="2026-01-01T00:00:00Z")
         check({key: value for key, value in status.items() if value is not None})
         assert is_current(status, desired)
 
@@ -57,7 +57,7 @@ def test_the_status_of_a_host_pool_is_harmless(text: str) -> None:
     )
     pool = HostPool("default", "shop-1", "u", 1, placement.ref)
     observed = ObservedPool(pool, {}, (), least=1)
-    status = host_pool_status({}, pool_status(observed, placement), "2026-01-01T00:00:00Z")
+    status = host_pool_status({}, pool_status(observed, placement), now="2026-01-01T00:00:00Z")
     check(status)
 
 

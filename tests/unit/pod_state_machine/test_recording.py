@@ -160,7 +160,7 @@ def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
 
 def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exists() -> None:
     """The status has the message of the API server."""
-    status = refused_status(pe_of(a_pe().entry()), "exceeded quota", NOW)
+    status = refused_status(pe_of(a_pe().entry()), "exceeded quota", now=NOW)
     assert status_patch(PeStatus(), status) == {
         "phase": "Waiting",
         "reason": "PodRefused",

@@ -83,6 +83,6 @@ def written(pe: Builder, pod: Builder) -> list[PeStatus]:
 @TEXTS
 def test_the_refusal_of_a_pod_by_the_api_server_is_harmless_and_bounded(text: str) -> None:
     """It quotes the field of the template."""
-    status = refused_status(pe_of(a_pe().entry()), f"spec.nodeName: Invalid: {text}", NOW)
+    status = refused_status(pe_of(a_pe().entry()), f"spec.nodeName: Invalid: {text}", now=NOW)
     check(status, REFUSAL_CHARS_MAX)
     assert status.message.startswith("spec.nodeName: Invalid: ")
