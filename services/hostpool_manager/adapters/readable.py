@@ -41,7 +41,7 @@ class Readable:
         self._mark(ref, is_unreadable=False)
 
     def read(self, entry: Entry, apply: Callable[[Entry], None]) -> bool:
-        """Apply an entry, or the last readable one of the same object; False if there is none."""
+        """Apply an entry, or the last readable one of the same object; False without one."""
         try:
             apply(entry)
         except Exception as problem:  # noqa: BLE001 - a bad object must not stop the others

@@ -15,7 +15,7 @@ import numpy as np
 from placement.cluster import PODS, TOTAL_MAX, Ints, Pod, capped
 
 _STREAMS_PODS = ""
-"""Stands among the names of resources for the number of Streams pods."""
+"""The key of the number of Streams pods, among the names of resources."""
 
 
 class Taken:

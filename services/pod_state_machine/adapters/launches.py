@@ -23,7 +23,7 @@ class Launches:
         self._newest: OrderedDict[str, Launched] = OrderedDict()
 
     def newest(self, pe_uid: str) -> Launched | None:
-        """The newest known launch of a PE; None if there is none."""
+        """The newest known launch of a PE, if any."""
         return self._newest.get(pe_uid)
 
     def note_pods(self, pods: Iterable[Pod]) -> None:

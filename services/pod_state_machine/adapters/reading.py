@@ -131,7 +131,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         job_uid=label(entry, labels.JOB_UID),
         problem=shown(_problem(data), POD_TEXT_CHARS_MAX),
         blocked=_blocked(data),
-        is_silent=_is_silent(data),
+        is_unreported=_is_unreported(data),
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
         restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
@@ -289,7 +289,7 @@ def _blocking_message(data: Data) -> str:
     )
 
 
-def _is_silent(data: Data) -> bool:
+def _is_unreported(data: Data) -> bool:
     """Whether the state of a pod that may run is unknown: its kubelet does not report."""
     unready = _condition(data, "Ready", "False")
     is_cut_off = unready is not None and unready["reason"] == "NodeNotReady"

@@ -72,7 +72,7 @@ def earlier_pods(pe: Pe, pods: tuple[Pod, ...], launch: int) -> tuple[Pod, ...]:
 def predecessors(pe: Pe) -> frozenset[str]:
     """Names of the pods beside which the next launch must not run.
 
-    An intent without a pod name was written when no earlier pod existed, so there are none.
+    An intent without a pod name was written when no earlier pod existed: the set is empty.
     """
     launch, pod = pe.status.launch_count, pe.status.pod
     if launch < 2 or not pod:
@@ -259,7 +259,7 @@ def _state_of(
     if pod.is_deleting:
         hangs = is_hanging(snapshot, pe, pod, now, timing)
         return Observation.POD_STUCK if hangs else Observation.POD_TERMINATING
-    if pod.is_silent:
+    if pod.is_unreported:
         return Observation.POD_UNKNOWN
     if pod.blocked is not None:
         return Observation.POD_BLOCKED

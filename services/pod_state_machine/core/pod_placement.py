@@ -74,7 +74,7 @@ def _affinity(request: PlacementRequest, place: Assignment, job: str) -> Json:
 
 
 def _node_terms(request: PlacementRequest, place: Assignment) -> list[Json]:
-    """Terms, one of which must hold: each has the node, and the pool's tags in another form."""
+    """Alternative terms: each has the node, and the pool's tags in another form."""
     pool, location = place.pool, request.host_pool_location
     member: list[Json] = []
     if pool is not None and location is not None and location.inpool_index is not None:

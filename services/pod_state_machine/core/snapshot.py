@@ -73,7 +73,7 @@ class Pod:
     job_uid: str = ""
     problem: str = ""
     blocked: Reason | None = None
-    is_silent: bool = False
+    is_unreported: bool = False
     is_set_aside: bool = False
     restart: str = ""
     pinned_to: str = ""
@@ -283,7 +283,7 @@ class PeSnapshot:
     pods whose end was observed; `launched` is the newest launch of this PE (by uid) that is known
     to have had a pod; `last` is the last observed state of the newest launch's pod, if it is gone.
     `nodes` are those that its pods, `last`, the status and the placement name. `pes_of_job` counts
-    the PEs of its job in the table. `placement` and `pool` are None if there is none (yet).
+    the PEs of its job in the table. `placement` and `pool` are None if they do not exist (yet).
     """
 
     key: PeKey
