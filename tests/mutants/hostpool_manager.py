@@ -140,7 +140,7 @@ MUTANTS = (
         "_kept",
         "return tuple(name for name in left if name or job.keeps_numbers(pool))",
         "return tuple(name for name in left if name)",
-        (_FOLLOWING, "-k", "leaves_its_place_empty"),
+        (_FOLLOWING, "-k", "numbers_of_members_stay"),
     ),
     Mutant(
         "a pool without size keeps gaps",
