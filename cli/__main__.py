@@ -1,4 +1,4 @@
-"""The `millrace` command: a table of its commands, each of which is imported when it is called.
+"""The `millrace` command: a table of its commands. A command is imported when it is called.
 
 Importing all of them takes a second. `--help` and completion need only the table, so whatever is
 not needed for these is imported inside of functions here.

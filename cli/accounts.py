@@ -1,8 +1,8 @@
 """Accounts for the services on a real cluster: roles, tokens of their own, kubeconfigs.
 
-What an account may do is generated into `deploy/rbac/` and only applied here. A token is asked for
-(TokenRequest) and lives a day; it is renewed long before it ends, in a file that services read
-again (`tokenFile` of their kubeconfigs). All files are for their owner only.
+The rights of an account are generated into `deploy/rbac/` and applied here. A token is requested
+(TokenRequest) and lives a day. It is renewed long before it ends, in a file that services read
+again (`tokenFile` of their kubeconfigs). Only the owner can read the files.
 """
 
 from __future__ import annotations
@@ -164,20 +164,20 @@ async def _renew_again(
 
 async def _until_recognized(account: Account) -> None:
     """Return when the authorizer knows the roles, a moment after they were written."""
-    wishes = [
+    reviews = [
         _first_right(each) for each in account.documents if each["kind"] in ("ClusterRole", "Role")
     ]
     async with aclosing_transport(account.kubeconfig) as transport:
-        for wish in wishes:
+        for review in reviews:
             await until(
-                lambda wish=wish: _denied(transport, wish),  # type: ignore[misc]
+                lambda review=review: _denied(transport, review),  # type: ignore[misc]
                 f"the rights of {account.service}",
                 RECOGNIZED_TIMEOUT_S,
             )
 
 
 def _first_right(role: Json) -> Json:
-    """One thing that a role allows, as a review asks for it."""
+    """One right of a role, as the attributes of an access review."""
     rule = role["rules"][0]
     resource, _, subresource = rule["resources"][0].partition("/")
     return {

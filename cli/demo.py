@@ -53,7 +53,7 @@ async def demonstrate(
             if keep:
                 kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
                 console.print(kept, soft_wrap=True)
-                await _until_told_to_stop()
+                await _until_stopped()
             if real:
                 await _clean_up(system)
     return 0
@@ -64,10 +64,10 @@ async def _show(console: Screen, system: RunningSystem) -> None:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
         bundle = pack_folder(WORDCOUNT, system.kubeconfig.parent / f"{JOB}.sab")
         console.rule(f"submit {bundle.name}, parallel region {REGION} of width {WIDTH_BEFORE}")
-        wish = jobs.Submission(
+        submission = jobs.Submission(
             bundle, name=JOB, fusion="legacy", widths=(f"{REGION}={WIDTH_BEFORE}",)
         )
-        await jobs.submit(cluster, wish, None)
+        await jobs.submit(cluster, submission, None)
         follower = await stack.enter_async_context(following(cluster.kube, "default", JOB))
         await jobs.wait_running(follower, console, WAIT_S)
         console.rule(f"resize {REGION} {WIDTH_BEFORE} → {WIDTH_AFTER}")
@@ -90,7 +90,7 @@ async def _clean_up(system: RunningSystem) -> None:
         await jobs.delete(cluster, "default", JOB, wait_s=WAIT_S)
 
 
-async def _until_told_to_stop() -> None:
+async def _until_stopped() -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -112,7 +112,7 @@ def scale(
             cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
         )
         if outcome is None:
-            answer(f"job {job} is asked for {region}")
+            answer(f"job {job}: {region} is requested")
         else:
             answer_lines(resize_text(outcome))
 

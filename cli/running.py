@@ -1,10 +1,10 @@
 """`millrace up`: every service as a child process, on a sandbox or on the real pair.
 
-What they stand on comes first (nothing works without the API), then the services; `ready` is said
-when the API answers and every service has finished its restore. SIGINT and SIGTERM stop the
-services before what they stand on, so that nothing half-done is left. The sandbox is a child as
-well; the pair is `grounds.py`'s business. Submitting jobs is that of `jobs.py`: it finds the bundle
-root of the running system in the kubeconfig that is written here.
+The API and the log start first, then the services. `ready` is printed when the API answers and
+every service has finished its restore. SIGINT and SIGTERM stop the services before the API, so that
+no effect is left half carried out. The sandbox is a child process, too; `grounds.py` brings the
+real pair up. `jobs.py` submits jobs: it finds the bundle root of the running system in the
+kubeconfig that is written here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OURS = (
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What `millrace up` was asked for; port 0 means a free one.
+    """The options of `millrace up`; port 0 means a free one.
 
     `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair. Only there
     a service may have several `instances`: one machine's log in a file has one of each.
@@ -141,7 +141,7 @@ def child_name(service: str, number: int = 1) -> str:
 
 
 def sandbox_bus(state: Path) -> str:
-    """The log of a system on the sandbox, as its services are told it."""
+    """The log of a system on the sandbox, as a setting of its services."""
     return f"sqlite:///{state / 'log.sqlite'}"
 
 

@@ -1,7 +1,7 @@
 """Builds the pinned programs once, into a cache outside the tree.
 
 1. The digest of the pins names the folder; if it is there, it is whole, and nothing is done.
-2. Otherwise Go, Maven and Java are asked for their versions, before anything is downloaded.
+2. Otherwise Go, Maven and Java report their versions, before anything is downloaded.
 3. Everything is built in a folder with another name, which is renamed as the last step: a build
    that was interrupted is never used, and is removed by the next one.
 
@@ -70,7 +70,7 @@ def cache_folder() -> Path:
 
 
 async def build_of(pins: Pins, progress: Progress) -> Build:
-    """The build of these pins, made now if there is none. Raises Misused, Failure."""
+    """The build of these pins, made now if it does not exist. Raises Misused, Failure."""
     java = await checked_java()
     folder = cache_folder() / pins.digest
     if folder.is_dir():
@@ -126,8 +126,8 @@ def linker_flags(version: str) -> str:
     """Without these, kubectl and the API server call themselves v0.0.0."""
     major, minor, _ = version.split(".", 2)
     values = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
-    told = [f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items()]
-    return " ".join(["-s", "-w", *told])
+    flags = [f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items()]
+    return " ".join(["-s", "-w", *flags])
 
 
 def _go_environment() -> Mapping[str, str]:
@@ -140,12 +140,12 @@ async def _check_go(wanted: str) -> None:
     install = "install it from https://go.dev/dl and put `go` on the PATH."
     if shutil.which("go") is None:
         raise Misused(f"{sentence}, and `go` was not found: {install}")
-    said: list[str] = []
+    printed: list[str] = []
     try:
-        await _run(["go", "env", "GOVERSION"], {}, said.append, timeout_s=ASK_TIMEOUT_S)
+        await _run(["go", "env", "GOVERSION"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
     except Failure:  # an older one with GOTOOLCHAIN=local refuses our go.mod
         raise Misused(f"{sentence}, and `go` is older: {install}") from None
-    found = said[-1].strip() if said else ""
+    found = printed[-1].strip() if printed else ""
     if _numbers(found) < _numbers(wanted):
         raise Misused(f"{sentence}, and `go` is {found or 'another'}: {install}")
 
@@ -165,9 +165,9 @@ async def checked_java() -> str:
     java = shutil.which("java")
     if java is None:
         raise Misused(f"{sentence}, and `java` was not found: {install}")
-    said: list[str] = []
-    await _run([java, "-version"], {}, said.append, timeout_s=ASK_TIMEOUT_S)
-    found = re.search(r'version "(\d+)', "\n".join(said))
+    printed: list[str] = []
+    await _run([java, "-version"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
+    found = re.search(r'version "(\d+)', "\n".join(printed))
     if found is None or int(found[1]) < JAVA_MAJOR_MIN:
         raise Misused(f"{sentence}, and `java` is {found[1] if found else 'another'}: {install}")
     return java
@@ -185,7 +185,7 @@ async def _run(
     *,
     timeout_s: float = BUILD_TIMEOUT_S,
 ) -> None:
-    """Run a client to its end in the pins' folder; raises Failure with the end of what it said."""
+    """Run a client to its end in the pins' folder; raises Failure with its last lines."""
     last: list[str] = []
     try:
         async with asyncio.timeout(timeout_s), _started(command, environment) as process:

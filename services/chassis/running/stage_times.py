@@ -47,12 +47,12 @@ class StageTimes:
         if len(self._answered_s) > REMEMBERED_WRITES_MAX:
             self._answered_s.popitem(last=False)
 
-    def note_read(self, said: FactRecord) -> None:
+    def note_read(self, record: FactRecord) -> None:
         """A fact was taken in."""
-        seen_s = said.envelope.time_s
-        self._observe("produced", said.appended_s - seen_s)
-        self._observe("read", self._clock.now() - said.appended_s)
-        fact = said.fact
+        seen_s = record.envelope.time_s
+        self._observe("produced", record.appended_s - seen_s)
+        self._observe("read", self._clock.now() - record.appended_s)
+        fact = record.fact
         if isinstance(fact, SyncCompleted):
             return
         written = ((fact.kind, fact.namespace, fact.name), fact.resource_version)
