@@ -100,8 +100,8 @@ MUTANTS = (
         "a failed job starts anew for ever",
         f"{_CORE}/observing.py",
         "_about_failure",
-        "return Observation.FAILED_FOR_GOOD if is_same else Observation.TRIED_ANEW",
-        "return Observation.TRIED_ANEW",
+        "return Observation.FAILED_FOR_GOOD if is_same else Observation.RETRIED",
+        "return Observation.RETRIED",
         (_A_JOB,),
     ),
     Mutant(
@@ -149,8 +149,8 @@ MUTANTS = (
         "a number at the border of an edited counter of job ids is believed",
         f"{_SHELL}/job_ids.py",
         "_believed",
-        "said.next is not None and said.next <= CREDIBLE_MAX",
-        "said.next is not None",
+        "counter.next is not None and counter.next <= CREDIBLE_MAX",
+        "counter.next is not None",
         (f"{_LIFE}/test_job_ids.py",),
     ),
     Mutant(
@@ -255,8 +255,8 @@ MUTANTS = (
         "redis servers that were found for one job are given to another",
         f"{_SHELL}/provisioner.py",
         "Provisioner.find_servers",
-        "config = redis_config(asked, hosts, name=name, shuffled=self._shuffled)",
-        "found = redis_config(asked, hosts, name=name, shuffled=self._shuffled)\n"
+        "config = redis_config(request, hosts, name=name, shuffled=self._shuffled)",
+        "found = redis_config(request, hosts, name=name, shuffled=self._shuffled)\n"
         'config = self.__dict__.setdefault("_found", found)',
         (_SHARED, "-k", "servers_of_its_own"),
     ),

@@ -27,7 +27,7 @@ from services.fusion_backend.core.spec.provisions import Provisions
 GONE_MAX: Final = 4_096
 """Uids of Jobs that are remembered to be gone."""
 UNPLACED_MAX: Final = 64
-"""Wishes of a job that are remembered to have no placement."""
+"""Requested widths of a job that are known to have no placement."""
 
 
 @dataclass
@@ -61,10 +61,10 @@ class JobAnswers:
         self.texts_of[inputs.digest] = (port_labels, outcome.aadls.found_by(pe_of))
 
     def learn_unplaced(
-        self, inputs: PlanInputs, wish: RequestedWidths, refusal: PlanRefused
+        self, inputs: PlanInputs, widths: RequestedWidths, refusal: PlanRefused
     ) -> None:
-        """Keep that a wish has no placement, until its regions say so; of many the newest."""
-        self.unplaced[inputs.digest, wish] = refusal
+        """Keep that these widths have no placement, until regions report it; the newest only."""
+        self.unplaced[inputs.digest, widths] = refusal
         while len(self.unplaced) > UNPLACED_MAX:
             del self.unplaced[next(iter(self.unplaced))]
 

@@ -142,14 +142,14 @@ class CarryOut:
         entry = self._table.get(JOB, key.namespace, key.name)
         if entry is None or entry.uid != job.uid or JobSeen.of(entry) != job:
             raise Superseded(f"Job {key.name} changed")
-        for said in change.announcements:
+        for event in change.announcements:
             # Before the status: a crash between the two says it again, under the same name.
             await self._writer.emit_event(
                 entry,
-                reason=said.reason.value,
-                message=said.message,
-                generation=said.generation,
-                warning=said.warning,
+                reason=event.reason.value,
+                message=event.message,
+                generation=event.generation,
+                warning=event.warning,
             )
         now = self._wiring.runtime.clock.now()
         patch = job_status_patch(job.status, change, generation=job.generation, now=now)

@@ -131,13 +131,13 @@ class Certificates:
         return await asyncio.to_thread(made_certificate, names, days=days, now=now)
 
     async def _say(self, entry: Entry, validity: Validity) -> None:
-        said = {
+        desired = {
             "secretName": labels.certificate_name(entry.name),
             "notAfter": moment_of(validity.not_after),
             "renewedFrom": moment_of(validity.renewed_from),
         }
-        if entry.data["status"].get("transportCertificate") != said:
-            patch = {"status": {"transportCertificate": said}}
+        if entry.data["status"].get("transportCertificate") != desired:
+            patch = {"status": {"transportCertificate": desired}}
             await self._writer.patch(entry, patch, subresource="status")
 
 

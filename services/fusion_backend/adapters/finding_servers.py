@@ -1,6 +1,6 @@
 """Asks the DNS for the servers behind a Service: its A records, and the canonical host of each.
 
-The name that is asked for is a pattern of the settings: in a cluster that of a headless Service of
+The name that is looked up is a pattern of the settings: in a cluster that of a headless Service of
 the job's own namespace. What the answer is used for is `core/spec/provisions.py`'s business.
 """
 
@@ -41,8 +41,8 @@ class SystemResolver:
                 addresses = await self._addresses_of(name)
                 hosts = await asyncio.gather(*map(self._host_of, addresses))
         except TimeoutError as problem:
-            said = f"the DNS did not say within {self._answer_s_max:g} s where {name} is"
-            raise Transient(said, outcome_unknown=False) from problem
+            why = f"the DNS did not resolve {name} within {self._answer_s_max:g} s"
+            raise Transient(why, outcome_unknown=False) from problem
         return dict(zip(addresses, hosts, strict=True))
 
     async def _addresses_of(self, name: str) -> list[str]:
@@ -54,8 +54,8 @@ class SystemResolver:
         except socket.gaierror as problem:
             if problem.errno in _NONE:
                 return []
-            said = f"the DNS cannot say where {name} is: {problem.strerror}"
-            raise Transient(said, outcome_unknown=False) from problem
+            why = f"the DNS cannot resolve {name}: {problem.strerror}"
+            raise Transient(why, outcome_unknown=False) from problem
         except UnicodeError:
             return []
         return sorted({str(address[0]) for *_, address in found})

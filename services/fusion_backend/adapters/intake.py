@@ -29,7 +29,7 @@ from services.fusion_backend.core.spec.pod_rules import PodRules
 
 KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
 _OF_JOB = "of-job"
-_TOLD_TO_ALL = frozenset({"HostPool", "Placement"})
+_SENT_TO_ALL = frozenset({"HostPool", "Placement"})
 """Kinds whose facts every instance reads, whichever partitions it has."""
 
 
@@ -63,7 +63,7 @@ INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job}
 
 
 def keys_of(entry: Entry) -> Iterator[JobKey]:
-    """The jobs that a change of this entry concerns; nodes concern none before they are asked."""
+    """The jobs that a change of this entry concerns; nodes concern no job by themselves."""
     if entry.kind == "Job":
         yield JobKey(entry.namespace, entry.name)
     elif entry.kind != "Node":
@@ -72,7 +72,7 @@ def keys_of(entry: Entry) -> Iterator[JobKey]:
 
 
 def all_keys(table: TableReading) -> Iterator[JobKey]:
-    """Every job, and every name of which only children are left."""
+    """Every job, and every name that has only children left."""
     seen: set[JobKey] = set()
     for kind in ("Job", *CHILD_KINDS):
         for entry in table.of_kind(kind):
@@ -116,7 +116,7 @@ def snapshot_of(
             key.name,
             strangers=strangers,
             with_pods=with_pods,
-            said_gone=_said_gone(table, key, answers),
+            reported_gone=_reported_gone(table, key, answers),
         )
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
@@ -159,8 +159,8 @@ def snapshot_of(
     )
 
 
-def _said_gone(table: TableReading, key: JobKey, answers: Answers) -> str:
-    """The uid of the Job that a record said to be gone; who was seen terminating is gone."""
+def _reported_gone(table: TableReading, key: JobKey, answers: Answers) -> str:
+    """The uid of the Job that only a record calls deleted; a Job that was terminating is gone."""
     former = table.last_seen("Job", key.namespace, key.name)
     if former is None or table.saw_end("Job", key.namespace, key.name):
         return ""
@@ -183,7 +183,7 @@ def _children(
                 ours[entry.name] = entry
             else:
                 strangers.append(entry)
-    if not job_uid and all(entry.kind in _TOLD_TO_ALL for entry in strangers):
+    if not job_uid and all(entry.kind in _SENT_TO_ALL for entry in strangers):
         # Without a Job or anything else of it in sight, this one is of a partition that is not
         # ours; unless we saw the Job go, as one that waited for its placement.
         former = table.last_seen("Job", key.namespace, key.name)
@@ -225,7 +225,7 @@ def _lost_widths(
     newest: KnownPlan | None,
     regions: Mapping[str, Entry],
 ) -> dict[str, int]:
-    """What planned regions asked for that somebody deleted, as they looked last.
+    """The widths that deleted regions of the plan requested last.
 
     Who deletes one whose width was refused gets the width in force back.
     """
@@ -236,8 +236,8 @@ def _lost_widths(
         if name in regions or entry is None or entry.unreadable or job_uid_of(entry) != job_uid:
             continue
         status = entry.data["status"]
-        is_said = status.get("observedGeneration") == entry.data["metadata"]["generation"]
-        if not (is_said and status.get("reason") == Reason.WIDTH_REFUSED):
+        is_observed = status.get("observedGeneration") == entry.data["metadata"]["generation"]
+        if not (is_observed and status.get("reason") == Reason.WIDTH_REFUSED):
             found[name] = int(entry.data["spec"].get("width", region.width))
     return found
 

@@ -10,7 +10,7 @@
 4. Write `next` and the uid's id under the version read; a conflict begins again. What else somebody
    put there goes. What cannot be patched is deleted and created again.
 
-An id is never given twice: whoever loses a race reads again. An id can be lost (a gap) when a Job
+An id is never given twice: the loser of a race reads again. An id can be lost (a gap) when a Job
 dies before its status is written, or when its uid falls out of what is remembered. The hole that is
 left: an id that one instance took and has not written into the Job's status yet is given again by
 another instance, if somebody takes it out of the ConfigMap in between.
@@ -76,7 +76,7 @@ class JobIds:
         self._written: dict[str, tuple[str, str]] = {}
 
     async def take(self, namespace: str, job_uid: str) -> int:
-        """The id of a Job, the same whenever it is asked.
+        """The id of a Job, the same at every call.
 
         Raises Transient where others race, JobIdsUsedUp where none is left, and another Rejected
         where the ConfigMap can be neither written nor replaced.
@@ -123,17 +123,17 @@ class JobIds:
 
     async def _take_from(self, namespace: str, seen: Json | None, jobs: _Jobs, job_uid: str) -> int:
         given = self._given[namespace]
-        said = _said(seen)
+        counter = _counter_of(seen)
         if not self._is_as_written(namespace, seen):
-            said = _believed(said, jobs, given)
-        known = {**said.remembered, **jobs.ids}
+            counter = _believed(counter, jobs, given)
+        known = {**counter.remembered, **jobs.ids}
         if job_uid in known:
             return known[job_uid]
         ids = [*known.values(), *given.values()]
-        job_id = max([said.next or 0, *(each + 1 for each in ids)])
+        job_id = max([counter.next or 0, *(each + 1 for each in ids)])
         if job_id > JOB_ID_MAX:
             raise _used_up(namespace, jobs)
-        newest = sorted(said.remembered.items(), key=lambda each: each[1])[1 - REMEMBERED_MAX :]
+        newest = sorted(counter.remembered.items(), key=lambda each: each[1])[1 - REMEMBERED_MAX :]
         data = {_NEXT: job_id + 1, **dict(newest), job_uid: job_id}
         await self._write(namespace, seen, {key: str(each) for key, each in data.items()})
         return job_id
@@ -199,7 +199,7 @@ class JobIds:
 # --------------------------------------------------------------------------- what is believed
 
 
-def _said(seen: Json | None) -> _Counter:
+def _counter_of(seen: Json | None) -> _Counter:
     """What the ConfigMap says, without what cannot be a number of ours."""
     data = (seen or {}).get("data") or {}
     numbers = {key: int(each) for key, each in data.items() if _NUMBER.fullmatch(each)}
@@ -208,15 +208,15 @@ def _said(seen: Json | None) -> _Counter:
     return _Counter(None if following is None or following > JOB_ID_MAX else following, possible)
 
 
-def _believed(said: _Counter, jobs: _Jobs, given: Mapping[str, int]) -> _Counter:
+def _believed(counter: _Counter, jobs: _Jobs, given: Mapping[str, int]) -> _Counter:
     """What an edited ConfigMap may remember: ids of Jobs that have none yet, each of one Job.
 
     Below `next` is also what a Job took that is younger than our look at the Jobs.
     """
-    following = said.next if said.next is not None and said.next <= CREDIBLE_MAX else 0
+    following = counter.next if counter.next is not None and counter.next <= CREDIBLE_MAX else 0
     waiting = {
         uid: each
-        for uid, each in said.remembered.items()
+        for uid, each in counter.remembered.items()
         if uid not in jobs.ids and (uid in jobs.without_id or each < following)
         if each <= CREDIBLE_MAX
     }

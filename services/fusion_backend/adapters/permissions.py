@@ -47,7 +47,7 @@ from services.fusion_backend.core.snapshot import CHILD_KINDS
 
 _JOB, _CONFIG_MAP, _REGION = map(resource_of, (JOB, "ConfigMap", "ParallelRegion"))
 _STAMPED = frozenset({"ConfigMap"})
-"""Kinds without a spec: a newer generation stamps one that exists anew."""
+"""Kinds without a spec: a newer generation stamps one that exists again."""
 
 
 def _each(kinds: Iterable[str], way: Callable[[Resource], Permissions]) -> Permissions:

@@ -100,24 +100,24 @@ def _application_in(task: PlanTask) -> Application:
     except OutOfMemory as error:
         raise MemoryError(str(error)) from error  # this process' limit, not one on bundles
     except BundleTooLarge as error:
-        told = PlanRefused(
+        memory_refusal = PlanRefused(
             Reason.BUNDLE_TOO_LARGE, field="ADL", value=error.part, message=str(error)
         )
-        raise _of_bundle(task, told) from error
+        raise _of_bundle(task, memory_refusal) from error
 
 
 @collector_paused()
 def run_task(task: PlanTask, applications: Applications) -> PlanResult:
     """Open, read, plan. Raises PlanRefused; what is wrong with the bundle names the bundle."""
-    asked = request(
+    wanted = request(
         task.inputs,
         application=applications.of(task),
         bundle_digest=task.bundle_digest,
         previous=task.previous,
     )
     try:
-        refuse_resized_consistency(asked)
-        result = plan(asked)
+        refuse_resized_consistency(wanted)
+        result = plan(wanted)
     except PlanRefused as refusal:
         # Connections are judged when they are followed, long after the bundle was read.
         if refusal.reason in ABOUT_BUNDLES:

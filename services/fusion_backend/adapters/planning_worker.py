@@ -225,30 +225,30 @@ class WorkerPlanner:
             async with asyncio.timeout(self._limits.answer_s_max):
                 return await worker.ask(message)
         except TimeoutError as problem:
-            told = f"the planner did not answer within {self._limits.answer_s_max:g} s"
-            raise _trouble(told) from problem
+            why = f"the planner did not answer within {self._limits.answer_s_max:g} s"
+            raise _trouble(why) from problem
         except (EOFError, ConnectionError) as problem:
             # Not killed: a signal to a process that is over reaps it, and how it ended is lost.
             await worker.stop()
             if worker.is_out_of_cpu:
-                told = f"more than {cpu_s_max} s of CPU time"
-                raise _LimitReached(told, "MILLRACE_PLANNER_CPU_S_MAX") from problem
+                why = f"more than {cpu_s_max} s of CPU time"
+                raise _LimitReached(why, "MILLRACE_PLANNER_CPU_S_MAX") from problem
             if worker.is_out_of_memory:
-                told = f"more than {self._limits.memory_bytes_max // 1024**2} MiB of memory"
-                raise _LimitReached(told, "MILLRACE_PLANNER_MEMORY_BYTES_MAX") from problem
+                why = f"more than {self._limits.memory_bytes_max // 1024**2} MiB of memory"
+                raise _LimitReached(why, "MILLRACE_PLANNER_MEMORY_BYTES_MAX") from problem
             if worker.has_crashed:
                 most = f"{self._limits.memory_bytes_max // 1024**2} MiB"
-                told = f"more than {most} of memory, or else it crashes: it died with"
+                why = f"more than {most} of memory, or else it crashes: it died with"
                 setting = "MILLRACE_PLANNER_MEMORY_BYTES_MAX"
-                raise _LimitReached(f"{told} {worker.epitaph}", setting) from problem
+                raise _LimitReached(f"{why} {worker.epitaph}", setting) from problem
             raise _trouble(f"the planner died with {worker.epitaph}") from problem
 
 
 class _LimitReached(Exception):
     """A task used up what its try may use; the message says how much that is."""
 
-    def __init__(self, told: str, setting: str) -> None:
-        super().__init__(f"{told}, and no planning worker may use more ({setting})")
+    def __init__(self, why: str, setting: str) -> None:
+        super().__init__(f"{why}, and no planning worker may use more ({setting})")
 
 
 def _read(answer: list[bytes]) -> PlanResult:
@@ -273,10 +273,10 @@ def _work(memory_bytes_max: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes_max, memory_bytes_max))
     applications = Applications()
     while (message := _read_message(sys.stdin.buffer)) is not None:
-        asked = orjson.loads(message)
-        _allow_cpu(asked["cpuSecondsMax"])
+        order = orjson.loads(message)
+        _allow_cpu(order["cpuSecondsMax"])
         try:
-            for frame in to_frames(_outcome(asked["task"], applications)):
+            for frame in to_frames(_outcome(order["task"], applications)):
                 answers.write(_LENGTH.pack(len(frame)))
                 answers.write(frame)
         except MemoryError:

@@ -67,14 +67,14 @@ class Plans:
         """
         known = self._answers.of(effect.job_uid)
         if known.planning is not None:
-            return "asked before"
+            return "planned before"
         previous: PlanRecord | None = None
         if effect.inputs.previous is not None:
             previous = snapshot.plans[effect.inputs.previous].record
         known.planning = asyncio.create_task(
             self._plan(key, known, effect.inputs, previous), name=f"plan of {key.name}"
         )
-        return "asked"
+        return "planning"
 
     async def _plan(
         self, key: JobKey, known: JobAnswers, inputs: PlanInputs, previous: PlanRecord | None
@@ -143,10 +143,10 @@ class Plans:
         return outcome
 
     def keep(self, key: JobKey, effect: KeepRefusal) -> str:
-        """Keep that a wish has no placement: it is asked for again when somebody wishes anew."""
+        """Keep that these widths have no placement: a width that is written again is tried."""
         refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
         known = self._answers.of(effect.job_uid)
-        known.learn_unplaced(effect.inputs, effect.wish, refusal)
+        known.learn_unplaced(effect.inputs, effect.widths, refusal)
         self._wiring.wake(key)
         return "kept"
 
@@ -204,7 +204,7 @@ def trouble_message(problem: Exception) -> str:
 
 
 def _retry_after_s(problem: Exception) -> float:
-    """How long a server asked to be left alone."""
+    """The Retry-After of a server."""
     return (problem.retry_after_s or 0.0) if isinstance(problem, Transient) else 0.0
 
 

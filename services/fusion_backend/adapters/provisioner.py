@@ -61,14 +61,14 @@ class Provisioner:
 
         Superseded where the Job changed meanwhile: it may ask for another, or have its answer.
         """
-        asked = effect.asked
-        name = self._names.redis_host.format(service=asked.service, namespace=key.namespace)
-        hosts = {} if refusal_of_redis(asked) else await self._resolver.hosts_of(name)
+        request = effect.request
+        name = self._names.redis_host.format(service=request.service, namespace=key.namespace)
+        hosts = {} if refusal_of_redis(request) else await self._resolver.hosts_of(name)
         entry = self._job(key, effect.job_uid)
         if JobSeen.of(entry) != snapshot.job:
             raise Superseded(f"Job {key.name} changed while its redis servers were looked up")
         try:
-            config = redis_config(asked, hosts, name=name, shuffled=self._shuffled)
+            config = redis_config(request, hosts, name=name, shuffled=self._shuffled)
         except PlanRefused as refusal:
             await self._refuse(key, entry, refusal)
             return f"refused: {refusal.reason.value}"
@@ -126,7 +126,7 @@ class Provisioner:
     async def delete_certificate(self, key: JobKey, job_uid: str) -> str:
         """Delete the Secret of a Job that goes, or of an attempt that failed.
 
-        The status says that it is there until it is not: whoever comes after a crash goes on.
+        The status names it until it is deleted, so a deletion goes on after a crash.
         """
         outcome = await self._certificates.delete(key.namespace, job_uid)
         entry = self._wiring.table.get(JOB, key.namespace, key.name)

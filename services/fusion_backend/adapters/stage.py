@@ -137,7 +137,7 @@ def stage_maker(
         ca_file=settings.bundle_ca_file,
     )
     chosen: Planner = InlinePlanner() if planner == "inline" else planner
-    asked = resolver or SystemResolver(answer_s_max=settings.dns_answer_s_max)
+    servers = resolver or SystemResolver(answer_s_max=settings.dns_answer_s_max)
     return lambda wiring: FusionBackend(
         wiring,
         bundles=BundleStore(
@@ -154,7 +154,7 @@ def stage_maker(
             now=wiring.runtime.clock.now,
         ),
         planner=chosen,
-        resolver=asked,
+        resolver=servers,
         settings=settings,
         in_threads=not is_inline,
     )

@@ -72,7 +72,7 @@ def marks_of_regions(pe: PeRecord) -> dict[str, str]:
 
 
 def described(record: PlanRecord, meta: Body) -> Body:
-    """Metadata of a child that says of which application it is."""
+    """Metadata of a child, with the application that it belongs to."""
     meta["annotations"] = {
         labels.APPLICATION_NAME: record.application_name,
         labels.APPLICATION_SCOPE: record.application_scope,
@@ -168,7 +168,7 @@ def placement(job: JobSeen, record: PlanRecord, spec: Body) -> Body:
 
 
 def placement_patch(generation: int, spec: Body) -> Body:
-    """What is asked of another plan; lists replace lists, so nothing of the former stays."""
+    """The request of another plan; lists replace lists, so nothing of the old request stays."""
     return {"metadata": {"labels": {labels.GENERATION: str(generation)}}, "spec": spec}
 
 
@@ -184,7 +184,7 @@ def host_pool(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
 
 
 def pools_with_places(record: PlanRecord) -> frozenset[int]:
-    """The host pools of which some PE asks for a particular place."""
+    """The host pools in which some PE requires a particular member."""
     return frozenset(
         pe.host_pool
         for pe in record.pes
@@ -326,12 +326,12 @@ def _placement(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
 
 def _in_force(job: JobSeen) -> Body:
     """How the Job wants its constraints put into force, where it is not as usual."""
-    asked = job.spec.get("placement") or {}
-    told: Body = {}
-    if asked.get("topologyKey"):
-        told["topologyKey"] = asked["topologyKey"]
-    if asked.get("required") is False:
-        told["required"] = False
-    if asked.get("nodeName"):
-        told["nodeName"] = True
-    return told
+    given = job.spec.get("placement") or {}
+    extra: Body = {}
+    if given.get("topologyKey"):
+        extra["topologyKey"] = given["topologyKey"]
+    if given.get("required") is False:
+        extra["required"] = False
+    if given.get("nodeName"):
+        extra["nodeName"] = True
+    return extra

@@ -51,8 +51,8 @@ def strangers_cleared(snapshot: Snapshot) -> tuple[Effect, ...]:
 
 
 def job_confirmed_gone(snapshot: Snapshot) -> tuple[Effect, ...]:
-    """A look at a Job whose deletion was only said: if falsely, nobody works on it any more."""
-    return (ConfirmJobGone(snapshot.said_gone),) if snapshot.said_gone else ()
+    """A GET of a Job that only a record calls deleted: a false record must not stop the job."""
+    return (ConfirmJobGone(snapshot.reported_gone),) if snapshot.reported_gone else ()
 
 
 def _deleted(snapshot: Snapshot, entries: Iterable[Entry], job_uid: str) -> tuple[Effect, ...]:
@@ -84,7 +84,7 @@ def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid:
     owned = [entry for entry in staying if is_owned(entry, job_uid)]
     job = snapshot.job
     if job is not None and job.uid == job_uid:
-        template = job.asked("processingElement") or {}
+        template = job.spec_field("processingElement") or {}
         if certificate_remains(snapshot) or (owned and is_encrypted(template)):
             return True
     pes = [entry for entry in owned if entry.kind == PE and not entry.unreadable]
@@ -94,11 +94,11 @@ def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid:
 def certificate_remains(snapshot: Snapshot) -> bool:
     """Whether the Job's certificate is still to be deleted, children or none.
 
-    Its status says so until the deletion came to pass; where it was never said, that this failed.
+    Its status names the certificate until it is deleted; without a status, a failure shows it.
     """
     job = snapshot.job
-    is_said = job is not None and job.status.get("transportCertificate")
-    return bool(is_said) or CERTIFICATE in snapshot.troubles
+    is_named = job is not None and job.status.get("transportCertificate")
+    return bool(is_named) or CERTIFICATE in snapshot.troubles
 
 
 def is_member(snapshot: Snapshot, entry: Entry, job_uid: str) -> bool:

@@ -24,10 +24,10 @@ Status = Mapping[str, Any]
 
 
 def _conditions(
-    status: Status, said: Iterable[DesiredCondition], generation: int, now: str
+    status: Status, desired: Iterable[DesiredCondition], generation: int, now: str
 ) -> list[dict[str, Any]]:
     conditions = list(status.get("conditions") or ())
-    for each in said:
+    for each in desired:
         conditions = with_condition(
             conditions,
             type_=each.type,
@@ -65,41 +65,41 @@ def job_status_patch(
 
 
 def region_status_patch(
-    status: Status, said: WriteRegionStatus, *, selector: str, now: float
+    status: Status, desired: WriteRegionStatus, *, selector: str, now: float
 ) -> dict[str, Any]:
     """The patch of a ParallelRegion's status."""
-    accepted = DesiredCondition("Accepted", "True", said.reason, said.message)
-    if said.refusal is not None:
-        accepted = replace(accepted, status="False", reason=said.refusal)
-    elif said.awaited is not None:
-        accepted = replace(accepted, status="Unknown", reason=said.awaited)
+    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
+    if desired.refusal is not None:
+        accepted = replace(accepted, status="False", reason=desired.refusal)
+    elif desired.awaited is not None:
+        accepted = replace(accepted, status="Unknown", reason=desired.awaited)
     return {
         "status": {
-            "width": said.width,
-            "replicas": said.width,
+            "width": desired.width,
+            "replicas": desired.width,
             "selector": selector,
-            "generation": max(said.generation, int(status.get("generation") or 0)),
-            "observedGeneration": said.observed_generation,
-            "reason": said.reason.value,
-            "message": said.message,
+            "generation": max(desired.generation, int(status.get("generation") or 0)),
+            "observedGeneration": desired.observed_generation,
+            "reason": desired.reason.value,
+            "message": desired.message,
             "conditions": _conditions(
-                status, (accepted,), said.observed_generation, moment_of(now)
+                status, (accepted,), desired.observed_generation, moment_of(now)
             ),
         }
     }
 
 
 def condition(status: Status, type_: str) -> Mapping[str, Any]:
-    """A condition as it stands; empty where it was never said."""
+    """A condition of a status; empty if the status does not have it."""
     return next((each for each in status.get("conditions") or () if each["type"] == type_), {})
 
 
-def is_current(status: Status, said: DesiredCondition) -> bool:
+def is_current(status: Status, desired: DesiredCondition) -> bool:
     """Whether a condition stands as it should."""
-    now = condition(status, said.type)
-    message = shown(said.message or said.reason.sentence, MESSAGE_CHARS_MAX)
+    now = condition(status, desired.type)
+    message = shown(desired.message or desired.reason.sentence, MESSAGE_CHARS_MAX)
     return (now.get("status"), now.get("reason"), now.get("message")) == (
-        said.status,
-        said.reason.value,
+        desired.status,
+        desired.reason.value,
         message,
     )

@@ -82,27 +82,27 @@ def _requeue_at(situation: Situation) -> float | None:
     """What no fact wakes.
 
     The submission's deadline, a fall of Healthy that settles, trouble that does not pass, and the
-    next time that the planner may be asked.
+    next time that the planner may be called.
     """
     if situation.snapshot.job is None or situation.job.deleting or situation.phase is Phase.FAILED:
         return None
-    wishes = [
+    times = [
         situation.deadline,
         situation.placing_until,
         situation.unanswered_from,
         next_look_at(situation.snapshot, situation.now),
     ]
     if situation.phase is Phase.SUBMITTED and situation.healthy_since is not None:
-        wishes.append(situation.healthy_since + HEALTH_SETTLES_S)
+        times.append(situation.healthy_since + HEALTH_SETTLES_S)
     if (trouble := situation.trouble) is not None:
-        wishes.append(trouble.since + TROUBLE_SETTLES_S)
+        times.append(trouble.since + TROUBLE_SETTLES_S)
     if (trouble := situation.planning_trouble) is not None:
-        wishes.append(trouble.until)
-    return min((at for at in wishes if at is not None and at > situation.now), default=None)
+        times.append(trouble.until)
+    return min((at for at in times if at is not None and at > situation.now), default=None)
 
 
 def _is_going_on(situation: Situation, observation: Observation) -> bool:
-    """Whether there is an attempt, or something that runs, of which trouble may be told."""
+    """Whether an attempt, or something that runs, has troubles that a condition may report."""
     is_over = observation in (Observation.JOB_GONE, Observation.JOB_ORPHANING)
     return not is_over and situation.phase not in (Phase.FAILED, Phase.DELETING)
 
@@ -115,9 +115,9 @@ def _provide(situation: Situation, effects: Effects) -> Effects:
 
 
 def _report_placing(situation: Situation, effects: Effects) -> Effects:
-    """The condition Placed of a plan that is asked for, beside other work."""
-    is_told = any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects)
-    if is_told or situation.job.deleting:
+    """The condition Placed of the plan that waits for a placement, beside other work."""
+    is_reported = any(isinstance(each, WriteJobStatus | TakeJobId) for each in effects)
+    if is_reported or situation.job.deleting:
         return ()
     if not situation.is_placing or reports_placing(situation):
         return ()
@@ -131,12 +131,12 @@ def _report_trouble(situation: Situation, effects: Effects) -> Effects:
     """
     if any(isinstance(each, WriteJobStatus) for each in effects):
         return ()
-    said = wording.progress(situation)
-    if said is None or is_current(situation.job.status, said):
+    progress = wording.progress(situation)
+    if progress is None or is_current(situation.job.status, progress):
         return ()
     if situation.phase is Phase.NONE:
         return (_status(situation, wording.begun(situation)),)
-    return (_status(situation, wording.with_trouble(situation, said)),)
+    return (_status(situation, wording.with_trouble(situation, progress)),)
 
 
 def _starts_resizing(situation: Situation, observation: Observation) -> bool:
@@ -178,25 +178,25 @@ def _discard_plan(situation: Situation) -> Effects:
     generation = situation.snapshot.newest_generation
     damage = situation.snapshot.damaged[generation]
     change = wording.damaged(situation, damage)
-    is_said = all(is_current(situation.job.status, each) for each in change.conditions)
-    told = () if is_said else (_status(situation, change),)
+    is_reported = all(is_current(situation.job.status, each) for each in change.conditions)
+    report = () if is_reported else (_status(situation, change),)
     if not damage.is_lost:
-        return told
+        return report
     head = situation.snapshot.heads[generation]
-    return (*told, DeleteChild(head.kind, head.name, head.uid, head.resource_version))
+    return (*report, DeleteChild(head.kind, head.name, head.uid, head.resource_version))
 
 
 def _find_servers(situation: Situation) -> Effects:
-    asked = servers_awaited(situation.snapshot)
-    assert asked is not None, "observed: servers that are not known"
-    return (FindServers(situation.job.uid, asked),)
+    request = servers_awaited(situation.snapshot)
+    assert request is not None, "observed: servers that are not known"
+    return (FindServers(situation.job.uid, request),)
 
 
 def _plan(situation: Situation) -> Effects:
-    return _asked(situation, situation.first_inputs)
+    return _planned(situation, situation.first_inputs)
 
 
-def _asked(situation: Situation, inputs: PlanInputs) -> tuple[Plan, ...]:
+def _planned(situation: Situation, inputs: PlanInputs) -> tuple[Plan, ...]:
     return (Plan(situation.job.uid, inputs),) if situation.may_plan(inputs) else ()
 
 
@@ -206,7 +206,7 @@ def _record_plan(situation: Situation) -> Effects:
 
 
 def _ask_placement(situation: Situation) -> Effects:
-    """Pools first: whoever answers says their members. It is said before that it is asked."""
+    """Pools first: hostpool-manager writes members there. The status has reported the request."""
     question = situation.question
     assert question is not None, "observed: a question"
     inputs, job = question.plan.inputs, situation.job
@@ -215,27 +215,27 @@ def _ask_placement(situation: Situation) -> Effects:
         return pools
     entry = placement_of(situation.snapshot)
     if entry is None:
-        return (CreateChild(PLACEMENT, job.name, inputs.generation, asked=inputs),)
+        return (CreateChild(PLACEMENT, job.name, inputs.generation, planned_from=inputs),)
     if is_deleting(entry):
         return ()
     version = entry.resource_version
-    return (PatchChild(PLACEMENT, entry.name, inputs.generation, version, asked=inputs),)
+    return (PatchChild(PLACEMENT, entry.name, inputs.generation, version, planned_from=inputs),)
 
 
 def _keep_refusal(situation: Situation) -> Effects:
-    """In the place of the planner's answer: the same widths are not asked for again."""
+    """Replaces the planner's answer, so that the same widths are not planned again."""
     refusal, question = situation.placement_refusal, situation.question
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
     inputs = question.plan.inputs
-    wish = () if situation.snapshot.newest is None else situation.widths.wish
-    return (KeepRefusal(situation.job.uid, inputs, wish, refusal.reason, refusal.message),)
+    widths = () if situation.snapshot.newest is None else situation.widths.requested
+    return (KeepRefusal(situation.job.uid, inputs, widths, refusal.reason, refusal.message),)
 
 
 def _plan_widths(situation: Situation) -> Effects:
     """Only the planner runs: what the newer plan replaces need not be written first."""
-    assert situation.widths.asked is not None, "observed: widths without an answer"
-    return _asked(situation, situation.widths.asked)
+    assert situation.widths.unplanned is not None, "observed: widths without an answer"
+    return _planned(situation, situation.widths.unplanned)
 
 
 def _record_widths(situation: Situation) -> Effects:
@@ -253,14 +253,14 @@ def _render(situation: Situation) -> Effects:
     others = _write_children(situation)
     again = rendered_again(plan.inputs, plan.record, textless)
     if again.digest not in situation.snapshot.outcomes:
-        return (*_asked(situation, again), *others)
-    anew = replace(resized(plan.inputs, plan.record, plan.record.widths), rendered=textless)
-    outcome = situation.snapshot.outcomes.get(anew.digest)
+        return (*_planned(situation, again), *others)
+    rendering = replace(resized(plan.inputs, plan.record, plan.record.widths), rendered=textless)
+    outcome = situation.snapshot.outcomes.get(rendering.digest)
     if outcome is None:
-        return (*_asked(situation, anew), *others)
+        return (*_planned(situation, rendering), *others)
     if isinstance(outcome, PlanRefused):
         return others
-    return (RecordPlan(anew.generation, anew), *others)
+    return (RecordPlan(rendering.generation, rendering), *others)
 
 
 def _write_children(situation: Situation) -> Effects:
@@ -281,8 +281,11 @@ def _report_and_plan_widths(situation: Situation) -> Effects:
 
     The planner may have failed on these for reasons of its own, which must not stop repairs.
     """
-    asked = situation.widths.asked
-    return (*situation.outdated_statuses, *(_asked(situation, asked) if asked is not None else ()))
+    unplanned = situation.widths.unplanned
+    return (
+        *situation.outdated_statuses,
+        *(_planned(situation, unplanned) if unplanned is not None else ()),
+    )
 
 
 def _wait(situation: Situation) -> Effects:
@@ -313,7 +316,7 @@ def _write_health(situation: Situation) -> Effects:
 def _delete_children(situation: Situation) -> Effects:
     """What goes with the Job, or with a failed attempt; a Job that has to wait for it says so.
 
-    It says so when all the rest is on its way: a status of the Job wakes whoever deletes its pods.
+    The status is written last: it wakes pod-state-machine, which deletes the pods.
     """
     effects, job = delete_children(situation.snapshot), situation.job
     is_held = job.uid in situation.snapshot.with_pods

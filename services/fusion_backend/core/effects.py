@@ -4,7 +4,7 @@ An effect says which object and which outcome, never the object's text: bodies a
 snapshot by `children.py`, `recording.py` and `conditions.py` when the effect is carried out. No
 effect carries the time, so that one that failed is recognised when it is decided on again. What
 people read of an effect is shown (`contracts/showing.py`) when the effect is made: names and values
-in it are of whoever wrote the Job, and what is compared with a status is what is written to it.
+in it are of the author of the Job, and what is compared with a status is what is written to it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DesiredCondition(_WithMessage):
 
 @dataclass(frozen=True, slots=True)
 class Announcement(_WithMessage):
-    """An Event about the Job; its name is made of reason and `generation`, so it is said once."""
+    """An Event about the Job. Its name has reason and `generation`, so it is emitted once."""
 
     reason: Reason
     message: str
@@ -125,11 +125,11 @@ class RecordPlan:
 
 @dataclass(frozen=True, slots=True)
 class KeepRefusal(_WithMessage):
-    """Keep that what is wished for has no placement, as if the planner had refused these inputs."""
+    """Keep that these widths have no placement, as if the planner had refused the inputs."""
 
     job_uid: str
     inputs: PlanInputs
-    wish: RequestedWidths
+    widths: RequestedWidths
     reason: Reason
     message: str
 
@@ -139,8 +139,8 @@ class CreateChild:
     """POST one child of generation `generation`; `pe` is its PE's id, or -1.
 
     `confirmed` asks for a look at the Job first: a child that vanished may be the first sign of a
-    deletion whose fact is still on its way. `asked` is what the plan is made from where it is not
-    recorded yet, as that of a host pool which has to exist before its placement is asked for.
+    deletion whose fact is still on its way. `planned_from` are the inputs of a plan that has no
+    record yet: a host pool has to exist before the placement is requested.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class CreateChild:
     generation: int
     pe: int = -1
     confirmed: bool = False
-    asked: PlanInputs | None = None
+    planned_from: PlanInputs | None = None
 
     @property
     def urgency(self) -> Urgency:
@@ -160,7 +160,7 @@ class CreateChild:
 class PatchChild:
     """Bring one child to what generation `generation` says, under the version decided on.
 
-    `asked` as of CreateChild.
+    `planned_from` as in CreateChild.
     """
 
     kind: str
@@ -168,7 +168,7 @@ class PatchChild:
     generation: int
     resource_version: int
     pe: int = -1
-    asked: PlanInputs | None = None
+    planned_from: PlanInputs | None = None
 
     @property
     def urgency(self) -> Urgency:
@@ -192,7 +192,7 @@ class AdoptChild:
 
 @dataclass(frozen=True, slots=True)
 class DeleteChild:
-    """Delete one child that no plan names, or that no patch mends, under its uid and version."""
+    """Delete a child that no plan names, or that no patch can repair, under uid and version."""
 
     kind: str
     name: str
@@ -238,7 +238,7 @@ class WriteRegionStatus(_WithMessage):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmJobGone:
-    """Look for a Job that is said to be gone: where that was a lie, no other record would say so.
+    """GET a Job that a record calls deleted: if the record is false, no other would correct it.
 
     The table learns one that is there; one that is not is not looked for again.
     """
@@ -251,7 +251,7 @@ class FindServers:
     """Look the servers of a redis up, and write them into the Job's status, for good."""
 
     job_uid: str
-    asked: RedisRequest
+    request: RedisRequest
 
 
 @dataclass(frozen=True, slots=True)

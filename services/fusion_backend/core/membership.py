@@ -31,9 +31,9 @@ from services.fusion_backend.core.pe_services import has_address, is_as_planned
 from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
 from services.fusion_backend.core.placement_states import (
     PLACEMENT,
-    generation_asked,
-    is_asked,
     placement_of,
+    requested_generation,
+    requests,
 )
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
@@ -81,11 +81,11 @@ class Difference:
 
 
 def difference(
-    snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool, is_asking: bool = False
+    snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool, is_requesting: bool = False
 ) -> Difference:
     """What separates the children that exist from those of the plan.
 
-    `is_asking`: the Placement asks for a newer plan, or is about to.
+    `is_requesting`: the Placement asks for a newer plan, or is about to.
     """
     search = _Search(snapshot, plan, confirmed)
     search.compare_job_config_map()
@@ -94,9 +94,9 @@ def difference(
     for region in plan.record.regions:
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
-        search.compare_pool(pool, is_asking=is_asking)
+        search.compare_pool(pool, is_requesting=is_requesting)
     if needs_placement(plan.record):
-        search.compare_placement(is_asking=is_asking)
+        search.compare_placement(is_requesting=is_requesting)
     found = search.found()
     return replace(found, orphans=(*found.orphans, *_orphans(snapshot, plan.record)))
 
@@ -125,7 +125,7 @@ def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
 
 
 def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> bool:
-    """Whether a child bears our labels; asked of thousands, so told by names and look-ups."""
+    """Whether a child bears our labels; called for thousands, so it compares names and looks up."""
     seen: Mapping[str, str] = entry.data["metadata"]["labels"]
     if not seen.get(labels.GENERATION, "").isdecimal() or not marks <= seen.items():
         return False
@@ -203,7 +203,7 @@ class _Search:
         elif is_deleting(entry):
             self._leaving += 1
 
-    def compare_pool(self, pool: PoolRecord, *, is_asking: bool) -> None:
+    def compare_pool(self, pool: PoolRecord, *, is_requesting: bool) -> None:
         """What the application declares: another mode by hand would free the nodes that it holds.
 
         A question about a newer plan may have changed the pool of a number (`pools_to_settle`).
@@ -212,26 +212,26 @@ class _Search:
         self.compare_presence("HostPool", name)
         entry = self._snapshot.of("HostPool").get(name)
         wanted = pool_spec(self._snapshot.name, pool, self._with_places)
-        if entry is None or is_deleting(entry) or is_asking:
+        if entry is None or is_deleting(entry) or is_requesting:
             return
         if not is_declared(entry.data["spec"], wanted):
             self._patch(entry)
 
-    def compare_placement(self, *, is_asking: bool) -> None:
-        """What the job asks for; a plan in force is asked for as long as no newer one is."""
+    def compare_placement(self, *, is_requesting: bool) -> None:
+        """The job's request; it is that of the plan in force unless a newer plan is requested."""
         entry = placement_of(self._snapshot)
         if entry is None:
             self._create(PLACEMENT, self._snapshot.name)
         elif is_deleting(entry):
             self._leaving += 1
-        elif not is_asking and not self._is_asked(entry):
+        elif not is_requesting and not self._has_request(entry):
             self._patch(entry)
 
-    def _is_asked(self, entry: Entry) -> bool:
+    def _has_request(self, entry: Entry) -> bool:
         try:
-            return is_asked(entry, placement_spec(self._snapshot, self._plan))
+            return requests(entry, placement_spec(self._snapshot, self._plan))
         except PlanRefused:
-            return True  # edits of its PEs made it too large: what was asked stays
+            return True  # edits of its PEs made it too large: the request stays
 
     def _compare_content(self, pe: PeRecord) -> None:
         entry = self._snapshot.of("ConfigMap").get(pe.config_map)
@@ -321,17 +321,19 @@ def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
 
 
 def leftovers(
-    snapshot: Snapshot, record: PlanRecord, *, is_asking: bool = False
+    snapshot: Snapshot, record: PlanRecord, *, is_requesting: bool = False
 ) -> tuple[DeleteChild, ...]:
     """Children stamped below the plan that it does not name, but for the newest plan records.
 
-    And host pools of a newer plan that was asked for and not put in force, once the Placement asks
-    for the plan again: pools are written before their question, and told beside it, so who lags
+    And host pools of a newer plan that was requested and not put in force, once the Placement
+    requests the plan again: pools are written before the request, so a cache that lags
     behind does not see a pool that is in force so.
     """
     named = _names(snapshot, record)
     entry = placement_of(snapshot)
-    is_back = not is_asking and entry is not None and generation_asked(entry) == record.generation
+    is_back = (
+        not is_requesting and entry is not None and requested_generation(entry) == record.generation
+    )
     return tuple(
         DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
         for kind in CHILD_KINDS
@@ -344,7 +346,7 @@ def leftovers(
 
 
 def pools_to_settle(snapshot: Snapshot, plan: KnownPlan) -> tuple[CreateChild | DeleteChild, ...]:
-    """What keeps the host pools of a plan from being as it says, before it is asked for.
+    """What keeps the host pools of a plan from being as it says, before the request.
 
     A pool that an earlier question brought in may have had the same number and be another one.
     """
@@ -355,14 +357,16 @@ def pools_to_settle(snapshot: Snapshot, plan: KnownPlan) -> tuple[CreateChild | 
         name = body["metadata"]["name"]
         entry = seen.get(name)
         if entry is None:
-            effects.append(CreateChild("HostPool", name, plan.record.generation, asked=plan.inputs))
+            effects.append(
+                CreateChild("HostPool", name, plan.record.generation, planned_from=plan.inputs)
+            )
         elif _is_other_pool(entry, body) and not is_deleting(entry):
             effects.append(DeleteChild(entry.kind, name, entry.uid, entry.resource_version))
     return tuple(effects)
 
 
 def _is_other_pool(entry: Entry, body: Body) -> bool:
-    """Whether a pool of a plan that was only asked for is another than the one of its number."""
+    """Whether a pool of a plan that was only requested is another than the one of its number."""
     if stamp_of(entry) < int(body["metadata"]["labels"][labels.GENERATION]):
         return False
     declared = body["spec"]["hostpool"]

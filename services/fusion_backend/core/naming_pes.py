@@ -25,8 +25,8 @@ def with_operators(message: str, record: PlanRecord) -> str:
     if not numbers:
         return message
     named = set(list(numbers)[:PES_NAMED_MAX])
-    told = {pe.id: f"PE {pe.id} ({_operators(pe)})" for pe in record.pes if pe.id in named}
-    return _PE.sub(lambda found: told.pop(int(found[1]), found[0]), message)
+    named_by_id = {pe.id: f"PE {pe.id} ({_operators(pe)})" for pe in record.pes if pe.id in named}
+    return _PE.sub(lambda found: named_by_id.pop(int(found[1]), found[0]), message)
 
 
 def _operators(pe: PeRecord) -> str:

@@ -1,7 +1,7 @@
 """Looks at a whole snapshot and names what it shows: one observation, the first that holds.
 
 Looks have the order of `Observation`. What an answer was found with (the difference from the plan,
-the widths asked for) is kept by the situation for the step that follows.
+the requested widths) is kept by the situation for the step that follows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _about_failure(situation: Situation) -> Observation | None:
         job.status.get("observedGeneration") == job.generation
         and (job.status.get("observedRetry") or "") == job.retry
     )
-    return Observation.FAILED_FOR_GOOD if is_same else Observation.TRIED_ANEW
+    return Observation.FAILED_FOR_GOOD if is_same else Observation.RETRIED
 
 
 def _about_beginning(situation: Situation) -> Observation | None:
@@ -108,7 +108,7 @@ def _about_first_plan(situation: Situation) -> Observation | None:
 def _about_first_placement(situation: Situation) -> Observation:
     match situation.placement_state:
         case PlacementState.UNASKED:
-            return Observation.PLACEMENT_UNASKED
+            return Observation.PLACEMENT_UNREQUESTED
         case PlacementState.REFUSED:
             return Observation.PLACEMENT_REFUSED
         case PlacementState.UNANSWERED | PlacementState.WAITING:
@@ -125,9 +125,9 @@ def _about_widths(situation: Situation) -> Observation | None:
         return _about_ready_widths(situation)
     if snapshot.is_behind:
         # What is left is an older plan: nothing that runs may be measured by it.
-        is_asked = widths.asked is not None
-        return Observation.WIDTHS_UNPLANNED if is_asked else Observation.PLAN_REFUSED
-    if widths.asked is None or widths.asked.digest in snapshot.troubled:
+        is_unplanned = widths.unplanned is not None
+        return Observation.WIDTHS_UNPLANNED if is_unplanned else Observation.PLAN_REFUSED
+    if widths.unplanned is None or widths.unplanned.digest in snapshot.troubled:
         return None
     # What a newer plan replaces need not be written first; what is complete is kept so meanwhile.
     is_held_up = snapshot.is_planning and not situation.in_progress
@@ -137,7 +137,7 @@ def _about_widths(situation: Situation) -> Observation | None:
 def _about_ready_widths(situation: Situation) -> Observation | None:
     match situation.placement_state:
         case PlacementState.UNASKED:
-            return Observation.WIDTHS_UNASKED
+            return Observation.WIDTHS_UNREQUESTED
         case PlacementState.REFUSED:
             return Observation.WIDTHS_UNPLACED
         case PlacementState.UNANSWERED | PlacementState.WAITING:

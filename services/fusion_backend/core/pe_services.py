@@ -1,4 +1,4 @@
-"""The headless Service of a PE: its body, how one that was edited differs, and what mends it.
+"""The headless Service of a PE: its body, how an edited one differs, and the patch that repairs it.
 
 Somebody who may edit Services can send the traffic of a PE elsewhere. So facts of Services say
 where they lead (`contracts/facts.py`), in the form that the API server gives to what is written
@@ -77,7 +77,7 @@ def service_patch(job: JobSeen, generation: int, pe: PeRecord, seen: Mapping[str
 def is_as_planned(entry: Entry, job: str, pe: PeRecord) -> bool:
     """Whether a Service leads to the pods of its PE.
 
-    A fact of an older release, which said metadata only, says nothing of where it leads: the next
+    A fact of an older release, which has metadata only, does not show its selector: the next
     resync does.
     """
     seen = entry.data.get("spec")

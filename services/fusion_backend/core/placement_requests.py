@@ -52,7 +52,7 @@ class PodDemand(NamedTuple):
 
 
 class _Where(NamedTuple):
-    """Where a PE must run; `pool` is none for the pool of those that ask for none."""
+    """Where a PE must run; `pool` is None for PEs without a host pool."""
 
     host: str | None
     pool: int | None
@@ -76,11 +76,11 @@ def placement_spec(snapshot: Snapshot, plan: KnownPlan) -> Body:
     """The spec of the job's Placement for a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
     assert snapshot.job is not None, "a Placement belongs to a Job"
     record, given = plan.record, spec_in_force(plan.inputs, snapshot.job.spec)
-    wishes = given.get("placement") or {}
+    given_placement = given.get("placement") or {}
     spec: Body = {
         "generation": record.generation,
-        "topologyKey": wishes.get("topologyKey") or labels.HOSTNAME,
-        "required": wishes.get("required") is not False,
+        "topologyKey": given_placement.get("topologyKey") or labels.HOSTNAME,
+        "required": given_placement.get("required") is not False,
         "pools": [declaration(pool) for pool in record.pools],
         "classes": list(_classes(record, _Demands(snapshot, plan, given))),
     }
@@ -117,9 +117,9 @@ def _classes(record: PlanRecord, demands: _Demands) -> Iterator[Body]:
         )
         members.setdefault((where, demands.number_of(pe)), []).append(pe.id)
     for (where, number), ids in members.items():
-        asked = _of_class(where, demands.found[number])
+        request = _of_class(where, demands.found[number])
         for pes in _pieces(runs_of(ids)):
-            yield {"pes": pes, **asked}
+            yield {"pes": pes, **request}
 
 
 def _pieces(runs: str) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _pieces(runs: str) -> Iterator[str]:
 
 def _of_class(where: _Where, demand: PodDemand) -> Body:
     """Every field that has a default is written, so that the object says what was sent."""
-    asked: Body = {
+    request: Body = {
         "requests": demand.requests,
         "coLocations": list(where.colocations),
         "exLocations": list(where.exlocations),
@@ -142,12 +142,12 @@ def _of_class(where: _Where, demand: PodDemand) -> Body:
         "tolerations": demand.tolerations,
     }
     if where.host is not None:
-        asked["host"] = where.host
+        request["host"] = where.host
     if where.pool is not None:
-        asked["hostPoolLocation"] = {"poolIndex": where.pool}
+        request["hostPoolLocation"] = {"poolIndex": where.pool}
         if where.in_pool_index is not None:
-            asked["hostPoolLocation"]["inpoolIndex"] = where.in_pool_index
-    return asked
+            request["hostPoolLocation"]["inpoolIndex"] = where.in_pool_index
+    return request
 
 
 # --------------------------------------------------------------------------- pods
@@ -172,8 +172,8 @@ class _Demands:
         spec = entry.data["spec"]
         if spec.get("contentId") != pe.content_id:
             return self._number_of_made
-        asked = (spec.get("resources"), spec.get("podTemplate"))
-        return self._number_of_made if asked == self._made else self._number(*asked)
+        made_of = (spec.get("resources"), spec.get("podTemplate"))
+        return self._number_of_made if made_of == self._made else self._number(*made_of)
 
     def _number(self, resources: Mapping[str, Any] | None, template: Body | None) -> int:
         key = orjson.dumps((resources, template), option=orjson.OPT_SORT_KEYS)

@@ -33,7 +33,7 @@ class PlacementState(Enum):
     """What is known of the answer to a question."""
 
     UNASKED = "the Placement is missing, or asks for something else"
-    UNANSWERED = "it is asked, and nobody has answered"
+    UNANSWERED = "the Placement requests it, and has no answer yet"
     WAITING = "there is no placement now, and there may be one later"
     REFUSED = "there is no placement"
     PLACED = "there is one"
@@ -41,7 +41,7 @@ class PlacementState(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """What has to be answered before a plan is recorded; `refusal`: it cannot even be asked."""
+    """The request to be answered before a plan is recorded; `refusal`: it cannot be written."""
 
     plan: KnownPlan
     spec: Body
@@ -49,7 +49,7 @@ class Question:
 
 
 def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
-    """What has to be asked of the plan that these inputs gave; None where nothing has to be."""
+    """The request of the plan that these inputs gave; None if the plan needs no placement."""
     outcome = snapshot.outcomes.get(inputs.digest)
     if not isinstance(outcome, PlanResult) or not needs_placement(outcome.record):
         return None
@@ -70,14 +70,14 @@ def state_of_question(entry: Entry | None, question: Question) -> PlacementState
     """How a question stands."""
     if question.refusal is not None:
         return PlacementState.REFUSED
-    if entry is None or is_deleting(entry) or not is_asked(entry, question.spec):
+    if entry is None or is_deleting(entry) or not requests(entry, question.spec):
         return PlacementState.UNASKED
-    standing = _of_answer(entry)
-    said = entry.data["status"].get("generation")
-    is_older = standing is PlacementState.PLACED and (
-        said is None or said < question.spec["generation"]
+    state = _of_answer(entry)
+    generation = entry.data["status"].get("generation")
+    is_older = state is PlacementState.PLACED and (
+        generation is None or generation < question.spec["generation"]
     )
-    return PlacementState.UNANSWERED if is_older else standing
+    return PlacementState.UNANSWERED if is_older else state
 
 
 def _of_answer(entry: Entry) -> PlacementState:
@@ -99,7 +99,7 @@ def state_in_force(entry: Entry | None) -> PlacementState:
     return PlacementState.UNANSWERED if entry is None else _of_answer(entry)
 
 
-def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
+def requests(entry: Entry, spec: Mapping[str, Any]) -> bool:
     """Whether a Placement says this spec, whatever the API server filled in."""
     seen = entry.data["spec"]
     if seen == spec:
@@ -110,7 +110,7 @@ def is_asked(entry: Entry, spec: Mapping[str, Any]) -> bool:
         return False
 
 
-def generation_asked(entry: Entry) -> int:
+def requested_generation(entry: Entry) -> int:
     """The plan generation that a Placement asks for; -1 where it says none."""
     generation = entry.data["spec"].get("generation")
     return generation if isinstance(generation, int) else -1
@@ -118,14 +118,14 @@ def generation_asked(entry: Entry) -> int:
 
 def reason_of(entry: Entry) -> Reason:
     """Why there is no placement, as its Placement says."""
-    said = entry.data["status"].get("reason")
-    return Reason(said) if said in set(Reason) else Reason.NO_PLACEMENT  # type: ignore[call-arg]
+    reason = entry.data["status"].get("reason")
+    return Reason(reason) if reason in set(Reason) else Reason.NO_PLACEMENT  # type: ignore[call-arg]
 
 
 def message_of(entry: Entry, record: PlanRecord) -> str:
     """The same as a sentence, with the operators of its PEs and the nodes that came closest."""
-    said = str(entry.data["status"].get("message") or reason_of(entry).sentence)
-    return with_operators(said, record)
+    message = str(entry.data["status"].get("message") or reason_of(entry).sentence)
+    return with_operators(message, record)
 
 
 def waits_for(entry: Entry) -> str:
@@ -139,13 +139,13 @@ def refusal_of_placement(
 ) -> PlanRefused:
     """The refusal of a plan that has no placement, or got none in the time that it had."""
     if waited_s is None:
-        said = message_of(entry, record)
-        return PlanRefused(reason_of(entry), field="", value="", message=said)
-    is_told = _of_answer(entry) is PlacementState.WAITING
-    told = message_of(entry, record) if is_told else f"Placement {entry.name} has no answer"
+        message = message_of(entry, record)
+        return PlanRefused(reason_of(entry), field="", value="", message=message)
+    is_waiting = _of_answer(entry) is PlacementState.WAITING
+    cause = message_of(entry, record) if is_waiting else f"Placement {entry.name} has no answer"
     return PlanRefused(
-        reason_of(entry) if is_told else Reason.PLACEMENT_UNKNOWN,
+        reason_of(entry) if is_waiting else Reason.PLACEMENT_UNKNOWN,
         field="",
         value="",
-        message=f"no placement within spec.submissionTimeOutInSeconds ({waited_s:g}): {told}",
+        message=f"no placement within spec.submissionTimeOutInSeconds ({waited_s:g}): {cause}",
     )

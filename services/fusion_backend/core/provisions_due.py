@@ -1,12 +1,12 @@
 """When a job's certificate and redis servers are due, beside what its life cycle asks for.
 
-1. A job of which some PE talks over TLS has a certificate as soon as it has a plan. It is looked at
-   every `CERTIFICATE_LOOK_S`, since Secrets are not watched and somebody may delete it, and renewed
-   at the time that the Job's status says.
-2. A redis that is asked for is looked up once, before the first plan; a ProcessingElement that was
-   made to ask for one later has it looked up then.
+1. A job with a PE that talks over TLS has a certificate as soon as it has a plan. The certificate
+   is read every `CERTIFICATE_LOOK_S`, since Secrets are not watched and a user may delete it. It is
+   renewed at the time that the Job's status names.
+2. A redis that the job requires is looked up once, before the first plan. An edit can make a
+   ProcessingElement require one later; then it is looked up again.
 
-Properties: no write while the Secret is as it should be; nothing that runs is launched anew.
+Properties: no write while the Secret is as it should be; nothing that runs is launched again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def servers_awaited(snapshot: Snapshot) -> RedisRequest | None:
     job = snapshot.job
     if job is None or job.status.get("redisConfig") or snapshot.provisions.refusal is not None:
         return None
-    asked = redis_request(_template(job), TEMPLATE)
-    return asked or next(_asked_by_pes(snapshot), None)
+    request = redis_request(_template(job), TEMPLATE)
+    return request or next(_requests_of_pes(snapshot), None)
 
 
 def provisions_missing(snapshot: Snapshot) -> Iterator[str]:
@@ -56,10 +56,10 @@ def provisions_due(snapshot: Snapshot, now: float) -> tuple[KeepCertificate | Fi
     if job is None or job.deleting or job.phase == FAILED or snapshot.newest is None:
         return ()
     due: list[KeepCertificate | FindServers] = []
-    if (asked := servers_awaited(snapshot)) is not None:
-        due.append(FindServers(job.uid, asked))
+    if (request := servers_awaited(snapshot)) is not None:
+        due.append(FindServers(job.uid, request))
     if _wants_certificate(snapshot, job) and _next_look(snapshot, job) <= now:
-        days = job.asked("transportCertificateValidityInDays") or CERTIFICATE_DAYS
+        days = job.spec_field("transportCertificateValidityInDays") or CERTIFICATE_DAYS
         due.append(KeepCertificate(job.uid, int(days)))
     return tuple(due)
 
@@ -74,16 +74,16 @@ def next_look_at(snapshot: Snapshot, now: float) -> float | None:
 
 
 def _template(job: JobSeen) -> dict[str, object]:
-    return job.asked("processingElement") or {}
+    return job.spec_field("processingElement") or {}
 
 
-def _asked_by_pes(snapshot: Snapshot) -> Iterator[RedisRequest]:
+def _requests_of_pes(snapshot: Snapshot) -> Iterator[RedisRequest]:
     for name, entry in sorted(snapshot.of("ProcessingElement").items()):
         if entry.unreadable:
             continue
-        asked = redis_request(entry.data["spec"], f"ProcessingElement {name}: spec")
-        if asked is not None:
-            yield asked
+        request = redis_request(entry.data["spec"], f"ProcessingElement {name}: spec")
+        if request is not None:
+            yield request
 
 
 def _wants_certificate(snapshot: Snapshot, job: JobSeen) -> bool:

@@ -142,8 +142,8 @@ def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
         )
         text = _unpacked(packed)
         if (schema := schema_of(text)) > SCHEMA_VERSION:
-            told = f"{_named(head)} is of schema version {schema}, of a newer release of millrace"
-            raise RecordDamaged(f"{told}: run that, or one after it", is_lost=False)
+            newer = f"{_named(head)} is of schema version {schema}, of a newer release of millrace"
+            raise RecordDamaged(f"{newer}: run that, or one after it", is_lost=False)
         record = PlanRecord.from_json(text)
         inputs = PlanInputs.from_json(about["inputs"])
         return KnownPlan(record, inputs, str(about["portLabelsId"]), tuple(about["warnings"]))

@@ -131,7 +131,7 @@ def _pe_named(snapshot: Snapshot, plan: KnownPlan, entry: Entry) -> PeRecord | N
 
 
 def _as_planned(job: JobSeen, plan: KnownPlan, rules: PodRules) -> JobSeen:
-    """The Job with what its spec said when the plan was made: an edit since is not for its PEs."""
+    """The Job with its spec of the time of the plan: later edits are not for these PEs."""
     spec: Mapping[str, Any] = spec_in_force(plan.inputs, job.spec)
     return replace(job, spec=hardened(spec, rules))
 
@@ -140,10 +140,10 @@ def _job_and_plan(
     snapshot: Snapshot, effect: CreateChild | PatchChild
 ) -> tuple[JobSeen, KnownPlan]:
     assert snapshot.job is not None, "a child belongs to a Job"
-    if effect.asked is None:
+    if effect.planned_from is None:
         return snapshot.job, snapshot.plans[effect.generation]
-    question = question_of(snapshot, effect.asked)
-    assert question is not None, "only a plan that was made is asked for"
+    question = question_of(snapshot, effect.planned_from)
+    assert question is not None, "only a plan that was made is requested"
     return snapshot.job, question.plan
 
 

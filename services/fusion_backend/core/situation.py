@@ -1,6 +1,6 @@
 """A snapshot at a time, and what follows from it: questions that several steps ask.
 
-Each answer is computed once, when it is asked for. Which of them decides what is done is
+Each property is computed once, at its first use. Which of them decides what is done is
 `observing.py`'s business.
 """
 
@@ -70,7 +70,7 @@ class Situation:
 
     @property
     def job(self) -> JobSeen:
-        """The Job; only asked where there is one."""
+        """The Job; used only if it exists."""
         assert self.snapshot.job is not None, "a step of a job needs the Job"
         return self.snapshot.job
 
@@ -83,7 +83,7 @@ class Situation:
 
     @property
     def plan(self) -> KnownPlan:
-        """The newest plan; only asked once it was read."""
+        """The newest plan; used only after it was read."""
         assert self.snapshot.newest is not None, "a step of a plan needs the plan"
         return self.snapshot.newest
 
@@ -124,8 +124,8 @@ class Situation:
         if self.snapshot.newest is not None:
             ready = self.widths.ready
             return None if ready is None else question_of(self.snapshot, ready)
-        is_asked = self.phase in _PLANNED and self.snapshot.newest_generation < 0
-        if not is_asked or self.job.id is None or self.spec_refusal:
+        is_planning = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        if not is_planning or self.job.id is None or self.spec_refusal:
             return None
         is_refused = isinstance(self.first_outcome, PlanRefused)
         return None if is_refused else question_of(self.snapshot, self.first_inputs)
@@ -147,7 +147,7 @@ class Situation:
         if self.question.refusal is not None:
             return self.question.refusal
         entry = placement_of(self.snapshot)
-        assert entry is not None, "what is refused was asked"
+        assert entry is not None, "a refusal answers a request"
         waited_s = self.time_out_s if self.is_late else None
         return refusal_of_placement(entry, self.question.plan.record, waited_s=waited_s)
 
@@ -179,14 +179,12 @@ class Situation:
         """Since when the condition Placed says that new widths have no placement yet."""
         if self.snapshot.newest is None or self.question is None:
             return None
-        standing = state_of_question(placement_of(self.snapshot), self.question)
-        said = condition(self.job.status, JobCondition.PLACED.value)
-        wanted = {PlacementState.UNANSWERED: "Unknown", PlacementState.WAITING: "False"}.get(
-            standing
-        )
-        if wanted is None or said.get("status") != wanted:
+        state = state_of_question(placement_of(self.snapshot), self.question)
+        placed = condition(self.job.status, JobCondition.PLACED.value)
+        wanted = {PlacementState.UNANSWERED: "Unknown", PlacementState.WAITING: "False"}.get(state)
+        if wanted is None or placed.get("status") != wanted:
             return None
-        return unix_s_of(said["lastTransitionTime"])
+        return unix_s_of(placed["lastTransitionTime"])
 
     @property
     def unanswered_from(self) -> float | None:
@@ -202,7 +200,7 @@ class Situation:
         return refusal_of_edit(self.job.spec, inputs, self.snapshot.pod_rules, pes)
 
     def may_plan(self, inputs: PlanInputs) -> bool:
-        """Whether the planner may be asked now: one plan of a job at a time, and not too often."""
+        """Whether the planner may be called now: one plan of a job at a time, and not too often."""
         trouble = self.snapshot.troubled.get(inputs.digest)
         return not self.snapshot.is_planning and (trouble is None or trouble.until <= self.now)
 
@@ -210,9 +208,9 @@ class Situation:
     def wanted_inputs(self) -> PlanInputs | None:
         """What the planner is to answer, if anything."""
         if self.snapshot.newest is not None:
-            return self.widths.asked
-        is_asked = self.phase in _PLANNED and self.snapshot.newest_generation < 0
-        if not is_asked or self.job.id is None or self.spec_refusal:
+            return self.widths.unplanned
+        is_planning = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        if not is_planning or self.job.id is None or self.spec_refusal:
             return None
         return self.first_inputs if self.first_outcome is None else None
 
@@ -269,7 +267,7 @@ class Situation:
     @property
     def time_out_s(self) -> float:
         """How long a submission may take, and a resize may wait for its placement."""
-        limit_s = self.job.asked("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+        limit_s = self.job.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
         return float(limit_s)
 
     @cached_property
@@ -291,17 +289,17 @@ class Situation:
             self.snapshot,
             self.plan,
             confirmed=not self.in_progress,
-            is_asking=self.is_asking,
+            is_requesting=self.is_requesting,
         )
 
     @cached_property
-    def is_asking(self) -> bool:
+    def is_requesting(self) -> bool:
         """Whether the Placement may speak of a newer plan than the newest record.
 
         It does so until the regions say what was refused: a restarted service knows by them.
         """
-        asked = self.widths.asked
-        is_planned = asked is not None and asked.digest not in self.snapshot.troubled
+        unplanned = self.widths.unplanned
+        is_planned = unplanned is not None and unplanned.digest not in self.snapshot.troubled
         is_unsaid = any(each.refusal is not None for each in self.outdated_statuses)
         return is_planned or is_unsaid or self.question is not None
 
@@ -324,7 +322,7 @@ class Situation:
     @cached_property
     def leftovers(self) -> tuple[DeleteChild, ...]:
         """Children that the plan does not name."""
-        return leftovers(self.snapshot, self.plan.record, is_asking=self.is_asking)
+        return leftovers(self.snapshot, self.plan.record, is_requesting=self.is_requesting)
 
     @property
     def outdated_statuses(self) -> tuple[WriteRegionStatus, ...]:
@@ -343,12 +341,14 @@ class Situation:
         if self.placing_since is None or self.question is None:
             return None
         since, entry = self.placing_since, placement_of(self.snapshot)
-        told = f"since {moment_of(since)}"
+        waits_since = f"since {moment_of(since)}"
         if self.placement_state is PlacementState.WAITING and entry is not None:
-            said = f"{waits_for(entry)} {told}: {message_of(entry, self.question.plan.record)}"
-            return Waiting(reason_of(entry), said)
+            text = (
+                f"{waits_for(entry)} {waits_since}: {message_of(entry, self.question.plan.record)}"
+            )
+            return Waiting(reason_of(entry), text)
         if self.unanswered_from is not None and self.now >= self.unanswered_from:
-            return Waiting(Reason.PLACING, f"waits for the answer of its Placement {told}")
+            return Waiting(Reason.PLACING, f"waits for the answer of its Placement {waits_since}")
         return None
 
     @property
@@ -363,6 +363,6 @@ class Situation:
     def health_changed(self) -> bool:
         """Whether Healthy is due to be written; a fall waits until it has settled."""
         if self.healthy_since is None:
-            said = condition(self.job.status, "Healthy").get("status")
-            return not self.not_running or said is None
+            healthy = condition(self.job.status, "Healthy").get("status")
+            return not self.not_running or healthy is None
         return bool(self.not_running) and self.now >= self.healthy_since + HEALTH_SETTLES_S

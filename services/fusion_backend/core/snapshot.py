@@ -66,7 +66,7 @@ class JobSeen:
             status=part_of(entry.data, "status"),
         )
 
-    def asked(self, name: str) -> Any:
+    def spec_field(self, name: str) -> Any:
         """A field of the spec; None where it is absent, or where nobody can read the spec.
 
         For what a job that runs goes on without: its plan and its PEs hold what is in force.
@@ -129,14 +129,14 @@ class Snapshot:
     """One job, its children, its plans and what the planner answered.
 
     `children` holds, by kind and name, what is of the Job; `strangers` what is of another Job of
-    that name. `said_gone` is the uid of one of which it was only said that it is gone.
+    that name. `reported_gone` is the uid of one that only a record calls deleted.
     `heads` are the plan records seen, `plans` those that were read.
     `with_pods` are the uids of Jobs of this name that go, or are gone, and have pods that nobody
     deletes yet. `outcomes` are the planner's answers by inputs digest, `unplaced` what had no
-    placement when it was asked for by a wish, `texts` AADLs and port
+    placement when these widths were requested, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
     is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
-    that are gone asked for last, by name, unless it was refused. `width_max` and `pod_rules` are
+    that are gone required last, by name, unless it was refused. `width_max` and `pod_rules` are
     settings.
     """
 
@@ -157,7 +157,7 @@ class Snapshot:
     troubled: Mapping[str, Trouble] = field(default_factory=dict)
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
     name_taken: str = ""
-    said_gone: str = ""
+    reported_gone: str = ""
     launches: Mapping[str, int] = field(default_factory=dict)
     lost_widths: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
@@ -166,7 +166,7 @@ class Snapshot:
     pod_rules: PodRules = DEFAULT_RULES
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:
-        """The PEs of a plan by id; computed once for the newest, of which hundreds are asked."""
+        """The PEs of a plan by id; computed once for the newest plan."""
         if plan is self.newest:
             return self._newest_pes
         return {pe.id: pe for pe in plan.record.pes}
@@ -181,7 +181,7 @@ class Snapshot:
 
     @cached_property
     def newest_generation(self) -> int:
-        """The newest generation that has a plan; -1 where there is none.
+        """The newest generation that has a plan; -1 without a plan.
 
         A plan that we know and whose head somebody deleted still counts: it is written again.
         """

@@ -34,7 +34,7 @@ class Observation(StrEnum):
     JOB_DELETING = "the Job is being deleted"
     REMAINS = "the job failed, and children or pods of it exist"
     FAILED_FOR_GOOD = "the job failed, and neither spec nor retry changed since"
-    TRIED_ANEW = "the job failed, and the spec or the annotation retry changed since"
+    RETRIED = "the job failed, and the spec or the annotation retry changed since"
     SPEC_REFUSED = "nothing is planned, and the spec cannot be accepted"
     NOT_BEGUN = "the job has no id or no phase"
     TIMED_OUT = "the submission time-out has passed"
@@ -43,17 +43,17 @@ class Observation(StrEnum):
     PLAN_DAMAGED = "the newest plan record cannot be read"
     SERVERS_UNKNOWN = "there is no plan, and the redis servers of its checkpoints are not found yet"
     UNPLANNED = "there is no plan, nor an answer of the planner"
-    PLANNING = "there is no plan, and the planner works on it or is asked again later"
+    PLANNING = "there is no plan, and the planner works on it or is called again later"
     PLAN_REFUSED = "there is no plan, and the planner refuses"
-    PLACEMENT_UNASKED = "there is no plan record, and where the planned job may run is not asked"
+    PLACEMENT_UNREQUESTED = "there is no plan record, and its Placement does not request it yet"
     PLACING = "there is no plan record, and where the planned job may run is not decided yet"
     PLACEMENT_REFUSED = "there is no plan record, and the planned job can run nowhere"
     PLANNED = "there is no plan record, and the planner has answered"
     PLAN_LOST = "the newest plan record was deleted, and we still know it"
-    WIDTHS_UNPLANNED = "other widths are asked for, without an answer of the planner"
-    WIDTHS_UNASKED = "other widths are planned, and where they may run is not asked"
+    WIDTHS_UNPLANNED = "other widths are requested, without an answer of the planner"
+    WIDTHS_UNREQUESTED = "other widths are planned, and the Placement does not request them yet"
     WIDTHS_UNPLACED = "other widths are planned, and can run nowhere"
-    WIDTHS_PLANNED = "other widths are asked for, and the planner has answered"
+    WIDTHS_PLANNED = "other widths are requested, and the planner has answered"
     TEXTS_MISSING = "a text that has to be written is not known"
     CHILDREN_DIFFER = "children are missing or differ from the plan"
     CHILDREN_LEAVING = "planned children are being deleted"
@@ -114,7 +114,7 @@ def _rows() -> _Rows:
         (failed, _O.FAILED_FOR_GOOD): Ignored(
             _R.NOTHING_TO_CHANGE, "Failed is terminal for a generation of the Job"
         ),
-        (failed, _O.TRIED_ANEW): Transition(submitting, _A.BEGIN, _R.RETRY_REQUESTED),
+        (failed, _O.RETRIED): Transition(submitting, _A.BEGIN, _R.RETRY_REQUESTED),
         (submitting, _O.TIMED_OUT): Transition(failed, _A.FAIL, _R.SUBMISSION_TIMED_OUT),
         (submitting, _O.NAME_TAKEN): Transition(failed, _A.FAIL, _R.NAME_TAKEN),
         (submitting, _O.PLAN_REFUSED): Transition(failed, _A.FAIL, _R.SPEC_INVALID),
@@ -155,12 +155,12 @@ def _rows_with_a_plan(phase: Phase) -> _Rows:
         (phase, _O.SERVERS_UNKNOWN): Transition(phase, _A.FIND_SERVERS, _R.WAITING),
         (phase, _O.UNPLANNED): Transition(phase, _A.PLAN, _R.PLANNING),
         (phase, _O.PLANNING): Transition(phase, _A.WAIT, _R.PLANNING),
-        (phase, _O.PLACEMENT_UNASKED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
+        (phase, _O.PLACEMENT_UNREQUESTED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
         (phase, _O.PLACING): Transition(phase, _A.WAIT, _R.PLACING),
         (phase, _O.PLANNED): Transition(repaired, _A.RECORD_PLAN, _R.FUSED),
         (phase, _O.PLAN_LOST): Transition(phase, _A.RECORD_AGAIN, _R.REPAIRING),
         (phase, _O.WIDTHS_UNPLANNED): Transition(phase, _A.PLAN_WIDTHS, _R.PLANNING),
-        (phase, _O.WIDTHS_UNASKED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
+        (phase, _O.WIDTHS_UNREQUESTED): Transition(phase, _A.ASK_PLACEMENT, _R.PLACING),
         (phase, _O.WIDTHS_UNPLACED): Transition(phase, _A.KEEP_REFUSAL, _R.WIDTH_REFUSED),
         (phase, _O.WIDTHS_PLACING): Transition(phase, _A.WAIT, _R.PLACING),
         (phase, _O.WIDTHS_PLANNED): Transition(repaired, _A.RECORD_WIDTHS, _R.RESIZING),
@@ -178,7 +178,7 @@ _WHY_FORBIDDEN: Mapping[Observation, str] = {
     Observation.JOB_GONE: "a Job that is gone has no recorded phase",
     Observation.REMAINS: "only a failed job is observed so",
     Observation.FAILED_FOR_GOOD: "only a failed job is observed so",
-    Observation.TRIED_ANEW: "only a failed job is observed so",
+    Observation.RETRIED: "only a failed job is observed so",
     Observation.SPEC_REFUSED: "a spec is judged only while nothing is planned",
     Observation.NOT_BEGUN: "the id is written with the first phase and never changes",
     Observation.TIMED_OUT: "only a submission has a time-out",

@@ -1,13 +1,13 @@
-"""Which widths are asked for, which of them can be put in force, and what a region should say.
+"""Which widths are requested, which of them can be put in force, and what a region reports.
 
 1. Widths that differ from the newest plan are tried together: one resize, one new generation.
 2. If that is refused, they are added one by one in the order of names, and those that fit make the
    generation. So one person's impossible width does not hold up another's.
-3. Whoever is refused keeps the width in force; the region's status says why. Where nodes were
+3. A region that is refused keeps the width in force; the region's status says why. Where nodes were
    missing, that is remembered there: who wants it tried again says a width again, or a newer plan
    comes into force.
 
-Every trial is a plan under the digest of its inputs; a trial without an answer is asked for first.
+Every trial is a plan under the digest of its inputs; a trial without an answer is planned first.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from services.fusion_backend.core.spec.inputs import PlanInputs, resized
 
 @dataclass(frozen=True, slots=True)
 class WidthRequests:
-    """`asked`: a trial without an answer; `ready`: what can be recorded; `refused`: by region.
+    """`unplanned`: a trial without an answer; `ready`: what can be recorded; `refused`: by region.
 
-    `wish` is what `ready` comes from.
+    `requested` are the widths of `ready`.
     """
 
-    asked: PlanInputs | None = None
+    unplanned: PlanInputs | None = None
     ready: PlanInputs | None = None
     refused: Mapping[str, PlanRefused] = field(default_factory=dict)
-    wish: RequestedWidths = ()
+    requested: RequestedWidths = ()
 
 
 def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
@@ -48,7 +48,7 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     Where the plan in force is lost and only the one before is left, it is made again first: of the
     same widths, it is the same.
     """
-    assert snapshot.job is not None, "widths are asked of a Job"
+    assert snapshot.job is not None, "widths belong to a Job"
     if snapshot.is_behind:
         return _made_again(snapshot, snapshot.job, plan)
     wanted, refused = _wanted(snapshot, plan)
@@ -57,12 +57,12 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     rules, pes = snapshot.pod_rules, len(plan.record.pes)
     template = template_to_take_up(snapshot.job.spec, plan.inputs, rules, pes)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
-    together, wish = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
-    outcome = _outcome(snapshot, together, wish)
+    together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
+    outcome = _outcome(snapshot, together, requested)
     if outcome is None:
-        return WidthRequests(asked=together, refused=refused)
+        return WidthRequests(unplanned=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
-        return WidthRequests(ready=together, refused=refused, wish=wish)
+        return WidthRequests(ready=together, refused=refused, requested=requested)
     if len(wanted) == 1:
         return WidthRequests(refused={**refused, **dict.fromkeys(wanted, outcome)})
     return _one_by_one(snapshot, plan, wanted, refused)
@@ -74,7 +74,7 @@ def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthReque
     inputs = replace(_trial(plan, known), generation=job.plan_generation)
     outcome = _outcome(snapshot, inputs)
     if outcome is None:
-        return WidthRequests(asked=inputs)
+        return WidthRequests(unplanned=inputs)
     is_refused = isinstance(outcome, PlanRefused)
     return WidthRequests() if is_refused else WidthRequests(ready=inputs)
 
@@ -91,23 +91,25 @@ def _one_by_one(
         inputs = _trial(plan, widths)
         outcome = _outcome(snapshot, inputs, _requested_of(snapshot, plan, widths))
         if outcome is None:
-            return WidthRequests(asked=inputs, refused=refused)
+            return WidthRequests(unplanned=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
             refused[name] = outcome
         else:
             accepted[name] = wanted[name]
     if not accepted:
         return WidthRequests(refused=refused)
-    wish = _requested_of(snapshot, plan, accepted)
-    return WidthRequests(ready=_trial(plan, accepted), refused=refused, wish=wish)
+    requested = _requested_of(snapshot, plan, accepted)
+    return WidthRequests(ready=_trial(plan, accepted), refused=refused, requested=requested)
 
 
 def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
     return resized(plan.inputs, plan.record, {**plan.record.widths, **wanted})
 
 
-def _outcome(snapshot: Snapshot, inputs: PlanInputs, wish: RequestedWidths = ()) -> Outcome | None:
-    unplaced = snapshot.unplaced.get((inputs.digest, wish))
+def _outcome(
+    snapshot: Snapshot, inputs: PlanInputs, widths: RequestedWidths = ()
+) -> Outcome | None:
+    unplaced = snapshot.unplaced.get((inputs.digest, widths))
     return unplaced or snapshot.outcomes.get(inputs.digest)
 
 
@@ -134,15 +136,15 @@ def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[s
             continue
         if not 1 <= width <= snapshot.width_max:
             refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
-        elif (said := _reported_unplaced(entry, region, plan)) is not None:
-            refused[region.name] = said
+        elif (refusal := _reported_unplaced(entry, region, plan)) is not None:
+            refused[region.name] = refusal
         else:
             wanted[region.name] = width
     return wanted, refused
 
 
 def _reported_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> PlanRefused | None:
-    """What the region's status says of this very wish, if it had no placement beside this plan."""
+    """The refusal in the region's status, if these widths had no placement beside this plan."""
     status, accepted = entry.data["status"], condition(entry.data["status"], "Accepted")
     stands = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
     reason = accepted.get("reason")
@@ -152,8 +154,8 @@ def _reported_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> P
         or reason not in UNPLACEABLE
     ):
         return None
-    told = str(status.get("message") or "").removeprefix(_stays(region))
-    return PlanRefused(Reason(reason), field="", value="", message=told)  # type: ignore[call-arg]
+    message = str(status.get("message") or "").removeprefix(_stays(region))
+    return PlanRefused(Reason(reason), field="", value="", message=message)  # type: ignore[call-arg]
 
 
 def _stays(region: RegionRecord) -> str:
@@ -193,25 +195,25 @@ def outdated_statuses(
 ) -> tuple[WriteRegionStatus, ...]:
     """Statuses of ParallelRegions that do not say what is so.
 
-    A new width is said to be in force only when the generation is complete (`is_settled`).
+    A new width is reported in force only when the generation is complete (`is_settled`).
     """
-    said = []
-    wished = dict(widths.wish) if waiting is not None else {}
+    statuses = []
+    requested = dict(widths.requested) if waiting is not None else {}
     for region in plan.record.regions:
         entry = region_entry(snapshot, region)
         if entry is None or is_deleting(entry):
             continue
         refusal = widths.refused.get(region.name)
-        wish = _in_force(entry, region, plan.record.generation)
+        status = _in_force(entry, region, plan.record.generation)
         if refusal is not None:
-            wish = _refused(wish, region, refusal)
-        elif waiting is not None and region.name in wished:
-            wish = _waits(wish, region, entry, waiting)
+            status = _refused(status, region, refusal)
+        elif waiting is not None and region.name in requested:
+            status = _waits(status, region, entry, waiting)
         elif not is_settled:
             continue
-        if not _says(entry, wish):
-            said.append(wish)
-    return tuple(said)
+        if not _is_current(entry, status):
+            statuses.append(status)
+    return tuple(statuses)
 
 
 def _in_force(entry: Entry, region: RegionRecord, generation: int) -> WriteRegionStatus:
@@ -227,26 +229,26 @@ def _in_force(entry: Entry, region: RegionRecord, generation: int) -> WriteRegio
 
 
 def _refused(
-    wish: WriteRegionStatus, region: RegionRecord, refusal: PlanRefused
+    desired: WriteRegionStatus, region: RegionRecord, refusal: PlanRefused
 ) -> WriteRegionStatus:
     message = f"{_stays(region)}{sentence(refusal)}"[:MESSAGE_CHARS_MAX]
-    return replace(wish, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
+    return replace(desired, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
 
 
 def _waits(
-    wish: WriteRegionStatus, region: RegionRecord, entry: Entry, waiting: Waiting
+    desired: WriteRegionStatus, region: RegionRecord, entry: Entry, waiting: Waiting
 ) -> WriteRegionStatus:
     wanted = f"width {entry.data['spec']['width']} {waiting.text}"
     message = f"{_stays(region)}{wanted}"[:MESSAGE_CHARS_MAX]
-    return replace(wish, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
+    return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 
-def _says(entry: Entry, wish: WriteRegionStatus) -> bool:
+def _is_current(entry: Entry, desired: WriteRegionStatus) -> bool:
     status = entry.data["status"]
-    said = {key: status.get(key) for key in ("width", "reason", "message", "observedGeneration")}
-    return said == {
-        "width": wish.width,
-        "reason": wish.reason.value,
-        "message": wish.message,
-        "observedGeneration": wish.observed_generation,
+    written = {key: status.get(key) for key in ("width", "reason", "message", "observedGeneration")}
+    return written == {
+        "width": desired.width,
+        "reason": desired.reason.value,
+        "message": desired.message,
+        "observedGeneration": desired.observed_generation,
     }

@@ -56,7 +56,7 @@ _ABOUT_SUBMISSION = frozenset({Reason.SUBMISSION_TIMED_OUT, Reason.NAME_TAKEN})
 def begun(situation: Situation) -> Change:
     """A new attempt; what it has not come to yet is unknown.
 
-    Said again before the id is taken, it does not begin the time-out anew.
+    Written again before the id is taken, it does not restart the time-out.
     """
     job = situation.job
     without_effect = ignored(job.spec)
@@ -87,7 +87,7 @@ def begun(situation: Situation) -> Change:
 def failed(situation: Situation) -> Change:
     """The attempt failed; everything of it is deleted next.
 
-    A retry that was asked for, or an edit that was made, after the attempt had begun still counts.
+    A retry that was requested, or an edit that was made, after the attempt had begun still counts.
     """
     refusal = refusal_of(situation)
     message = sentence(refusal)
@@ -157,8 +157,8 @@ def refusal_of(situation: Situation) -> PlanRefused:
     snapshot = situation.snapshot
     if snapshot.newest_generation < 0 and situation.spec_refusal:
         return situation.spec_refusal
-    is_asked = snapshot.newest_generation < 0 and situation.job.id is not None
-    if is_asked and isinstance(situation.first_outcome, PlanRefused):
+    is_first = snapshot.newest_generation < 0 and situation.job.id is not None
+    if is_first and isinstance(situation.first_outcome, PlanRefused):
         return situation.first_outcome
     if snapshot.name_taken:
         return PlanRefused(
@@ -172,7 +172,7 @@ def refusal_of(situation: Situation) -> PlanRefused:
         )
     if snapshot.newest is None and situation.placement_refusal is not None:
         return situation.placement_refusal
-    limit_s = situation.job.asked("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+    limit_s = situation.job.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
     return PlanRefused(
         Reason.SUBMISSION_TIMED_OUT,
         field="spec.submissionTimeOutInSeconds",
@@ -185,18 +185,18 @@ def refusal_of(situation: Situation) -> PlanRefused:
 def waited_for(situation: Situation) -> str:
     """What was still missing, for people, and what went wrong with it."""
     trouble = situation.trouble
-    told = f" ({trouble.text})" if trouble is not None else ""
+    detail = f" ({trouble.text})" if trouble is not None else ""
     if situation.snapshot.newest is None:
         if situation.snapshot.newest_generation >= 0:
-            return f"its plan record was not read{told}"
+            return f"its plan record was not read{detail}"
         if (
             situation.question is not None
             and situation.placement_state is not PlacementState.PLACED
         ):
-            return f"{placement_awaited(situation)}{told}"
+            return f"{placement_awaited(situation)}{detail}"
         return (
-            f"planning did not end{told}"
-            if situation.snapshot.is_planning or told
+            f"planning did not end{detail}"
+            if situation.snapshot.is_planning or detail
             else "it was not planned yet"
         )
     found = situation.difference
@@ -208,13 +208,13 @@ def waited_for(situation: Situation) -> str:
     named = ", ".join(missing[:PES_NAMED_MAX])
     more = len(missing) - PES_NAMED_MAX
     left = f" and {more} more" if more > 0 else ""
-    return f"still missing: {named or 'nothing'}{left}{told}"
+    return f"still missing: {named or 'nothing'}{left}{detail}"
 
 
 def progress(situation: Situation) -> DesiredCondition | None:
-    """What the condition Submitted should say of trouble, or when there is none any more.
+    """The condition Submitted during trouble, and when it is over.
 
-    Nothing where nothing has to be said: a submission or a resize says itself that it goes on.
+    None where no report is due: a submission or a resize says itself that it goes on.
     """
     name = JobCondition.SUBMITTED.value
     if situation.trouble is not None:
@@ -239,15 +239,15 @@ def _lasting_trouble(situation: Situation) -> DesiredCondition | None:
     return DesiredCondition(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
 
 
-def with_trouble(situation: Situation, said: DesiredCondition) -> Change:
+def with_trouble(situation: Situation, desired: DesiredCondition) -> Change:
     """The condition Submitted changes; the message beside the phase as well, while that lasts."""
     if situation.phase not in (Phase.SUBMITTING, Phase.RESIZING):
-        return Change(conditions=(said,))
+        return Change(conditions=(desired,))
     return Change(
         phase=situation.phase.value,
         reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else Reason.RESIZING,
-        message=said.message or said.reason.sentence,
-        conditions=(said,),
+        message=desired.message or desired.reason.sentence,
+        conditions=(desired,),
     )
 
 
@@ -333,7 +333,7 @@ def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
         _accepted(situation),
         fused(situation.plan),
         placed(situation),
-        # What runs may lack something that no child is: said once, not taken back in between.
+        # What runs may lack something that is not a child: reported once, not withdrawn in between.
         _lasting_trouble(situation)
         or DesiredCondition(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
     )

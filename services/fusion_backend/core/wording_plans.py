@@ -60,7 +60,7 @@ def widths_of(record: PlanRecord) -> str:
 
 
 def placed(situation: Situation) -> DesiredCondition:
-    """The condition Placed: of the plan that is asked for, else of the one in force."""
+    """The condition Placed: of the plan that is requested, else of the one in force."""
     if situation.question is not None and situation.placement_state is not None:
         waiting = ""
         if situation.snapshot.newest is not None:
@@ -71,17 +71,17 @@ def placed(situation: Situation) -> DesiredCondition:
     plan = situation.snapshot.newest
     if plan is None or not needs_placement(plan.record):
         return DesiredCondition(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
-    standing = state_in_force(placement_of(situation.snapshot))
-    return _placed(situation, standing, plan.record)
+    state = state_in_force(placement_of(situation.snapshot))
+    return _placed(situation, state, plan.record)
 
 
 def _placed(
-    situation: Situation, standing: PlacementState, record: PlanRecord, waiting: str = ""
+    situation: Situation, state: PlacementState, record: PlanRecord, waiting: str = ""
 ) -> DesiredCondition:
     name, entry = JobCondition.PLACED.value, placement_of(situation.snapshot)
-    if standing is PlacementState.PLACED:
+    if state is PlacementState.PLACED:
         return DesiredCondition(name, "True", Reason.PLACED)
-    if entry is None or standing in (PlacementState.UNASKED, PlacementState.UNANSWERED):
+    if entry is None or state in (PlacementState.UNASKED, PlacementState.UNANSWERED):
         return DesiredCondition(name, "Unknown", Reason.PLACING)
     return DesiredCondition(
         name, "False", reason_of(entry), f"{waiting}{message_of(entry, record)}"
@@ -95,24 +95,24 @@ def reports_placing(situation: Situation) -> bool:
 
 def placing(situation: Situation) -> JobStatusChange:
     """A plan waits for its placement; a submission says beside its phase what it waits for."""
-    question, said = situation.question, placed(situation)
+    question, condition = situation.question, placed(situation)
     if question is None or situation.snapshot.newest is not None:
-        return JobStatusChange(conditions=(said,))
+        return JobStatusChange(conditions=(condition,))
     return JobStatusChange(
         phase=situation.phase.value,
-        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else said.reason,
-        message=_waits(situation, said, question),
-        conditions=(fused(question.plan), said),
+        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else condition.reason,
+        message=_waits(situation, condition, question),
+        conditions=(fused(question.plan), condition),
     )
 
 
-def _waits(situation: Situation, said: DesiredCondition, question: Question) -> str:
-    if said.status != "False":
+def _waits(situation: Situation, condition: DesiredCondition, question: Question) -> str:
+    if condition.status != "False":
         pes = counted(len(question.plan.record.pes), "PE")
         return f"it is being decided where {pes} can run"
     entry = placement_of(situation.snapshot)
     assert entry is not None, "what is False has an answer"
-    return f"{waits_for(entry)}: {said.message}"
+    return f"{waits_for(entry)}: {condition.message}"
 
 
 def placement_awaited(situation: Situation) -> str:
@@ -123,8 +123,8 @@ def placement_awaited(situation: Situation) -> str:
         and entry is not None
         and question is not None
     ):
-        said = message_of(entry, question.plan.record)
-        return f"it has no placement: {reason_of(entry)}: {said}"
+        message = message_of(entry, question.plan.record)
+        return f"it has no placement: {reason_of(entry)}: {message}"
     if situation.placement_state is PlacementState.UNANSWERED:
         return f"nobody decided where it runs: Placement {situation.job.name} has no answer"
-    return "where it runs was not asked yet"
+    return "its Placement does not request it yet"

@@ -32,7 +32,7 @@ def test_a_resize_asks_before_it_records() -> None:
     asked = 0
     for _ in range(20):
         effects = world.step().effects
-        asked = asked or any(isinstance(each, PatchChild) and each.asked for each in effects)
+        asked = asked or any(isinstance(each, PatchChild) and each.planned_from for each in effects)
         assert asked or not any(isinstance(each, RecordPlan) for each in effects)
         if not effects:
             break
@@ -108,7 +108,7 @@ def test_a_refusal_is_said_before_the_placement_is_set_back() -> None:
         effects = world.step().effects
         status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
         sets_back = any(
-            isinstance(each, PatchChild) and each.kind == "Placement" and each.asked is None
+            isinstance(each, PatchChild) and each.kind == "Placement" and each.planned_from is None
             for each in effects
         )
         assert not sets_back or status["reason"] == "WidthRefused"

@@ -40,7 +40,7 @@ def test_a_failed_job_starts_anew_or_goes_only_by_a_change_of_people() -> None:
         for (phase, observation), row in TRANSITIONS.items()
         if phase is Phase.FAILED and isinstance(row, Transition) and row.phase is not Phase.FAILED
     }
-    assert leaving == {Observation.TRIED_ANEW, Observation.JOB_DELETING}
+    assert leaving == {Observation.RETRIED, Observation.JOB_DELETING}
 
 
 def test_a_job_that_is_being_deleted_does_nothing_else_in_any_phase() -> None:

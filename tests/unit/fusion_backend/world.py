@@ -195,7 +195,7 @@ class World:
             case KeepRefusal():
                 refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
                 known = self.answers.of(effect.job_uid)
-                known.learn_unplaced(effect.inputs, effect.wish, refusal)
+                known.learn_unplaced(effect.inputs, effect.widths, refusal)
             case CreateChild():
                 self._create(effect.kind, body_of(snapshot, effect))
             case PatchChild():

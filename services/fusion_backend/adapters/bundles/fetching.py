@@ -1,16 +1,16 @@
 """Fetches a bundle over HTTP, piece by piece, from where it may be fetched and nowhere else.
 
 1. Resolve the host, and judge every address that it has (`core/spec/addresses.py`).
-2. Connect to one of the addresses that were judged: the name is not asked for again, so that it
+2. Connect to one of the addresses that were judged: the name is not resolved again, so that it
    cannot have another answer meanwhile. TLS still checks the name.
 3. A redirect begins at 1, a bounded number of times, and never from https to http. What goes to
    another origin carries no token.
 4. The body is counted while it comes, and everything together has a time limit.
 
-A proxy is never asked: what it connects to is not what was judged.
+A proxy is never used: what it connects to is not what was judged.
 
 What may pass (a time-out, a server that is busy) is BundleUnreadable and tried again; what does not
-is a PlanRefused. Neither repeats what a server said, and no URL is said with its query.
+is a PlanRefused. Neither repeats the words of a server, and no message has the query of a URL.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _NO_SUCH_NAME: Final = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
 class BundleUnreadable(Transient):
     """The bundle, or the place where it is kept, cannot be read or written for now."""
 
-    def __init__(self, what: str, told: str, *, retry_after_s: float | None = None) -> None:
-        super().__init__(f"{what}: {told}", outcome_unknown=False, retry_after_s=retry_after_s)
+    def __init__(self, what: str, why: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(f"{what}: {why}", outcome_unknown=False, retry_after_s=retry_after_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class Wanted:
             reason, field=self.source.field, value=self.source.value, message=f"{self.shown} {what}"
         )
 
-    def unreadable(self, told: str, *, retry_after_s: float | None = None) -> BundleUnreadable:
+    def unreadable(self, why: str, *, retry_after_s: float | None = None) -> BundleUnreadable:
         """Trouble that may pass."""
         what = f"{self.shown} cannot be fetched"
-        return BundleUnreadable(what, told, retry_after_s=retry_after_s)
+        return BundleUnreadable(what, why, retry_after_s=retry_after_s)
 
 
 class Fetcher(Protocol):
@@ -136,8 +136,8 @@ class HttpFetcher:
         except aiohttp.ClientConnectorCertificateError as problem:
             raise _untrusted(wanted, problem) from problem
         except TimeoutError as problem:
-            told = f"it took longer than {self._limits.total_s:g} s, or was silent for long"
-            raise wanted.unreadable(told) from problem
+            why = f"it took longer than {self._limits.total_s:g} s, or was silent for long"
+            raise wanted.unreadable(why) from problem
         except (aiohttp.ClientError, OSError) as problem:
             raise wanted.unreadable(_in_words(problem)) from problem
 
@@ -196,7 +196,7 @@ class HttpFetcher:
         return context
 
     async def _judged(self, wanted: Wanted, url: URL, *, is_ours: bool) -> Sequence[str]:
-        """The addresses of a URL's host, none of which is refused."""
+        """The addresses of a URL's host, if none is refused."""
         host = url.raw_host or ""
         if is_odd_number(host):
             what = f"leads to {shown(host)}, a number that hides an address"
@@ -286,7 +286,7 @@ async def _take(wanted: Wanted, answer: aiohttp.ClientResponse, bytes_max: int, 
     if answer.status != HTTPStatus.OK:
         _refuse_status(wanted, answer.status, answer.headers)
     if answer.headers.get("Content-Encoding", "identity") != "identity":
-        raise wanted.refused(Reason.BUNDLE_INVALID, "is sent compressed, which was not asked for")
+        raise wanted.refused(Reason.BUNDLE_INVALID, "is sent compressed, which was not requested")
     too_large = wanted.refused(Reason.BUNDLE_TOO_LARGE, f"has more than {bytes_max} bytes")
     if (answer.content_length or 0) > bytes_max:
         raise too_large
@@ -300,21 +300,21 @@ async def _take(wanted: Wanted, answer: aiohttp.ClientResponse, bytes_max: int, 
 
 def _refuse_status(wanted: Wanted, status: int, headers: Mapping[str, str]) -> NoReturn:
     """What an answer other than 200 comes to."""
-    told = f"its server answers {status}"
+    why = f"its server answers {status}"
     is_rationed = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
     if status in _AGAIN or status >= 500 or (status == 403 and is_rationed):
-        raise wanted.unreadable(told, retry_after_s=_retry_after_s(headers))
+        raise wanted.unreadable(why, retry_after_s=_retry_after_s(headers))
     if status in _CREDENTIALS:
         field = wanted.source.secret_field
         what = f"name a Secret with a token in {field}" if field else "none can be given there"
         if wanted.is_ours:
             what = "they are settings of fusion-backend; S3 says so, too, of what is not there"
         raise wanted.refused(
-            Reason.BUNDLE_FORBIDDEN, f"is not given: {told}, it wants (other) credentials; {what}"
+            Reason.BUNDLE_FORBIDDEN, f"is not given: {why}, it wants (other) credentials; {what}"
         )
     hint = "; it says so, too, of what a token is missing for" if wanted.source.is_github else ""
     what = "is not there" if status in _ABSENT else "is not given"
-    raise wanted.refused(Reason.BUNDLE_MISSING, f"{what}: {told}{hint}")
+    raise wanted.refused(Reason.BUNDLE_MISSING, f"{what}: {why}{hint}")
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -324,10 +324,10 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _untrusted(wanted: Wanted, problem: aiohttp.ClientConnectorCertificateError) -> PlanRefused:
     inner = problem.certificate_error
-    told = getattr(inner, "verify_message", "") or type(inner).__name__
+    why = getattr(inner, "verify_message", "") or type(inner).__name__
     return wanted.refused(
         Reason.BUNDLE_UNTRUSTED,
-        f"has a server whose certificate is not trusted ({shown(told)}); name the ConfigMap of its"
+        f"has a server whose certificate is not trusted ({shown(why)}); name the ConfigMap of its"
         " root in spec.bundle.http.certificationAuthority",
     )
 
@@ -335,5 +335,5 @@ def _untrusted(wanted: Wanted, problem: aiohttp.ClientConnectorCertificateError)
 def _in_words(problem: Exception) -> str:
     """What went wrong, without what a server sent."""
     inner = getattr(problem, "os_error", problem)
-    told = getattr(inner, "strerror", None)
-    return str(told) if told else type(problem).__name__
+    why = getattr(inner, "strerror", None)
+    return str(why) if why else type(problem).__name__

@@ -40,8 +40,8 @@ def opened(root: Path, source: BundleSource) -> IO[bytes]:
     except OSError as error:
         if error.errno not in _NEVER_A_BUNDLE:
             raise unreadable(_cannot_be_read(source), error) from error
-        told = error.strerror or "unknown error"
-        raise refused(Reason.BUNDLE_INVALID, source, f"cannot be read: {told}") from error
+        why = error.strerror or "unknown error"
+        raise refused(Reason.BUNDLE_INVALID, source, f"cannot be read: {why}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise refused(Reason.BUNDLE_INVALID, source, "is not a regular file")
@@ -60,19 +60,19 @@ def refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:
 
 def path_of_source(source: BundleSource) -> PurePosixPath:
     """The path below the bundle root that a source names. Raises PlanRefused."""
-    asked = PurePosixPath(source.value)
-    is_plain_name = source.path or len(asked.parts) == 1
-    if asked.is_absolute() or ".." in asked.parts or "\0" in source.value or not is_plain_name:
+    path = PurePosixPath(source.value)
+    is_plain_name = source.path or len(path.parts) == 1
+    if path.is_absolute() or ".." in path.parts or "\0" in source.value or not is_plain_name:
         raise refused(Reason.SPEC_INVALID, source, "does not lie in the bundle root")
-    return asked
+    return path
 
 
 def _resolved(root: Path, source: BundleSource) -> Path:
     """The real path of the bundle, which lies below the real root. Raises PlanRefused."""
-    asked = path_of_source(source)
+    path = path_of_source(source)
     root = root.resolve()
     try:
-        real = (root / asked).resolve(strict=True)
+        real = (root / path).resolve(strict=True)
     except (FileNotFoundError, NotADirectoryError, RuntimeError) as error:
         raise _missing(source) from error
     except OSError as error:

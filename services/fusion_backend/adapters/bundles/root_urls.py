@@ -1,6 +1,6 @@
 """Bundle roots that are no directory: a store behind HTTP, or a bucket of S3.
 
-Both are asked by a GET of a name or path below them. A request to S3 is signed (AWS Signature 4),
+Both answer a GET of a name or path below them. A request to S3 is signed (AWS Signature 4),
 and as who is found out as S3's clients do it: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with
 AWS_SESSION_TOKEN), a file (AWS_SHARED_CREDENTIALS_FILE, AWS_PROFILE), the identity of a service
 account or of the machine. AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is the address of a store that is
@@ -110,8 +110,8 @@ class S3Root:
                 raise _NoSignature(_NOBODY)
             frozen = credentials.get_frozen_credentials()
         except BotoCoreError as problem:
-            told = f"the credentials for S3 cannot be had ({type(problem).__name__})"
-            raise _NoSignature(told) from problem
+            why = f"the credentials for S3 cannot be had ({type(problem).__name__})"
+            raise _NoSignature(why) from problem
         S3SigV4Auth(frozen, "s3", self._region).add_auth(request)
         return dict(request.headers)
 

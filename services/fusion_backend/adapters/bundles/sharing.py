@@ -85,9 +85,9 @@ class SharedWork(Generic[K, T]):
     async def of(
         self, key: K, do: Callable[[Work[T]], Coroutine[Any, Any, T]], *, may_be_begun: bool
     ) -> T:
-        """The result of `do`, or of one that somebody asked for before under the same key.
+        """The result of `do`, or of one that already runs under the same key.
 
-        One that has begun may see the world as it was before we asked: it is joined where that is
+        One that has begun may see the world as it was before this call: it is joined where that is
         no matter.
         """
         work = self._works.get(key)

@@ -74,7 +74,7 @@ class StoreLimits:
 class BundleStore:
     """Takes bundles in and finds them by digest; `in_threads` keeps the event loop free.
 
-    `root_url` is a store behind URLs that is asked instead of the directory `root`; `now` gives
+    `root_url` is a store behind URLs that is used instead of the directory `root`; `now` gives
     unix seconds.
     """
 
@@ -131,7 +131,7 @@ class BundleStore:
         )
 
     async def distrust(self, source: BundleSource, namespace: str) -> None:
-        """What came from there was no good bundle: it is fetched again for whoever asks next."""
+        """The bundle was invalid: it is fetched again for the next job that names it."""
         if source.url:
             await self._apart(lambda: self._forget(source, namespace))
 

@@ -3,7 +3,7 @@
 1. Ask the API server for every Job: its status names the bundle that it was planned from. Where one
    is old and its status names none, nobody knows what it needs, and nothing is removed.
 2. Of the bundles that no Job names, take those that were used for the last time before the limit.
-   Whoever takes a bundle in, or plans from it, marks it as used first.
+   A bundle is marked as used before it is stored, and before a plan is made from it.
 3. Rename it, look at the mark again, and only then remove it: one that is used after all goes back.
 
 So a job that is being submitted keeps its bundle by its mark, and one that runs by its status: its

@@ -68,14 +68,14 @@ def refusal_of_spec(
 
 
 def _refusal(faults: Iterable[_Fault], reason: Reason = Reason.SPEC_INVALID) -> PlanRefused:
-    """One refusal of all faults: who mends the first one need not be told of the next."""
+    """One refusal of all faults, so that a user can correct them at once."""
     found = list(faults)
-    told = [
+    parts = [
         f"{each.field}: {each.why}" + (f" (it is {shown(each.value)})" if _is_set(each) else "")
         for each in found[:FAULTS_NAMED_MAX]
     ]
-    more = len(found) - len(told)
-    message = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    more = len(found) - len(parts)
+    message = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
     first = found[0]
     value = shown(first.value) if _is_set(first) else ""
     return PlanRefused(reason, field=first.field, value=value, message=message)
@@ -123,8 +123,8 @@ def _no_pod(spec: Mapping[str, Any]) -> PlanRefused | None:
     faults += [_Fault(*each) for each in found]
     if faults:
         return _refusal(faults)
-    asked = redis_request(template, TEMPLATE)
-    return refusal_of_redis(asked) if asked is not None else None
+    request = redis_request(template, TEMPLATE)
+    return refusal_of_redis(request) if request is not None else None
 
 
 def _too_much(spec: Mapping[str, Any], rules: PodRules | None) -> PlanRefused | None:
@@ -142,17 +142,17 @@ def ignored(spec: Mapping[str, Any]) -> str:
     """A sentence that names the fields that are accepted and not acted upon, or nothing."""
     if isinstance(spec, Unreadable):
         return ""
-    told = [f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec)]
-    told += [
+    parts = [f"{each.path} is ignored: {each.why}" for each in ignored_fields(spec)]
+    parts += [
         f"{each.field} is no field of a PodSpec that this release knows: an API server that does"
         " not know it either ignores it"
         for each in _unknown(spec.get("processingElement") or {})
     ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def sentence(refusal: PlanRefused) -> str:
-    """The refusal for people: it names field and value, whoever wrote its message."""
+    """The refusal for people: it names field and value."""
     text = refusal.message
     if refusal.field and refusal.field not in text:
         text = f"{refusal.field}: {text}"

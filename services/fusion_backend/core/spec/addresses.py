@@ -1,6 +1,6 @@
 """Which addresses a bundle may be fetched from: public ones, and networks that a setting allows.
 
-A Job's spec names a URL, and we fetch it from inside of the cluster: without this, whoever may
+A Job's spec names a URL, and we fetch it from inside of the cluster: without this, everyone who may
 create a Job could ask what only the cluster's own network can (its metadata service, its API). The
 table is IANA's registries of special purposes. An IPv4 address inside of an IPv6 one counts as
 what it is. Names are resolved elsewhere; who connects, connects to what was judged here.

@@ -1,4 +1,4 @@
-"""URLs of bundles in a Job's spec: which are taken, and how they are said without their secrets.
+"""URLs of bundles in a Job's spec: which are taken, and how they are shown without secrets.
 
 A query may hold a signature, so no message has one. Where a URL leads is judged when its host is
 resolved (`addresses.py`); here only its form is.
@@ -30,7 +30,7 @@ GITHUB_FORM: Final = "https://api.HOST/repos/USER/REPOSITORY/contents/PATH.sab"
 
 
 def shown_url(text: str) -> str:
-    """The URL as it may be said: without user, password, query and fragment."""
+    """The URL for messages: without user, password, query and fragment."""
     try:
         url = URL(text)
         return str(url.with_user(None).with_query(None).with_fragment(None))

@@ -26,14 +26,14 @@ def automatic_fusion(spec: JobSpec, cluster: Cluster) -> Fusion:
     """
     whole, each = spec.resources, spec.processing_element.resources
     is_divided = whole is not None and bool(whole.requests or whole.limits)
-    asked = whole if is_divided and whole is not None else each
+    resources = whole if is_divided and whole is not None else each
     return Fusion.automatic(
         cluster.nodes,
         fusion_type(spec),
         allocatable_mcpu=cluster.allocatable_mcpu,
         largest_node_mcpu=cluster.largest_node_mcpu,
-        request_mcpu=_cpu(asked, "requests"),
-        limit_mcpu=_cpu(asked, "limits"),
+        request_mcpu=_cpu(resources, "requests"),
+        limit_mcpu=_cpu(resources, "limits"),
         is_divided=is_divided,
     )
 
@@ -44,6 +44,6 @@ def fusion_type(spec: JobSpec) -> FusionType:
     return given.value if given else "noChannelInfluence"
 
 
-def _cpu(asked: ResourceRequirements, part: str) -> int:
-    amounts = asked.requests if part == "requests" else asked.limits
+def _cpu(resources: ResourceRequirements, part: str) -> int:
+    amounts = resources.requests if part == "requests" else resources.limits
     return mcpu_of((amounts or {}).get("cpu", 0))

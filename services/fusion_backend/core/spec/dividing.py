@@ -35,7 +35,7 @@ def share_of_job(whole: Mapping[str, Any] | None, pes: int) -> Json:
 
 
 def divided(quantity: object, parts: int, *, resource: str = "cpu") -> str:
-    """One share of a quantity; what is none, or endless, is left for the API server to refuse."""
+    """One share of a quantity; text that is not a quantity is left for the API server to refuse."""
     whole = quantity_of(quantity)
     if whole is None or parts < 1:
         return str(quantity)

@@ -1,16 +1,16 @@
 """What becomes of an edit of a running Job's spec: the next resize takes it up, or it is refused.
 
 1. What would fail a submission is refused, and so is another value of a field that the first plan
-   was made from: fusing anew, or another bundle, would restart everything at a moment when somebody
-   asked for one channel more (docs/adr/0004).
+   was made from: new fusion, or another bundle, would restart everything at a moment when a user
+   requested one more channel (docs/adr/0004).
 2. A refused edit is refused as a whole: nothing of that spec is taken up, the last good one counts.
-3. What a job may ask of its pods is asked where the template changes: a job that was accepted under
+3. The rules for pods are checked where the template changes: a job that was accepted under
    other settings keeps its template, but does not get another that goes as far.
 4. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
    or changes of it.
 
 Which field is which stands in docs/fields.md. Nothing is remembered here: an edit that is taken
-back is none.
+back is not one.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def refusal_of_edit(
     """Why the spec of a Job whose plan of `pes` PEs was made from `inputs` is refused, if it is."""
     refused = _refusal_as_submitted(spec, inputs, rules, pes)
     if refused is not None:
-        field, value, told = refused.field, refused.value, sentence(refused)
-        return _refusal(field, value, f"{told}; what runs is as before: take the edit back")
+        field, value, why = refused.field, refused.value, sentence(refused)
+        return _refusal(field, value, f"{why}; what runs is as before: take the edit back")
     for field, wanted, in_force in _differences(JobSpec.model_validate(spec), inputs):
-        told = (
+        why = (
             f"{field} is {shown(wanted)}, and the job runs with {shown(in_force)}: it is not"
             f" changed while the job runs; {_way_back(in_force)}, or delete the Job and submit it"
-            " anew"
+            " again"
         )
-        return _refusal(field, wanted, told)
+        return _refusal(field, wanted, why)
     return None
 
 
@@ -124,7 +124,7 @@ def _template(text: str) -> dict[str, Any]:
 
 
 def _differences(spec: JobSpec, inputs: PlanInputs) -> Iterator[tuple[str, object, object]]:
-    """(field, value asked for, value in force) of what the first plan was made from."""
+    """(field, requested value, value in force) of the inputs of the first plan."""
     yield from bundle_differences(bundle_source(spec), inputs.bundle)
     fusion = fusion_of(spec, Cluster())
     if _fusion(fusion) != _fusion(inputs.fusion):
@@ -145,13 +145,13 @@ def _fusion(fusion: Fusion) -> str:
     return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, type {fusion.type}"
 
 
-def _threading(asked: Threading | None) -> str:
-    if asked is None:
+def _threading(given: Threading | None) -> str:
+    if given is None:
         return "none"
-    if asked.model != "dynamic":
-        return asked.model
-    threads = "" if asked.threads is None else f", threadCount {asked.threads}"
-    return f"dynamic{threads}, elastic {str(asked.elastic).lower()}"
+    if given.model != "dynamic":
+        return given.model
+    threads = "" if given.threads is None else f", threadCount {given.threads}"
+    return f"dynamic{threads}, elastic {str(given.elastic).lower()}"
 
 
 def _of_pairs(field: str, wanted: Pairs, in_force: Pairs) -> Iterator[tuple[str, object, object]]:

@@ -2,7 +2,7 @@
 
 The inputs of a generation are stored beside its plan record, so that after a crash the same AADLs
 can be rendered again, and the same ProcessingElements made, whatever became of the Job's spec
-since. Running the planner is not done here; `request` only says what it is asked.
+since. Running the planner is not done here; `request` only makes its arguments.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class BundleSource:
 
     @property
     def secret_field(self) -> str:
-        """The field that names the Secret; empty where there is none for such a source."""
+        """The field that names the Secret; empty if such a source has no Secret."""
         fields = {"github.url": "spec.bundle.github.secret", "url": "spec.bundle.secret"}
         return fields.get(self.url_field, "")
 
@@ -75,7 +75,7 @@ class BundleSource:
 
     @property
     def value(self) -> str:
-        """The URL as it may be said, or the path relative to the bundle root."""
+        """The URL for messages, or the path relative to the bundle root."""
         return shown_url(self.url) if self.url else self.path or self.name
 
 
@@ -185,7 +185,7 @@ def bundle_source(spec: JobSpec) -> BundleSource:
 def bundle_differences(
     wanted: BundleSource, in_force: BundleSource
 ) -> Iterator[tuple[str, object, object]]:
-    """(field, value asked for, value in force) of where the bundle comes from."""
+    """(field, requested value, value in force) of the source of the bundle."""
     if wanted == in_force:
         return
     if wanted.name != in_force.name:
@@ -248,17 +248,17 @@ def values_of(spec: JobSpec) -> Pairs:
 
 def threading_of(spec: JobSpec) -> Threading | None:
     """The threading model that a spec asks for."""
-    asked = spec.threading_model
-    if asked is None:
+    given = spec.threading_model
+    if given is None:
         return None
-    if asked.dynamic is not None:
-        return Threading("dynamic", asked.dynamic.thread_count, asked.dynamic.elastic)
+    if given.dynamic is not None:
+        return Threading("dynamic", given.dynamic.thread_count, given.dynamic.elastic)
     models: tuple[tuple[str, bool | None], ...] = (
-        ("automatic", asked.automatic),
-        ("dedicated", asked.dedicated),
-        ("manual", asked.manual),
+        ("automatic", given.automatic),
+        ("dedicated", given.dedicated),
+        ("manual", given.manual),
     )
-    return next((Threading(model) for model, is_asked in models if is_asked), None)
+    return next((Threading(model) for model, given in models if given), None)
 
 
 def fusion_of(spec: JobSpec, cluster: Cluster) -> Fusion:
@@ -303,7 +303,7 @@ def request(
     bundle_digest: str,
     previous: PlanRecord | None,
 ) -> PlanRequest:
-    """What the planner is asked; `previous` is the record of generation `inputs.previous`."""
+    """The request to the planner; `previous` is the record of generation `inputs.previous`."""
     if previous is not None and inputs.rendered:
         previous = _forgetting(previous, frozenset(inputs.rendered))
     return PlanRequest(
@@ -325,10 +325,10 @@ def request(
 def host_rules(inputs: PlanInputs) -> HostRules:
     """How the template of a plan puts host constraints into force."""
     template = orjson.loads(inputs.template) if inputs.template else {}
-    asked = template.get("placement") or {}
+    given = template.get("placement") or {}
     return HostRules(
-        topology_key=asked.get("topologyKey") or HOSTNAME,
-        required=asked.get("required") is not False,
+        topology_key=given.get("topologyKey") or HOSTNAME,
+        required=given.get("required") is not False,
     )
 
 

@@ -27,7 +27,7 @@ class Group(NamedTuple):
         return value
 
     def inner(self, path: str) -> Group:
-        """A group in this one; empty where there is none."""
+        """A group in this one; empty if it does not exist."""
         return Group(f"{self.place}.{path}", fields_of(self.at(path)))
 
     def elements(self, path: str) -> Iterator[Group]:
@@ -38,7 +38,7 @@ class Group(NamedTuple):
 
 
 def fields_of(value: Any) -> Json:
-    """The fields of an object; of anything else there are none."""
+    """The fields of an object; nothing for any other value."""
     return value if isinstance(value, Mapping) else {}
 
 

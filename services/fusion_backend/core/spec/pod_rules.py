@@ -79,9 +79,9 @@ def _host_paths(pe: Group, rules: PodRules) -> Iterator[Fault]:
         yield f"{TEMPLATE}.dataPath", pe.at("dataPath"), why
     for name in _STORES:
         files = pe.inner(f"{name}.fileSystem")
-        is_asked = isinstance(pe.at(f"{name}.fileSystem"), Mapping)
+        is_required = isinstance(pe.at(f"{name}.fileSystem"), Mapping)
         path = files.fields.get("path", _DEFAULT_PATH)
-        if is_asked and path and files.at("volumeClaim") is None:
+        if is_required and path and files.at("volumeClaim") is None:
             why = f"{off} a path of the host: use fileSystem.volumeClaim"
             yield f"{files.place}.path", path, why
 
@@ -141,8 +141,8 @@ def hardened(spec: Json, rules: PodRules) -> Json:
 
 def _hardened_template(template: Json) -> Json:
     spec = fields_of(template.get("spec"))
-    said = spec.get("containers")
-    containers: list[Any] = list(said) if isinstance(said, list) else []
+    given = spec.get("containers")
+    containers: list[Any] = list(given) if isinstance(given, list) else []
     if not any(map(_is_pe, containers)):
         containers.append({"name": PE_CONTAINER})
     context = {"runAsNonRoot": True} | _given(spec.get("securityContext"))
@@ -160,8 +160,8 @@ def _is_pe(container: Any) -> bool:
 def _dropping(container: Json) -> Json:
     context = fields_of(container.get("securityContext"))
     capabilities = fields_of(context.get("capabilities"))
-    said = capabilities.get("drop")
-    dropped = said if isinstance(said, list) else []
+    listed = capabilities.get("drop")
+    dropped = listed if isinstance(listed, list) else []
     drop = dropped if "ALL" in dropped else [*dropped, "ALL"]
     return {
         **container,

@@ -170,10 +170,10 @@ def _unsaid(path: str, allowed: Callable[[Any], bool]) -> Callable[[Group], Iter
         if of_pod is not None and not allowed(of_pod):
             yield f"{pod.place}.{path}", of_pod
         for context in container_contexts(template):
-            said = context.at(path)
-            is_left_to_pod = said is None and of_pod is not None
-            if not is_left_to_pod and not allowed(said):
-                yield f"{context.place}.{path}", said
+            value = context.at(path)
+            is_left_to_pod = value is None and of_pod is not None
+            if not is_left_to_pod and not allowed(value):
+                yield f"{context.place}.{path}", value
 
     return broken_by
 

@@ -1,6 +1,6 @@
 """What the PEs of a job share beside their plan: one certificate, and the servers of one redis.
 
-Here is how they are asked for, named and written down; when they are due is `provisions_due.py`'s
+Here is how they are requested, named and written down; when they are due is `provisions_due.py`'s
 business, and making keys or asking the DNS the adapters'.
 """
 
@@ -72,25 +72,25 @@ def redis_request(spec: Json, place: str) -> RedisRequest | None:
 # --------------------------------------------------------------------------- redis
 
 
-def refusal_of_redis(asked: RedisRequest) -> PlanRefused | None:
+def refusal_of_redis(request: RedisRequest) -> PlanRefused | None:
     """Why a redis store can be used by nobody, whatever its servers are."""
-    if not _is_label(asked.service):
+    if not _is_label(request.service):
         why = "it must be the name of a Service in the job's namespace"
-        return _refused(asked, "service", asked.service, why)
-    for field, count in (("replicaCount", asked.replicas), ("shardCount", asked.shards)):
+        return _refused(request, "service", request.service, why)
+    for field, count in (("replicaCount", request.replicas), ("shardCount", request.shards)):
         if count < 1:
-            return _refused(asked, field, count, "it must be at least 1")
-    if asked.replicas % 2 == 0:
-        why = "it must be odd, so that a majority of replicas can be told"
-        return _refused(asked, "replicaCount", asked.replicas, why)
-    if asked.replicas * asked.shards > REDIS_SERVERS_MAX:
+            return _refused(request, field, count, "it must be at least 1")
+    if request.replicas % 2 == 0:
+        why = "it must be odd, so that replicas can have a majority"
+        return _refused(request, "replicaCount", request.replicas, why)
+    if request.replicas * request.shards > REDIS_SERVERS_MAX:
         why = f"replicaCount times shardCount may be at most {REDIS_SERVERS_MAX}"
-        return _refused(asked, "replicaCount", asked.replicas, why)
+        return _refused(request, "replicaCount", request.replicas, why)
     return None
 
 
 def redis_config(
-    asked: RedisRequest,
+    request: RedisRequest,
     hosts: Mapping[str, str],
     *,
     name: str,
@@ -100,36 +100,38 @@ def redis_config(
 
     `hosts` are the canonical host of each address that `name` has in the DNS.
     """
-    if (refusal := refusal_of_redis(asked)) is not None:
+    if (refusal := refusal_of_redis(request)) is not None:
         raise refusal
-    wanted = asked.replicas * asked.shards
+    wanted = request.replicas * request.shards
     if len(hosts) != wanted:
         why = (
-            f"{name} has {len(hosts)} addresses, and replicaCount {asked.replicas} times"
-            f" shardCount {asked.shards} asks for {wanted}"
+            f"{name} has {len(hosts)} addresses, and replicaCount {request.replicas} times"
+            f" shardCount {request.shards} requires {wanted}"
         )
-        raise _refused(asked, "service", asked.service, why)
+        raise _refused(request, "service", request.service, why)
     named = Counter(hosts.values())
-    suffix = f":{asked.restricted_property}" if asked.restricted_property else ""
+    suffix = f":{request.restricted_property}" if request.restricted_property else ""
     # A host that two servers share names neither.
     servers = sorted(
         f"{host if named[host] == 1 else address}:{REDIS_PORT}{suffix}"
         for address, host in hosts.items()
     )
-    if asked.shuffle:
+    if request.shuffle:
         servers = shuffled(servers)
     groups = [
         {
-            "servers": servers[number * asked.shards : (number + 1) * asked.shards],
-            "description": f"{asked.service}#{number}",
+            "servers": servers[number * request.shards : (number + 1) * request.shards],
+            "description": f"{request.service}#{number}",
         }
-        for number in range(asked.replicas)
+        for number in range(request.replicas)
     ]
-    return json.dumps({"replicas": asked.replicas, "shards": asked.shards, "replicaGroups": groups})
+    return json.dumps(
+        {"replicas": request.replicas, "shards": request.shards, "replicaGroups": groups}
+    )
 
 
-def _refused(asked: RedisRequest, field: str, value: object, why: str) -> PlanRefused:
-    place = f"{asked.place}.{field}"
+def _refused(request: RedisRequest, field: str, value: object, why: str) -> PlanRefused:
+    place = f"{request.place}.{field}"
     return PlanRefused(
         Reason.CHECKPOINT_STORE_INVALID,
         field=place,
@@ -149,7 +151,7 @@ def _is_label(name: str) -> bool:
 def certified_names(pes: Sequence[str], *, namespace: str, cluster_domain: str) -> tuple[str, ...]:
     """The DNS names of a job's certificate: its PEs' Services, and those that are yet to come.
 
-    PEs that a resize adds are served by the names with a star, so that nothing is made anew.
+    Names with a star cover PEs that a resize adds, so that no certificate is made again.
     """
     suffixes = (f"{namespace}", f"{namespace}.svc", f"{namespace}.svc.{cluster_domain}")
     named = (f"{pe}.{suffix}" for pe in pes[:NAMED_PES_MAX] for suffix in suffixes)

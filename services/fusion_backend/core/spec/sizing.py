@@ -1,4 +1,4 @@
-"""How large the parts of a Job's spec may be of which the schema sees only fields and items.
+"""Limits on the size of parts of a Job's spec; the schema limits single fields and items only.
 
 1. Depth and bytes of what ProcessingElements are made from, and of what a plan record keeps, are
    refused before anything is read.
@@ -126,13 +126,13 @@ def _too_large(parts: list[_Part], bytes_max: int, *, of: str = "") -> PlanRefus
     if whole <= bytes_max:
         return None
     largest = max(parts, key=lambda each: each.size)
-    told = f"{largest.field} is {largest.size:,} bytes"
+    sentence = f"{largest.field} is {largest.size:,} bytes"
     if of:
-        told += f", {of} are {whole:,} with it"
+        sentence += f", {of} are {whole:,} with it"
     is_of_pes = largest.field not in (_VALUES, _REGIONS)
     reason = Reason.TEMPLATE_TOO_LARGE if is_of_pes else Reason.SPEC_INVALID
     advice = "name regions with * in aliases" if largest.field == _REGIONS else _ELSEWHERE
-    return _refused(reason, largest, f"{told}; at most {bytes_max:,} are taken: {advice}")
+    return _refused(reason, largest, f"{sentence}; at most {bytes_max:,} are taken: {advice}")
 
 
 def _refused(reason: Reason, part: _Part, message: str) -> PlanRefused:
