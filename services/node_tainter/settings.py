@@ -6,4 +6,4 @@ from services.chassis.process.settings import ServiceSettings
 
 
 class NodeTainterSettings(ServiceSettings):
-    """Only what every service has: what it does is said by host pools."""
+    """Only what every service has: host pools declare what it does."""

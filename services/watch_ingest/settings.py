@@ -8,7 +8,7 @@ from services.chassis.process.settings import ServiceSettings
 
 
 class WatchIngestSettings(ServiceSettings):
-    """Where its Lease is, and how often it makes sure that everything was said."""
+    """Where its Lease is, and how often it makes sure that everything was published."""
 
     lease_namespace: str = Field(default="default", description="namespace of its Lease")
     resync_s: float = Field(default=3600.0, gt=0, description="time between full resyncs")

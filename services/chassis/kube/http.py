@@ -59,7 +59,7 @@ class TokenFile:
     """A bearer token in a file that somebody renews: it is read again every minute.
 
     A token that the API server does not know (401) is read again before the next request: the
-    account was made anew, or the whole cluster, and a newer token may lie there already.
+    account, or the whole cluster, was created again, and the file may have a newer token.
     """
 
     def __init__(self, path: Path) -> None:
@@ -206,7 +206,7 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:
-    """Lower names; what is said several times becomes one header, as HTTP has it."""
+    """Lower-case names; a repeated header becomes one, as in HTTP."""
     found: dict[str, str] = {}
     for key, value in headers.items():
         name = key.lower()

@@ -6,8 +6,8 @@
 3. The resourceVersion at which it was taken is the incarnation: later holders have higher ones.
 4. Held by us: renew every `renew_s`. A conflict means that somebody wrote it: if it is not ours any
    more it is lost. So it is when no renewal succeeded for two thirds of its duration.
-5. Whoever starts again under the same name takes it at once: the process before it is gone. If two
-   have one name all the same, the older one finds another `acquireTime` and has lost it.
+5. An instance that restarts under the same name takes it at once: the process before it is gone. If
+   two have one name all the same, the older one finds another `acquireTime` and has lost it.
 
 A holder who slept may believe for a moment that it still leads: what it writes is fenced by
 versions, what it says by its epoch.

@@ -3,13 +3,13 @@
 1. List; tell the sink everything; watch from the list's version.
 2. A watch that ends goes on from the newest version it saw, bookmarks included.
 3. 410, as a status or as an ERROR event, means: list again. So does an event that nobody can read:
-   what it said is unknown, and a watch from the version before it would meet it again, for ever.
-4. A list that is older than what was seen before (of an API server that lags behind) is asked for
+   its content is unknown, and a watch from the version before it would meet it again, for ever.
+4. A list that is older than what was seen before (of an API server that lags behind) is requested
    again; one that stays older for long is believed: the cluster was restored from a backup.
 5. Every failure waits, jittered and growing; a watch that says nothing for `silence_s`, not even a
    bookmark, is taken for dead.
 
-What was seen is told as it is; projecting and publishing it is watch-ingest's business.
+The sink gets what was seen as it is; projecting and publishing it is watch-ingest's business.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Watched:
 
 
 class Sink(Protocol):
-    """Who is told what was seen."""
+    """The consumer of what was seen."""
 
     async def listed(self, items: Sequence[Json], resource_version: str) -> None:
         """Everything that existed at `resource_version`."""
         ...
 
     async def seen(self, event: WatchEvent) -> None:
-        """ADDED, MODIFIED or DELETED, in order; bookmarks are not told."""
+        """ADDED, MODIFIED or DELETED, in order; bookmarks are left out."""
         ...
 
 
@@ -146,11 +146,11 @@ class ListWatch:
 
     async def _watch(self, sink: Sink) -> None:
         began_s = self._clock.monotonic()
-        told = 0
+        delivered = 0
         try:
             async with aclosing(self._events()) as events:
                 async for event in events:
-                    told += 1
+                    delivered += 1
                     if event.type is not WatchType.BOOKMARK:
                         await _tell(sink, event)
                     if event.resource_version.isdecimal():
@@ -170,7 +170,7 @@ class ListWatch:
         except ChassisError as problem:
             await self._wait("watch", problem)
             return
-        if not told and self._clock.monotonic() - began_s < WATCH_SHORTEST_S:
+        if not delivered and self._clock.monotonic() - began_s < WATCH_SHORTEST_S:
             await self._wait("watch", None)
 
     def _events(self) -> AsyncGenerator[WatchEvent, None]:

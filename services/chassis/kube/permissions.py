@@ -48,7 +48,7 @@ def to_create(
 ) -> Permissions:
     """`Writer.create`: a name that is taken is looked at, and so is the owner that took it.
 
-    A stamped object without a spec is stamped anew where it exists.
+    A stamped object without a spec is stamped again if it exists.
     """
     verbs = ("create", "get", "patch") if stamped else ("create", "get")
     granted = frozenset(_permission(resource, verb) for verb in verbs)
@@ -105,7 +105,7 @@ def to_lead(name: str) -> Permissions:
 def to_block_deletion_of(owner: Resource) -> Permissions:
     """An object that blocks the deletion of its owner.
 
-    Asked for where the admission plug-in OwnerReferencesPermissionEnforcement is on.
+    Required where the admission plug-in OwnerReferencesPermissionEnforcement is on.
     """
     return frozenset({_permission(owner, "update", subresource="finalizers")})
 

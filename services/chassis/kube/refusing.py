@@ -47,8 +47,8 @@ def refusal_of(code: int, status: Mapping[str, Any], headers: Mapping[str, str])
     if code in _AGAIN or (code >= 500 and code != HTTPStatus.NOT_IMPLEMENTED):
         # These say that nothing was done; other 5xx may come after the write.
         outcome_unknown = code not in _AGAIN
-        wish = headers.get("retry-after", "")
-        retry_after_s = float(wish) if wish.isdigit() else None
+        header = headers.get("retry-after", "")
+        retry_after_s = float(header) if header.isdigit() else None
         return Transient(
             f"{code} {reason}: {message}",
             retry_after_s=retry_after_s,

@@ -67,7 +67,7 @@ def read_list(text: bytes) -> tuple[list[Json], Json]:
 
 
 def read_event(line: bytes) -> tuple[str, Json]:
-    """The type and the object of a watch event. Raises ValueError where the line is none."""
+    """The type and the object of a watch event. Raises ValueError for any other line."""
     try:
         found = _required(orjson.loads(line))
     except orjson.JSONDecodeError:

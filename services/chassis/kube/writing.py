@@ -93,12 +93,12 @@ class Writer:
         else:
             self.observe(resource.kind, created)
             return Outcome.CREATED
-        asked_at = self._table.heard
+        read_at = self._table.heard
         try:
             existing = await self._kube.get(resource, namespace, name)
         except NotFound as problem:
             raise Transient(f"{name} existed and is gone", outcome_unknown=False) from problem
-        self.observe(resource.kind, existing, asked_at=asked_at)
+        self.observe(resource.kind, existing, read_at=read_at)
         await self._require_ours(resource, existing, body)
         return await self._settle_stamp(resource, existing, body, stamp)
 
@@ -268,8 +268,8 @@ class Writer:
     # ------------------------------------------------------------------ looking
 
     async def confirm_absent(self, resource: Resource, namespace: str, name: str) -> bool:
-        """GET a deterministic name: True if there is none; else the table learns what is there."""
-        asked_at = self._table.heard
+        """GET a deterministic name: True if the object does not exist; else it enters the table."""
+        read_at = self._table.heard
         try:
             there = await self._kube.get(resource, namespace, name)
         except NotFound:
@@ -277,10 +277,10 @@ class Writer:
             if known is not None:
                 self._table.observe_gone(known.ref, known.uid)
             return True
-        self.observe(resource.kind, there, asked_at=asked_at)
+        self.observe(resource.kind, there, read_at=read_at)
         return False
 
-    def observe(self, kind: str, obj: Mapping[str, Any], *, asked_at: int = -1) -> None:
+    def observe(self, kind: str, obj: Mapping[str, Any], *, read_at: int = -1) -> None:
         """Put an object that a response carried into the table, as `Table.observe` says."""
         if not self._table.reads(kind):
             return
@@ -297,12 +297,12 @@ class Writer:
             uid=meta["uid"],
             resource_version=int(meta["resourceVersion"]),
             data=projection,
-            asked_at=asked_at,
+            read_at=read_at,
         )
 
     async def reread(self, entry: Entry) -> Json | None:
         """GET and observe the entry's object; None (and known as gone) if its uid is no more."""
-        asked_at = self._table.heard
+        read_at = self._table.heard
         try:
             there = await self._kube.get(resource_of(entry.kind), entry.namespace, entry.name)
         except NotFound:
@@ -310,9 +310,9 @@ class Writer:
             return None
         if there["metadata"]["uid"] != entry.uid:
             self._table.observe_gone(entry.ref, entry.uid)
-            self.observe(entry.kind, there, asked_at=asked_at)
+            self.observe(entry.kind, there, read_at=read_at)
             return None
-        self.observe(entry.kind, there, asked_at=asked_at)
+        self.observe(entry.kind, there, read_at=read_at)
         return there
 
     # ------------------------------------------------------------------ events

@@ -48,7 +48,7 @@ class Bus(Protocol):
 
     @property
     def is_answering(self) -> bool:
-        """Whether the log answered when it was last asked; where it is away, everything waits."""
+        """Whether the log answered the last request; while it is away, everything waits."""
         ...
 
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:

@@ -1,7 +1,7 @@
 """One connection to Kafka's brokers for questions, and the patience when nobody answers.
 
-What is asked is `kafka_offsets.py`, `kafka_topics.py` and the readers' business. A broker that is
-away is waited for with back-off, for as long as it takes: every question here can be asked again.
+The requests are in `kafka_offsets.py`, `kafka_topics.py` and the readers. A broker that is
+away is waited for with back-off, for as long as it takes: every request here can be repeated.
 What the brokers refuse for good raises LogRefused.
 """
 
@@ -39,7 +39,7 @@ _PASSING = (KafkaTimeoutError, BrokerNotAvailableError, UnknownError)
 
 
 class _Complaints(logging.Handler):
-    """What aiokafka said last: only its log tells why brokers could not be talked to.
+    """The last log line of aiokafka: only there is the reason why brokers did not answer.
 
     In an outage it says several lines a second, which go no further; ours say when the outage began
     and when it was over.
@@ -64,7 +64,7 @@ class LogClosed(Exception):
 
 
 class Brokers:
-    """The brokers at `servers` (HOST:PORT, with commas); connects when it is first asked."""
+    """The brokers at `servers` (HOST:PORT, with commas); connects at the first request."""
 
     def __init__(
         self, servers: str, *, client_id: str = "millrace", security: KafkaSecurity = PLAINTEXT
@@ -124,7 +124,7 @@ class Brokers:
             return result
 
     async def close(self) -> None:
-        """Close the connection; whoever waits for an answer gets LogClosed."""
+        """Close the connection; requests that wait for an answer raise LogClosed."""
         self.is_closed = True
         if self._client is not None:
             await self._let_go(self._client)
@@ -142,7 +142,7 @@ class Brokers:
             return self._client
 
     async def _let_go(self, client: AIOKafkaClient) -> None:
-        """Connect anew next time: a broker may come back under another address."""
+        """Connect again next time: a broker may come back under another address."""
         if self._client is client:
             self._client = None
         with suppress(KafkaError, OSError):
@@ -151,7 +151,9 @@ class Brokers:
     def _note_away(self, what: str, problem: Exception) -> None:
         self.problem = f"{problem} {_complaints.last}".rstrip()
         if self.is_answering:
-            self._log.warning("kafka_away", servers=self.servers, asked=what, problem=self.problem)
+            self._log.warning(
+                "kafka_away", servers=self.servers, request=what, problem=self.problem
+            )
         self.is_answering = False
 
     def _note_back(self) -> None:

@@ -56,7 +56,7 @@ class KafkaLog:
 
     @property
     def is_answering(self) -> bool:
-        """Whether the brokers answered when they were last asked."""
+        """Whether the brokers answered the last request."""
         return self._brokers.is_answering
 
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:

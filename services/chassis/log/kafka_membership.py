@@ -6,7 +6,7 @@ A member tells a new assignment only, not that its old one is in question: betwe
 on, and what two members write at once is fenced at the effect.
 
 A member whose client has given up for good (aiokafka ends its part in the group at the first thing
-that it does not expect, such as a broker that has just started and knows of none) begins anew.
+that it does not expect, such as a broker that has just started and has no such group) joins again.
 
 A member with a name (Kafka's static membership) that ends without leaving is replaced by the next
 process of that name at once; nobody waits for its session, and no partition moves. Two processes of
@@ -81,7 +81,7 @@ class KafkaMember:
             if not may_pass(problem):
                 raise LogRefused(f"Kafka refused a member of a group: {problem}") from problem
             if consumer._coordinator._coordination_task.done():
-                log_of("kafka").warning("member_begins_anew", problem=str(problem))
+                log_of("kafka").warning("member_joins_again", problem=str(problem))
                 self._consumer = None
                 await stopped(consumer)
 

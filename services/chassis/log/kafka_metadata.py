@@ -2,7 +2,7 @@
 
 A topic that was deleted and created again has another id. Nothing else tells it apart: its offsets
 may already have grown beyond those that a reader holds. aiokafka speaks version 5 and lets a broker
-create what is asked for; this request never does.
+create what is requested; this request never does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNKNOWN_TOPIC = 3
 
 @dataclass(frozen=True, slots=True)
 class TopicSeen:
-    """A topic as the brokers have it; `leaders` by partition number, -1 where there is none."""
+    """A topic as the brokers have it; `leaders` by partition number, -1 without a leader."""
 
     topic_id: bytes
     leaders: Mapping[int, int]
@@ -129,7 +129,7 @@ class TopicsRequest(Request[_MetadataStruct]):  # type: ignore[misc] # aiokafka 
 
 
 def topics_seen(response: _MetadataResponse) -> dict[str, TopicSeen]:
-    """The topics of an answer that exist; raises the KafkaError of one that cannot be told."""
+    """The topics of an answer that exist; raises the KafkaError of any other topic."""
     seen: dict[str, TopicSeen] = {}
     for error_code, name, topic_id, _internal, partitions, *_ in response.topics:
         if error_code == UNKNOWN_TOPIC:

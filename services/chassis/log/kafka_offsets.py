@@ -1,6 +1,6 @@
 """Offsets as Kafka's brokers tell them: ends and starts of partitions, what a group committed.
 
-Each function is one question to the brokers, to be asked through `Brokers.ask`; it raises
+Each function is one request to the brokers, to be sent through `Brokers.ask`; it raises
 aiokafka's errors. The group that is committed for has no members: nobody is assigned anything.
 """
 
@@ -49,9 +49,9 @@ async def log_offsets(
         by_leader[_leader_of(seen, partition)].append(partition)
     offsets: dict[Partition, int] = {}
     for leader, led in by_leader.items():
-        asked = _by_topic(led, lambda partition: (partition.number, at))
-        request = OffsetRequest(_ANY_REPLICA, _READ_UNCOMMITTED, asked)
-        for partition, fields in _told(await client.send(leader, request)):
+        topics = _by_topic(led, lambda partition: (partition.number, at))
+        request = OffsetRequest(_ANY_REPLICA, _READ_UNCOMMITTED, topics)
+        for partition, fields in _partitions_of(await client.send(leader, request)):
             offsets[partition] = int(fields["offset"])
     return offsets
 
@@ -74,7 +74,7 @@ async def committed_offsets(
     request = OffsetFetchRequest(group, _by_topic(partitions, lambda each: each.number))
     found = {
         partition: int(fields["offset"])
-        for partition, fields in _told(await client.send(coordinator, request))
+        for partition, fields in _partitions_of(await client.send(coordinator, request))
     }
     offsets = {partition: found.get(partition, _NOTHING_COMMITTED) for partition in partitions}
     return {each: None if at == _NOTHING_COMMITTED else at for each, at in offsets.items()}
@@ -92,7 +92,7 @@ async def commit_offsets(
         OffsetCommitRequest.DEFAULT_RETENTION_TIME,
         _by_topic(list(offsets), lambda each: (each.number, offsets[each], "")),
     )
-    for _ in _told(await client.send(coordinator, request)):
+    for _ in _partitions_of(await client.send(coordinator, request)):
         pass
 
 
@@ -125,7 +125,7 @@ def _by_topic(
     return list(grouped.items())
 
 
-def _told(response: Any) -> Iterable[tuple[Partition, Mapping[str, Any]]]:
+def _partitions_of(response: Any) -> Iterable[tuple[Partition, Mapping[str, Any]]]:
     """The partitions of an answer, whichever its version; raises the first error in it."""
     answer = response.to_object()
     if answer.get("error_code"):

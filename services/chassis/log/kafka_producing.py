@@ -1,8 +1,8 @@
 """Appends to Kafka: idempotent, acknowledged by all replicas, nothing lingers, in order.
 
 1. The records of one call go out as whole batches, partition by partition; partitions side by side.
-2. One batch of a partition is in flight at a time. Whoever waits for it holds the partition's lock,
-   so what follows in a partition never overtakes what went before.
+2. One batch of a partition is in flight at a time. The call that waits for it holds the partition's
+   lock, so what follows in a partition never overtakes what went before.
 3. While the brokers are away a batch is tried again without end: its producer id and sequence let
    the broker drop what it has already. So an absence loses nothing and repeats nothing.
 4. What fails otherwise ends the producer: a lost batch leaves a hole in its sequence, and brokers

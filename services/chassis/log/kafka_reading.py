@@ -1,13 +1,14 @@
 """Reads partitions of Kafka from offsets on, without a group.
 
-1. Where to begin is asked first: an offset outside of what the log keeps begins at the log's start.
+1. The offsets of the log are requested first: an offset outside of what the log keeps begins at the
+   log's start.
 2. An offset that falls out of the log later (retention overtook the reader, or the topic was made
-   anew and is still short) begins at the start as well.
-3. A topic that was made anew has another id, which is looked at every `IDENTITY_EVERY_S`: its
+   again and is still short) begins at the start as well.
+3. A topic that was created again has another id, which is looked at every `IDENTITY_EVERY_S`: its
    partitions begin at the start, even where their new offsets have grown beyond ours. What was read
    in between is read once more.
 4. The id is remembered beyond one reader (`TopicsRead`): after a rebalance the next one begins
-   where the last one was, and while nobody read the topic may have been made anew.
+   where the last one was, and while nobody read the topic may have been created again.
 
 The identity is also how an idle reader finds out that the brokers are away.
 """
@@ -32,7 +33,7 @@ IDENTITY_EVERY_S = 1.0
 FETCH_WAIT_S = 0.5
 PARTITION_BYTES_MAX = 8 * 1024 * 1024
 UNKNOWN_TOPIC = b""
-"""The id of a topic that was not there when ids were asked for: any other was made since."""
+"""The id of a topic that was not there when ids were requested: any other was created since."""
 
 TopicIds = Mapping[str, bytes]
 TopicsRead = MutableMapping[Partition, bytes]
@@ -47,7 +48,7 @@ class KafkaReading:
     ) -> None:
         self._brokers = brokers
         self._read = read
-        self._wished = dict(start)
+        self._start = dict(start)
         self._batch_max = batch_max
         self._partitions = {TopicPartition(each.topic, each.number): each for each in start}
         self._consumer: AIOKafkaConsumer | None = None
@@ -82,7 +83,7 @@ class KafkaReading:
     # ------------------------------------------------------------------ where to begin
 
     async def _begin(self) -> None:
-        """The identity comes first, or a topic made anew in between would go unnoticed."""
+        """The identity comes first: a topic may be created again in between."""
         self._identity = await self._topic_ids()
         starts = await self._offsets(self._partitions.values(), AT_START)
         ends = await self._offsets(self._partitions.values(), AT_END)
@@ -90,25 +91,25 @@ class KafkaReading:
         self._consumer = consumer
         consumer.assign(list(self._partitions))
         for there, partition in self._partitions.items():
-            wished, first = self._wished[partition], starts[partition]
-            is_there = first <= wished <= ends[partition] and self._is_as_read(partition)
-            consumer.seek(there, wished if is_there else first)
+            start, first = self._start[partition], starts[partition]
+            is_there = first <= start <= ends[partition] and self._is_as_read(partition)
+            consumer.seek(there, start if is_there else first)
 
     def _is_as_read(self, partition: Partition) -> bool:
-        """Whether the offset that is wished for is one of the topic that there is now."""
+        """Whether the start offset belongs to the topic that exists now."""
         topic_id = self._identity.get(partition.topic, UNKNOWN_TOPIC)
         return self._read.setdefault(partition, topic_id) == topic_id
 
-    async def _begin_anew(self, consumer: AIOKafkaConsumer, partitions: list[Partition]) -> None:
+    async def _restart(self, consumer: AIOKafkaConsumer, partitions: list[Partition]) -> None:
         self._log.warning(
-            "log_begins_anew", partitions=[f"{p.topic}/{p.number}" for p in partitions]
+            "log_begins_again", partitions=[f"{p.topic}/{p.number}" for p in partitions]
         )
         for partition, first in (await self._offsets(partitions, AT_START)).items():
             consumer.seek(TopicPartition(partition.topic, partition.number), first)
 
     async def _offsets(self, partitions: Iterable[Partition], at: int) -> dict[Partition, int]:
-        asked = list(partitions)
-        return await self._brokers.ask("offsets", lambda client: log_offsets(client, asked, at))
+        requested = list(partitions)
+        return await self._brokers.ask("offsets", lambda client: log_offsets(client, requested, at))
 
     async def _started(self) -> AIOKafkaConsumer:
         consumer = AIOKafkaConsumer(
@@ -138,7 +139,7 @@ class KafkaReading:
                 timeout_ms=int(IDENTITY_EVERY_S * 1000), max_records=self._batch_max
             )
         except OffsetOutOfRangeError as problem:
-            await self._begin_anew(consumer, [self._partitions[each] for each in problem.args[0]])
+            await self._restart(consumer, [self._partitions[each] for each in problem.args[0]])
             return []
         except ConsumerStoppedError:
             return []
@@ -157,11 +158,13 @@ class KafkaReading:
         if time.monotonic() - self._identified_at_s < IDENTITY_EVERY_S:
             return
         identity = await self._topic_ids()
-        anew = {topic for topic, was in self._identity.items() if identity.get(topic, was) != was}
+        recreated = {
+            topic for topic, was in self._identity.items() if identity.get(topic, was) != was
+        }
         self._identity = {**self._identity, **identity}
-        if anew and self._consumer is not None:
-            partitions = [each for each in self._partitions.values() if each.topic in anew]
-            await self._begin_anew(self._consumer, partitions)
+        if recreated and self._consumer is not None:
+            partitions = [each for each in self._partitions.values() if each.topic in recreated]
+            await self._restart(self._consumer, partitions)
 
     async def _topic_ids(self) -> TopicIds:
         topics = {partition.topic for partition in self._partitions.values()}
@@ -171,7 +174,7 @@ class KafkaReading:
 
 
 def record_of(partition: Partition, found: ConsumerRecord) -> Record:
-    """Whoever may write to a topic may leave key, value and headers out; our port knows no None."""
+    """Any writer of a topic may leave key, value and headers out; our port knows no None."""
     headers = found.headers
     if any(value is None for _, value in headers):
         headers = tuple((name, value or b"") for name, value in headers)

@@ -1,7 +1,7 @@
 """How Kafka's brokers and we prove to each other who we are: settings, and what clients need.
 
-Plaintext unless said otherwise. Passwords and keys are files, as mounted Secrets are, and are read
-anew with each connection, so that a rotated one is used without a restart.
+Plaintext is the default. Passwords and keys are files, as mounted Secrets are, and are read
+again with each connection, so that a rotated one is used without a restart.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A service only looks. `millrace topics apply` creates what is missing and corrects settings; it
 never changes a number of partitions: what belongs together would move to another partition, whose
-owner does not know what was said before.
+owner does not know the records before.
 """
 
 from __future__ import annotations

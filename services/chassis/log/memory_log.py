@@ -127,9 +127,9 @@ class MemoryLog:
 
     def _take(self, positions: dict[Partition, int], batch_max: int) -> list[Record]:
         batch: list[Record] = []
-        for partition, wished in positions.items():
+        for partition, start in positions.items():
             kept = self._kept[partition]
-            position = kept.start if not kept.start <= wished <= kept.end else wished
+            position = kept.start if not kept.start <= start <= kept.end else start
             taken = min(kept.end - position, batch_max - len(batch))
             first = position - kept.start
             batch += [kept.records[i] for i in range(first, first + taken)]

@@ -86,7 +86,7 @@ class LogFile:
         self._log = log_of("log")
 
     def open(self) -> Opened:
-        """A connection to the file of the path, which is made where there is none."""
+        """A connection to the file of the path, which is created if it does not exist."""
         with self._refusing():
             for attempt in range(1, OPENING_ATTEMPTS_MAX + 1):
                 try:
@@ -109,7 +109,7 @@ class LogFile:
             return opened
         return self._reopened(opened, problem)
 
-    def mended(self, opened: Opened, problem: sqlite3.DatabaseError) -> Opened:
+    def reopened(self, opened: Opened, problem: sqlite3.DatabaseError) -> Opened:
         """Another connection after a failure that the file is to blame for; else raises."""
         code = _code_of(problem)
         if code == sqlite3.SQLITE_FULL:
@@ -145,7 +145,7 @@ class LogFile:
                 self._current = _NO_FILE
             raise
         finally:
-            # Only now: its inode would be given to the new file, and whoever closes last a file
+            # Only now: its inode would be given to the new file, and the last one to close a file
             # that is still at its path writes and removes its -wal.
             opened.connection.close()
 

@@ -256,9 +256,9 @@ def _fetch(
         life_now = (file, number)
         emptied = life is not None and life != life_now
         ends = _end_offsets(connection)
-        for partition, wished in positions.items():
+        for partition, start in positions.items():
             row, end = ends[partition]
-            position = 0 if emptied or wished > end else wished
+            position = 0 if emptied or start > end else start
             following[partition] = position
             room = batch_max - len(batch)
             if position == end or not room:

@@ -43,7 +43,7 @@ class SqlThread:
 
     @property
     def file_number(self) -> int:
-        """Which file of the path the last call worked on; asked in the thread."""
+        """Which file of the path the last call worked on; called in the thread."""
         return self._opened.number if self._opened is not None else 0
 
     def _call(self, function: Callable[..., T], arguments: tuple[object, ...]) -> T:
@@ -52,7 +52,7 @@ class SqlThread:
             return function(opened.connection, *arguments)
         except sqlite3.DatabaseError as problem:
             self._opened = None
-            self._opened = self._file.mended(opened, problem)
+            self._opened = self._file.reopened(opened, problem)
             return function(self._opened.connection, *arguments)
 
     def _usable(self) -> Opened:
@@ -103,7 +103,7 @@ class Poller(threading.Thread):
                 self._opened.connection.close()
 
     def _version(self) -> tuple[int, int] | None:
-        """The file and its version; None where there is none."""
+        """The file and its version; None without a file."""
         opened, self._opened = self._opened, None
         try:
             opened = self._file.open() if opened is None else self._file.usable(opened)

@@ -55,7 +55,7 @@ class Backoffs(Generic[H]):
         self._failures: OrderedDict[H, _Failures] = OrderedDict()
 
     def mark_failed(self, who: H, now: float, *, at_least_s: float = 0.0) -> float:
-        """One more failure; returns until when `who` waits, at least as long as a server wished."""
+        """One more failure; returns until when `who` waits, no less than a server demanded."""
         known = self._failures.get(who)
         if known is None or now > known.until + FORGOTTEN_AFTER_CAPS * self._cap_s:
             known = _Failures(0, now)

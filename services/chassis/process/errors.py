@@ -28,7 +28,7 @@ class ChassisError(Exception):
 
 
 class Transient(ChassisError):
-    """Try again later; `retry_after_s` is the server's own wish, if it had one.
+    """Try again later; `retry_after_s` is what the server demanded, if anything.
 
     After an unknown outcome (time-out, reset) a write may have happened: it is re-read.
     """
@@ -99,7 +99,7 @@ class Conflict(Rejected):
 
 
 class Expired(Rejected):
-    """A watch or list cannot go on from the version it asked for."""
+    """A watch or list cannot go on from the version that it requested."""
 
 
 class NameTaken(Rejected):

@@ -30,7 +30,7 @@ LOGGED_ITEMS_MAX: Final = 100
 LOGGED_DEPTH_MAX: Final = 8
 """A traceback has 4."""
 LOG_LINE_CHARS_MAX: Final = 65_536
-"""Of a whole line; one that is longer is said again with values of SHORT_CHARS_MAX and no maps."""
+"""Of a whole line; a longer one is written again with values of SHORT_CHARS_MAX and no maps."""
 SHORT_CHARS_MAX: Final = 200
 _MANY: Final = (Mapping, list, tuple, set, frozenset)
 _INTEGER_MAX: Final = (1 << 63) - 1

@@ -102,10 +102,10 @@ def explained(problem: ValidationError, prefix: str = ENV_PREFIX) -> str:
     """
     lines = []
     for error in problem.errors():
-        said = error["msg"].removeprefix("Value error, ")
+        message = error["msg"].removeprefix("Value error, ")
         if not error["loc"]:
-            lines.append(said)
+            lines.append(message)
             continue
         variable = prefix + "_".join(str(part) for part in error["loc"][:1]).upper()
-        lines.append(f"{variable}={error.get('input')!r}: {said}")
+        lines.append(f"{variable}={error.get('input')!r}: {message}")
     return "\n".join(lines)

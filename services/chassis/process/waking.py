@@ -1,8 +1,8 @@
 """Notices that this process slept: was stopped, swapped out, or frozen with its machine.
 
 Others may have taken over its part meanwhile, and what it was about to write may have been written,
-undone and written anew. So whoever slept for longer than any session lasts reads first what was
-said meanwhile (`reconciling.py`) and writes nothing until then (`Writer`).
+undone and written again. So an instance that slept for longer than any session first reads what
+was published meanwhile (`reconciling.py`) and writes nothing until then (`Writer`).
 
 It is looked at twice a session, and again right before each write, so that what was decided before
 the sleep is not carried out after it. A sleep between that look and the first byte of the request
@@ -21,7 +21,7 @@ LOOKS_PERIOD_S = 2.0
 
 
 class Wakefulness:
-    """Calls `slept` (with how long, in seconds) once after each sleep, whoever looks first."""
+    """Calls `slept` (with how long, in seconds) once after each sleep."""
 
     def __init__(self, clock: Clock, slept: Callable[[float], None]) -> None:
         self._clock = clock

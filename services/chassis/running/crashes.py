@@ -1,11 +1,11 @@
-"""Which keys' code crashes again and again, so that people are told on the object and not in logs.
+"""Keys whose code crashes repeatedly: reported on the object, not only in logs.
 
-A crash is a defect of ours: nobody outside can see why nothing happens. After `CRASHES_TOLD` of one
+A crash is a defect of ours: users cannot see why nothing happens. After `CRASHES_REPORTED` of one
 kind in a row (the decision of a key, or one of its effects) the stage says so wherever it can, with
 the class of the exception, and takes it back when that succeeds or is not wanted any more. What an
 exception says is for the log: it may quote anything.
 
-A key that rests because an object cannot be read is told in the same place, at once.
+A key that rests because an object cannot be read is reported in the same place, at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from services.chassis.process.errors import Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.carrying_out import CRASHED, CarriedOut
 
-CRASHES_TOLD = 3
+CRASHES_REPORTED = 3
 REMEMBERED_KEYS_MAX = 20_000
 _DECISION = "its decision"
 
@@ -33,7 +33,7 @@ class ReportsStalled(Protocol):
     async def report_stalled(self, key: Any, why: str, *, reason: Reason) -> None:
         """Say on the object of a key why nothing comes of it; with nothing, that it does not stall.
 
-        Called after every run of a key: it must write only what is not said yet.
+        Called after every run of a key: it must write only what is not reported yet.
         """
         ...
 
@@ -45,13 +45,13 @@ class _Crash:
 
 
 class Crashes:
-    """Counts crashes of each key in a row, and has them told."""
+    """Counts crashes of each key in a row, and has them reported."""
 
     def __init__(self, stage: Any, name: str) -> None:
         self._stage = stage
         self._name = name
         self._log = log_of(name)
-        self._standing: OrderedDict[Hashable, dict[Hashable, _Crash]] = OrderedDict()
+        self._unresolved: OrderedDict[Hashable, dict[Hashable, _Crash]] = OrderedDict()
 
     async def note_crashed(self, key: Hashable, error: Exception) -> None:
         """The decision of a key crashed."""
@@ -66,22 +66,22 @@ class Crashes:
         self, key: Hashable, wanted: Collection[Hashable], carried_out: CarriedOut
     ) -> None:
         """A key was decided; what crashed before and is waited for still stands."""
-        standing = self._standing.get(key)
-        if standing is not None:
+        unresolved = self._unresolved.get(key)
+        if unresolved is not None:
             done = {effect for effect, outcome in carried_out.outcomes if outcome != CRASHED}
-            for who in [who for who in standing if who in done or who not in wanted]:
-                del standing[who]
-            if not standing:
-                del self._standing[key]
+            for who in [who for who in unresolved if who in done or who not in wanted]:
+                del unresolved[who]
+            if not unresolved:
+                del self._unresolved[key]
         for effect, error in carried_out.crashes:
             self._count(key, effect, error)
         await self._tell(key, self._why(key))
 
     def _count(self, key: Hashable, who: Hashable, error: Exception) -> None:
-        crash = self._standing.setdefault(key, {}).setdefault(who, _Crash(0, ""))
+        crash = self._unresolved.setdefault(key, {}).setdefault(who, _Crash(0, ""))
         crash.count, crash.error = crash.count + 1, type(error).__name__
-        if len(self._standing) > REMEMBERED_KEYS_MAX:
-            self._standing.popitem(last=False)
+        if len(self._unresolved) > REMEMBERED_KEYS_MAX:
+            self._unresolved.popitem(last=False)
 
     async def _tell(self, key: Hashable, why: str, *, reason: Reason = Reason.CRASHING) -> None:
         if not isinstance(self._stage, ReportsStalled):
@@ -92,15 +92,15 @@ class Crashes:
             return  # its status cannot be read either; watch-ingest reports that on the object
         except (Transient, Rejected, Superseded) as problem:
             self._log.warning("stall_unreported", key=str(key), problem=str(problem))
-        except Exception:  # noqa: BLE001 - what cannot be said must not end the key
+        except Exception:  # noqa: BLE001 - a report that fails must not end the key
             self._log.exception("stall_unreported", key=str(key))
 
     def _why(self, key: Hashable) -> str:
-        for who, crash in self._standing.get(key, {}).items():
-            if crash.count >= CRASHES_TOLD:
+        for who, crash in self._unresolved.get(key, {}).items():
+            if crash.count >= CRASHES_REPORTED:
                 what = who if isinstance(who, str) else type(who).__name__
                 return (
-                    f"{self._name}: {what} crashed {CRASHES_TOLD} times in a row and more"
+                    f"{self._name}: {what} crashed {CRASHES_REPORTED} times in a row and more"
                     f" ({crash.error}), which is a defect of millrace; it is tried again, and the"
                     " log of the service has the traceback"
                 )

@@ -5,7 +5,7 @@
    writes cost the API server what the others' writes then wait for.
 3. Every `PATIENT_EVERY`th slot goes to a patient one that waits, so that none waits for ever.
 
-What is prompt is said by the effect's value (`stage.py`); a gate knows no keys.
+Which effects are prompt is declared by the effect's value (`stage.py`); a gate knows no keys.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Gate:
         while self._free and (urgency := self._next()) is not None:
             turn = self._lines[urgency].popleft()
             if turn.cancelled():
-                continue  # whoever waited was told to stop, and has not run since
+                continue  # it was cancelled while it waited, and has not run since
             self._free -= 1
             self._granted += 1
             if urgency is Urgency.PATIENT:

@@ -3,9 +3,9 @@
     sys.exit(run_service("pod-state-machine", stage_main(make_stage), read_settings(Settings)))
 
 SIGTERM or SIGINT sets `runtime.stopping`; the service finishes its effects in flight within
-`grace_s` and exits 0. A crash is one log line and exit code 1: whoever started us starts us again,
-and the restore makes good what was lost. Where the log refuses for good (a topic is missing), the
-line is the sentence that says what to do. What a service does is its `main`.
+`grace_s` and exits 0. A crash is one log line and exit code 1: Kubernetes or `millrace up` restarts
+the process, and the restore makes good what was lost. Where the log refuses for good (a topic is
+missing), the line is the sentence that says what to do. What a service does is its `main`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ async def _host(service: str, main: Main, settings: ServiceSettings) -> int:
 
 
 def _refusal_in(problem: BaseException) -> LogRefused | None:
-    """What the log refused for good; people mend it, and a traceback would not help them."""
+    """A final refusal of the log; an operator has to repair it, a traceback would not help."""
     if isinstance(problem, BaseExceptionGroup):
         found = (_refusal_in(each) for each in problem.exceptions)
         return next((each for each in found if each is not None), None)
@@ -103,7 +103,7 @@ def _refusal_in(problem: BaseException) -> LogRefused | None:
 
 
 async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> None:
-    """Run `main`; once it is asked to stop it has `grace_s`, then it is cancelled."""
+    """Run `main`; after the request to stop it has `grace_s`, then it is cancelled."""
     running = asyncio.ensure_future(main(runtime))
     stopping = asyncio.ensure_future(runtime.stopping.wait())
     await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -118,7 +118,7 @@ async def run_until_drained(main: Main, runtime: Runtime, grace_s: float) -> Non
             return
     running.result()
     if not runtime.stopping.is_set():
-        raise RuntimeError(f"{runtime.service} ended although nobody asked it to stop")
+        raise RuntimeError(f"{runtime.service} ended without a request to stop")
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""One instance of a stage decides at a time: whoever holds its Lease. Others read and stand by.
+"""One instance of a stage decides at a time: the holder of its Lease. Others read and stand by.
 
 1. Take the Lease (`leases.py`), and keep it while the stage is restored.
 2. List the kinds that a decision rests on: the log may be behind what the last one who led wrote.
@@ -112,20 +112,20 @@ class Leading:
         await self._lease.release()
 
 
-async def read_anew(runtime: Runtime, table: Table, writer: Writer, kind: str) -> None:
+async def list_again(runtime: Runtime, table: Table, writer: Writer, kind: str) -> None:
     """List a kind into the table; what is not there any more leaves it. Raises ChassisError."""
     resource = resource_of(kind)
     everywhere = not runtime.namespaces or not resource.namespaced
     for namespace in (None,) if everywhere else runtime.namespaces:
-        asked_at, version = table.heard, 0
+        read_at, version = table.heard, 0
         listed: set[tuple[str, str, str]] = set()
         async for page in runtime.kube.list_pages(resource, namespace):
             version = int(page.resource_version)
             for item in page.items:
-                writer.observe(kind, item, asked_at=asked_at)
+                writer.observe(kind, item, read_at=read_at)
                 meta = item["metadata"]
                 listed.add((kind, meta.get("namespace", ""), meta["name"]))
         for entry in list(table.of_kind(kind)):
-            is_asked_for = namespace in (None, entry.namespace)
-            if is_asked_for and entry.ref not in listed and entry.resource_version <= version:
+            is_listed_here = namespace in (None, entry.namespace)
+            if is_listed_here and entry.ref not in listed and entry.resource_version <= version:
                 table.observe_gone(entry.ref, entry.uid)

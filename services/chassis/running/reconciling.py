@@ -35,7 +35,7 @@ from services.chassis.running.carrying_out import CarriedOut, CarryingOut
 from services.chassis.running.confirming import confirm_unobserved
 from services.chassis.running.crashes import Crashes
 from services.chassis.running.decision_log import DecisionLog, effect_records
-from services.chassis.running.leading import Leadership, Leading, PreparesToLead, read_anew
+from services.chassis.running.leading import Leadership, Leading, PreparesToLead, list_again
 from services.chassis.running.stage import CatchesUp, Decision
 from services.chassis.running.stage_times import StageTimes
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
@@ -76,9 +76,9 @@ class StageRunner:
         )
         self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
         self._sharing = Sharing(self.stage.name, self.stage.kinds, runtime.prefix)
-        self._told = self._sharing.subscription(frozenset())
+        self._subscription = self._sharing.subscription(frozenset())
         self.table.declare_indexes(self.stage.indexes)
-        self.table.expect(self._told)
+        self.table.expect(self._subscription)
         self._times = StageTimes(runtime.metrics, runtime.clock)
         self.table.on_observation = self._note_written
         self._restore = Restore(self._sharing)
@@ -162,28 +162,28 @@ class StageRunner:
 
     async def _take(self, batch: Sequence[FactRecord]) -> None:
         """Take in a batch of facts without a pause, so that its changes coalesce."""
-        for said in batch:
-            cause = Cause(said.envelope.id, said.envelope.trace_id)
-            changes = self._applied(said)
+        for record in batch:
+            cause = Cause(record.envelope.id, record.envelope.trace_id)
+            changes = self._applied(record)
             if self.is_live:  # facts of a restore are old
-                self._times.note_read(said)
+                self._times.note_read(record)
             # Before any key is marked: an emptied table must not look like a deleted cluster.
             self._restore.follow_cluster(self.table.cluster_uid)
             for change in changes:
                 self._mark_changed(change, cause)
-            if isinstance(said.fact, SyncCompleted) and self.table.is_newest(
-                said.fact, said.partition
+            if isinstance(record.fact, SyncCompleted) and self.table.is_newest(
+                record.fact, record.partition
             ):
-                self._note_completed(said.fact, said.partition, cause)
+                self._note_completed(record.fact, record.partition, cause)
         self._show_state()
 
-    def _applied(self, said: FactRecord) -> Sequence[Change]:
+    def _applied(self, record: FactRecord) -> Sequence[Change]:
         """The changes that a record causes; one whose object cannot be indexed causes none."""
         try:
-            return self.table.apply(said.fact, said.partition)
+            return self.table.apply(record.fact, record.partition)
         except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
             self._runtime.metrics.count("millrace_crashes_total", where="table")
-            self._log.exception("fact_crashed", key=said.fact.key)
+            self._log.exception("fact_crashed", key=record.fact.key)
             return ()
 
     def _show_state(self) -> None:
@@ -204,7 +204,7 @@ class StageRunner:
     def _reconcile_all(
         self, completed: frozenset[Part], was_live: bool, cause: Cause | None
     ) -> None:
-        """Look once at every key of the parts for which everything was said."""
+        """Look once at every key of the parts for which everything was record."""
         if not completed:
             return
         if self._restore.is_live and not was_live:
@@ -277,7 +277,7 @@ class StageRunner:
     async def _prepare_to_lead(self, kinds: Iterable[str]) -> None:
         await self._went_live.wait()
         for kind in kinds:
-            await read_anew(self._runtime, self.table, self._writer, kind)
+            await list_again(self._runtime, self.table, self._writer, kind)
 
     def _begin_to_lead(self) -> None:
         if isinstance(self.stage, PreparesToLead):
@@ -286,18 +286,18 @@ class StageRunner:
 
     # ------------------------------------------------------------------ this instance's part
 
-    def _assign(self, told: Subscription) -> None:
+    def _assign(self, subscription: Subscription) -> None:
         """Begin with new partitions; what another instance has now leaves without a trace."""
-        before = {each for partitions in self._told.values() for each in partitions}
-        now = {each for partitions in told.values() for each in partitions}
+        before = {each for partitions in self._subscription.values() for each in partitions}
+        now = {each for partitions in subscription.values() for each in partitions}
         left = before - now
-        self._told = told
-        self._restore.assign(told)
+        self._subscription = subscription
+        self._restore.assign(subscription)
         if left:
             parts = {partition.number for partition in left}
             self._work.abandon(lambda key: self._part_of(key) in parts)
             self.table.leave(left, lambda entry: self._is_left(entry, parts))
-        self.table.expect(told)
+        self.table.expect(subscription)
         self._log.info("assigned", partitions=len(now), left=len(left))
 
     def _part_of(self, key: Hashable) -> Part:
@@ -357,8 +357,8 @@ class StageRunner:
         await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:
             await self._rest(decided_s - began_s)
-        wishes = [each for each in (decision.requeue_at, carried_out.retry_at) if each is not None]
-        return min(wishes) if wishes else None
+        times = [each for each in (decision.requeue_at, carried_out.retry_at) if each is not None]
+        return min(times) if times else None
 
     async def _rest(self, spent_s: float) -> None:
         """After a costly decision that nothing came of, let news of its key gather."""
@@ -366,7 +366,7 @@ class StageRunner:
             await self._runtime.clock.sleep(min(REST_S_MAX, REST_PER_SPENT * spent_s))
 
     def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
-        """A decision is said when something came of it, or for another reason than before.
+        """A decision is published when it had effects, or another reason than before.
 
         That what is looked at now and then is as it should be is no news.
         """

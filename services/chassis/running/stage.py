@@ -53,7 +53,7 @@ class CatchesUp(Protocol):
     """A stage to which a snapshot may cost more than an event loop can be kept from others."""
 
     async def catch_up(self) -> None:
-        """Take in what it was told, a little at a time, before a snapshot is made."""
+        """Take in what was observed, a little at a time, before a snapshot is made."""
         ...
 
 

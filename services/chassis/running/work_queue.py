@@ -20,9 +20,9 @@ K = TypeVar("K", bound=Hashable)
 KEYS_IN_FLIGHT_MAX = 256
 """Many more than effects in flight: keys with patient effects must not keep out the others."""
 WAKE_DELAY_MIN_S = 0.01
-"""A wish that is over already must not become a circle."""
+"""A time that is over already must not become an endless loop."""
 WAKE_DELAY_MAX_S = 60.0
-"""A wish is in wall time and a sleep is not: a wall clock that jumps costs at most this."""
+"""A requeue time is wall time and a sleep is not: a wall clock that jumps costs at most this."""
 
 
 class WorkQueue(Generic[K]):

@@ -1,7 +1,7 @@
 """Which saying counts: epochs for each kind and partition, completed lists, and the cluster.
 
 Within a partition the writer's order is the log's order, so a lower epoch than the highest seen
-there was said by an instance that leads no more. Epochs of different partitions say nothing about
+there was published by an instance that leads no more. Epochs of different partitions do not order
 each other: their records are read independently.
 """
 
@@ -52,12 +52,12 @@ class Epochs:
         return self._cluster_uid
 
     def is_newest(self, kind: str, partition: Partition, epoch: Epoch) -> bool:
-        """Whether nothing newer was said of the kind in the partition."""
+        """Whether no newer record of the kind was read in the partition."""
         newest = self._highest.get((kind, partition))
         return epoch.cluster_uid == self._cluster_uid and newest == Order.of(epoch)
 
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
-        """Say in which partitions each kind is told."""
+        """Set the partitions of each kind."""
         self._expected = {kind: frozenset(each) for kind, each in partitions_of.items()}
 
     def forget(self, partitions: Iterable[Partition]) -> None:

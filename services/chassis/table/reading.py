@@ -58,9 +58,9 @@ def decode(record: Record) -> FactRecord:
 class FactReader:
     """Gives decoded batches of this instance's partitions to `take`.
 
-    `assign` is told where each kind is heard from now on, before anything of it is read. What
+    `assign` gets the new subscription before any of its records is read. What
     stays is read on where it was; what is new is read from the newest complete resync.
-    `catch_up` is told of each new partition when all that it held at the beginning was taken.
+    `catch_up` gets each new partition when all records that it had at the start were taken.
     """
 
     def __init__(
@@ -97,18 +97,18 @@ class FactReader:
             async for assigned in assignments:
                 if reading is not None:
                     await _ended(reading)
-                told = self._sharing.subscription(assigned)
+                subscription = self._sharing.subscription(assigned)
                 self._forget_all_but(assigned)
-                self._assign(told)
-                reading = group.create_task(self._read(told))
+                self._assign(subscription)
+                reading = group.create_task(self._read(subscription))
 
-    async def _read(self, told: Subscription) -> None:
-        await self._begin({each for partitions in told.values() for each in partitions})
+    async def _read(self, subscription: Subscription) -> None:
+        await self._begin({each for partitions in subscription.values() for each in partitions})
         async for records in self._bus.read(dict(self._positions), batch_max=BATCH_RECORDS_MAX):
-            said = [each for each in map(self._decoded, records) if each is not None]
+            decoded = [each for each in map(self._decoded, records) if each is not None]
             self._metrics.count("millrace_records_read_total", len(records))
-            if said:
-                await self._take(said)
+            if decoded:
+                await self._take(decoded)
             for record in records:
                 self._positions[record.partition] = record.offset + 1
             self._note_caught_up()
@@ -140,7 +140,7 @@ class FactReader:
                 self._catch_up(partition)
 
     def _forget_all_but(self, assigned: frozenset[Partition]) -> None:
-        """What is assigned again later begins anew: its entries have left the table by then."""
+        """A partition that is assigned again is read from the start: its entries left the table."""
         for partition in [*self._positions]:
             if self._sharing.is_shared(partition) and partition not in assigned:
                 del self._positions[partition]

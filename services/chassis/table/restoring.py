@@ -1,10 +1,10 @@
 """When a service knows enough to decide: after a full resync of every kind, part by part.
 
-A part of the work (`sharing.py`) is live once every kind that is told in its partitions was said
-completely there, and every kind that all instances read was said completely everywhere, and what
-these partitions held when their reading began was read to its end. The resync may be an hour old:
-who decides on the world as it was then does again what was done since; so does who slept, and
-therefore reads to the end first, too. A service that shares nothing has one part, the whole.
+A part of the work (`sharing.py`) is live once every kind of its partitions was resynced completely
+there, and every kind that all instances read was resynced completely everywhere, and what these
+partitions held when their reading began was read to its end. The resync may be an hour old: who
+decides on the world as it was then does again what was done since; so does who slept, and therefore
+reads to the end first, too. A service that shares nothing has one part, the whole.
 
 A later full resync ends the same way: when it is complete for a part, each of its keys is
 reconciled once, so that nothing rests on a fact that was lost.
@@ -69,12 +69,12 @@ class Restore:
         waiting = self._parts.get(part)
         return waiting is not None and waiting.is_live
 
-    def assign(self, told: Subscription) -> None:
+    def assign(self, subscription: Subscription) -> None:
         """Wait for other parts from now on; what was complete of those that stay remains so."""
         self._is_assigned = True
         whole = self._parts[None]
         parts: dict[Part, _Waiting] = {None: whole}
-        for part, own in self._by_part(told).items():
+        for part, own in self._by_part(subscription).items():
             known = self._parts.get(part)
             if known is None:
                 missing = set(_unread(own))
@@ -95,7 +95,7 @@ class Restore:
                 waiting.missing |= unread
 
     def follow_cluster(self, cluster_uid: str) -> None:
-        """Begin anew where the table is about another cluster now: it was emptied."""
+        """Start again if the table is about another cluster now: it was emptied."""
         if cluster_uid == self._cluster_uid:
             return
         self._cluster_uid = cluster_uid
@@ -111,35 +111,37 @@ class Restore:
         return self._note((sync.kind, partition))
 
     def note_all_read(self, partition: Partition) -> frozenset[Part]:
-        """Note that a partition was read to its first end; the parts for which all is said now."""
+        """Note that a partition was read to its first end; the parts that are complete now."""
         return self._note((_ALL_READ, partition))
 
-    def _note(self, said: tuple[str, Partition]) -> frozenset[Part]:
+    def _note(self, resynced: tuple[str, Partition]) -> frozenset[Part]:
         completed = set()
         for part, waiting in self._parts.items():
-            if said not in waiting.missing:
+            if resynced not in waiting.missing:
                 continue
-            waiting.missing.discard(said)
+            waiting.missing.discard(resynced)
             if not waiting.missing:
                 waiting.missing = set(waiting.expected)
                 waiting.is_live, waiting.is_doubted = True, False
                 completed.add(part)
         return frozenset(completed)
 
-    def _await_whole(self, told: Subscription) -> None:
-        expected = frozenset(_each(told))
+    def _await_whole(self, subscription: Subscription) -> None:
+        expected = frozenset(_each(subscription))
         self._parts[None] = _Waiting(expected, set(_unread(expected)), is_live=not expected)
 
-    def _by_part(self, told: Subscription) -> dict[int, Awaited]:
+    def _by_part(self, subscription: Subscription) -> dict[int, Awaited]:
         own: dict[int, set[tuple[str, Partition]]] = {}
-        for kind, partition in _each(told):
+        for kind, partition in _each(subscription):
             if self._sharing.is_shared(partition):
                 own.setdefault(partition.number, set()).add((kind, partition))
         return {part: frozenset(awaited) for part, awaited in own.items()}
 
 
-def _each(told: Subscription) -> Iterable[tuple[str, Partition]]:
-    return ((kind, partition) for kind, partitions in told.items() for partition in partitions)
+def _each(subscription: Subscription) -> Iterable[tuple[str, Partition]]:
+    return (
+        (kind, partition) for kind, partitions in subscription.items() for partition in partitions
+    )
 
 
 def _unread(awaited: Awaited) -> Awaited:

@@ -1,8 +1,8 @@
 """Which part of the work is this instance's, where several instances of a service share it.
 
 A topic whose catalogue row names a service under `shared_by` is shared by that service's instances:
-each has some of its partitions, and works on the keys whose facts are told there. A *part* is a
-partition number of the shared topics. Every other topic is read whole by every instance.
+each has some of its partitions, and works on the keys whose facts are published there. A *part* is
+a partition number of the shared topics. Every other topic is read whole by every instance.
 
 Who has which part is decided by the log (`Bus.assignment`). Two instances may believe for a while
 that a part is theirs; what both write then is fenced at the effect.
@@ -20,7 +20,7 @@ Part = int | None
 """A partition number of the shared topics; None: the whole, where nothing is shared."""
 
 Subscription = Mapping[str, tuple[Partition, ...]]
-"""Where facts of each kind are told."""
+"""The partitions of the facts of each kind."""
 
 
 class Sharing:

@@ -9,16 +9,16 @@ sayings is newer is decided in `epochs.py` (lists and cluster) and here (version
 What may go wrong, and what holds instead:
 
 1. A late fact about an object that was written since: lower version, only its epoch counts.
-2. A late response about an object whose deletion was said: its tombstone (name, uid, version).
+2. A late response about an object whose deletion was published: its tombstone (name, uid, version).
 3. A late fact about an object that answered 404: a tombstone without a version, since a uid that
    is gone never returns.
-4. A deletion that nobody saw: a full SyncCompleted sweeps what was last said in a lower epoch. An
-   own write that no fact has said yet survives until two full resyncs of its kind have completed
-   since, as the first may have listed before the write.
-5. An absence (swept, or never said) is no proof that an object ended. The DELETION fact of the very
-   object that was seen terminating is one: `saw_end`. Facts coalesce, so what an object said last
-   may never have been looked at: `last_seen` keeps it.
-6. A fact that lies (a deletion, a later version): a GET that was asked after it was heard knows
+4. A deletion that was missed: a full SyncCompleted sweeps what was last published in a lower epoch.
+   An own write that no fact has confirmed yet survives until two full resyncs of its kind have
+   completed since, as the first may have listed before the write.
+5. An absence (swept, or never published) is no proof that an object ended. The DELETION fact of the
+   very object that was seen terminating is one: `saw_end`. Facts coalesce, so the last fact of an
+   object may never have been looked at: `last_seen` keeps it.
+6. A fact that lies (a deletion, a later version): a GET that was sent after it was read knows
    better, because a uid that is gone never returns and versions never fall.
 """
 
@@ -102,7 +102,7 @@ class TableReading:
         raise NotImplementedError
 
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
-        """Whether the last object of this name was seen terminating, and then said to be gone."""
+        """Whether the last object of this name was terminating, and then published as deleted."""
         raise NotImplementedError
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
@@ -112,7 +112,7 @@ class TableReading:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One object's entry before and after; None where there was or is none."""
+    """One object's entry before and after; None if it did or does not exist."""
 
     old: Entry | None
     new: Entry | None
@@ -120,7 +120,7 @@ class Change:
 
 @dataclass(slots=True)
 class _Row:
-    """An entry and who said it last; `said` is None for an own write that no fact has said yet.
+    """An entry and the order of its last fact; `order` is None until a fact confirms an own write.
 
     `at` counts what the table had heard when the entry came. An own write counts the lists that
     completed everywhere since (`outlived` of them, the newest being `completed`).
@@ -128,7 +128,7 @@ class _Row:
 
     entry: Entry
     at: int
-    said: Order | None = None
+    order: Order | None = None
     partition: Partition | None = None
     completed: Order | None = None
     outlived: int = 0
@@ -170,15 +170,15 @@ class Table(TableReading):
         return [rows[key].entry for key in sorted(rows)]
 
     def saw_end(self, kind: str, namespace: str, name: str) -> bool:
-        """Whether the last object of this name was seen terminating, and then said to be gone."""
+        """Whether the last object of this name was terminating, and then published as deleted."""
         return (kind, namespace, name) in self._ended
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """How the last object of this name looked before it was said to be gone."""
+        """How the last object of this name looked before it was published as deleted."""
         return self._last_seen.get((kind, namespace, name))
 
     def unobserved(self) -> list[Entry]:
-        """Own writes that no fact has said yet, oldest first."""
+        """Own writes that no fact has confirmed yet, oldest first."""
         rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unobserved)
         return [row.entry for row in rows if self.reads(row.entry.kind)]
 
@@ -193,14 +193,14 @@ class Table(TableReading):
         self._indexed = Indexed(indexes)
 
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
-        """Say in which partitions each kind is told: a sweep of own writes waits for all."""
+        """Set the partitions of each kind: a sweep of own writes waits for all."""
         self._epochs.expect(partitions_of)
         self._kinds = frozenset(partitions_of)
 
     def leave(self, partitions: Iterable[Partition], is_left: Callable[[Entry], bool]) -> None:
-        """Drop what was told in partitions that are not read any more; nobody is woken.
+        """Drop what was published in partitions that are not read any more; nobody is woken.
 
-        `is_left` says which entries that no fact has said yet are dropped with them.
+        `is_left` selects unconfirmed own writes that are dropped with them.
         """
         left = frozenset(partitions)
         self._epochs.forget(left)
@@ -223,23 +223,23 @@ class Table(TableReading):
         """The cluster that the table is about; empty before the first fact."""
         return self._epochs.cluster_uid
 
-    def is_newest(self, said: Fact | SyncCompleted, partition: Partition) -> bool:
-        """Whether nothing newer was said of the kind in the partition (so `apply` took it)."""
-        return self._epochs.is_newest(said.kind, partition, said.epoch)
+    def is_newest(self, fact: Fact | SyncCompleted, partition: Partition) -> bool:
+        """Whether no newer record of the kind was read in the partition (so `apply` took it)."""
+        return self._epochs.is_newest(fact.kind, partition, fact.epoch)
 
-    def apply(self, said: Fact | SyncCompleted, partition: Partition) -> Sequence[Change]:
+    def apply(self, fact: Fact | SyncCompleted, partition: Partition) -> Sequence[Change]:
         """Take in what a record says; the changes of entries that it causes, mostly none or one."""
-        verdict = self._epochs.admit(said.kind, partition, said.epoch)
+        verdict = self._epochs.admit(fact.kind, partition, fact.epoch)
         if verdict is Verdict.LATE:
             return ()
         emptied = self._empty() if verdict is Verdict.OTHER_CLUSTER else ()
-        order = Order.of(said.epoch)
-        if isinstance(said, SyncCompleted):
-            return (*emptied, *(self._sweep(said.kind, partition, order) if said.full else ()))
-        if said.type is FactType.DELETION or said.data is None:
-            change = self._apply_deletion(said)
+        order = Order.of(fact.epoch)
+        if isinstance(fact, SyncCompleted):
+            return (*emptied, *(self._sweep(fact.kind, partition, order) if fact.full else ()))
+        if fact.type is FactType.DELETION or fact.data is None:
+            change = self._apply_deletion(fact)
         else:
-            change = self._apply_presence(said, order, partition)
+            change = self._apply_presence(fact, order, partition)
         return (*emptied, change) if change else emptied
 
     def _apply_deletion(self, fact: Fact) -> Change | None:
@@ -263,7 +263,7 @@ class Table(TableReading):
             return None
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
-        row.said, row.partition = order, partition
+        row.order, row.partition = order, partition
         self._unobserved.pop(entry.ref, None)
         return change
 
@@ -272,8 +272,8 @@ class Table(TableReading):
         everywhere = self._epochs.complete(kind, partition, order)
         gone: list[Entry] = []
         for row in self._rows.get(kind, {}).values():
-            if row.said is not None:
-                if row.partition == partition and row.said < order:
+            if row.order is not None:
+                if row.partition == partition and row.order < order:
                     gone.append(row.entry)
                 continue
             if everywhere is None or everywhere == row.completed:
@@ -302,13 +302,13 @@ class Table(TableReading):
         uid: str,
         resource_version: int,
         data: Mapping[str, Any],
-        asked_at: int = -1,
+        read_at: int = -1,
     ) -> None:
-        """Take in what a response said; wakes the keys it concerns.
+        """Take in a response; wakes the keys that it concerns.
 
-        `asked_at` is what `heard` was before a GET was sent: what contradicts it and is older lied.
+        `read_at` is what `heard` was before a GET was sent: what contradicts it and is older lied.
         """
-        self._forget_lies((kind, namespace, name), uid, resource_version, asked_at)
+        self._forget_lies((kind, namespace, name), uid, resource_version, read_at)
         if self._tombstones.holds((kind, namespace, name), uid, resource_version):
             return
         row = self._rows.get(kind, {}).get((namespace, name))
@@ -319,12 +319,12 @@ class Table(TableReading):
         if change is not None:
             self.on_observation(change)
 
-    def _forget_lies(self, ref: Ref, uid: str, version: int, asked_at: int) -> None:
+    def _forget_lies(self, ref: Ref, uid: str, version: int, read_at: int) -> None:
         """Drop a tombstone of what lives, and a version that the object has not reached."""
         kind, namespace, name = ref
-        self._tombstones.exhume(ref, uid, asked_at=asked_at)
+        self._tombstones.exhume(ref, uid, read_at=read_at)
         row = self._rows.get(kind, {}).get((namespace, name))
-        if row is not None and row.at <= asked_at and row.entry.resource_version > version:
+        if row is not None and row.at <= read_at and row.entry.resource_version > version:
             self._remove(row.entry)
 
     def observe_gone(self, ref: Ref, uid: str) -> None:

@@ -1,4 +1,4 @@
-"""Which objects are gone, so that what is said late of them is not believed.
+"""Which objects are gone, so that late records of them are ignored.
 
 A tombstone stands for a name and a uid: what happened to a uid under another name says nothing.
 """
@@ -37,14 +37,14 @@ class Tombstones:
         if len(self._stones) > TOMBSTONES_MAX:
             self._stones.popitem(last=False)
 
-    def exhume(self, ref: Ref, uid: str, *, asked_at: int) -> None:
-        """Forget what was heard of an object's end before somebody asked and found it alive."""
+    def exhume(self, ref: Ref, uid: str, *, read_at: int) -> None:
+        """Forget the end of an object that was read before a GET found it alive."""
         known = self._stones.get((ref, uid))
-        if known is not None and known.at <= asked_at:
+        if known is not None and known.at <= read_at:
             del self._stones[ref, uid]
 
     def holds(self, ref: Ref, uid: str, version: int) -> bool:
-        """Whether an object that is said to have this version is known to be gone."""
+        """Whether an object of this version is known to be gone."""
         known = self._stones.get((ref, uid))
         return known is not None and (known.version is None or version <= known.version)
 

@@ -230,7 +230,7 @@ class CarryOut:
 
     async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
         """The Job as the API server has it; the table learns it."""
-        asked_at = self._table.heard
+        read_at = self._table.heard
         try:
             there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
         except NotFound:
@@ -239,12 +239,12 @@ class CarryOut:
                 self._answers.learn_gone(known.uid)
                 self._table.observe_gone(known.ref, known.uid)
             return None
-        self._writer.observe(JOB, there, asked_at=asked_at)
+        self._writer.observe(JOB, there, read_at=read_at)
         return there
 
     async def _confirm_job_gone(self, key: JobKey, job_uid: str) -> Outcome:
         """Another Job of the name tells of itself, maybe to another instance."""
-        asked_at = self._table.heard
+        read_at = self._table.heard
         try:
             there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
         except NotFound:
@@ -252,7 +252,7 @@ class CarryOut:
         if there is None or there["metadata"]["uid"] != job_uid:
             self._answers.learn_gone(job_uid)
             return Outcome.GONE
-        self._writer.observe(JOB, there, asked_at=asked_at)
+        self._writer.observe(JOB, there, read_at=read_at)
         return Outcome.EXISTED
 
     async def _delete_child(self, key: JobKey, snapshot: Snapshot, effect: DeleteChild) -> str:

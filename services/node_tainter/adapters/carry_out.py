@@ -1,7 +1,7 @@
 """Carries out the effects of this service: one `match`, every write through the chassis's Writer.
 
 Guards that need a look at the API server are here. What a look finds enters the table; if the key
-shows anything else after it than the decision saw, the decision is superseded and taken anew.
+shows anything else after it than the decision saw, the decision is superseded and made again.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class CarryOut:
     # ------------------------------------------------------------------ looks at the API
 
     async def _look_at(self, pool: PoolKey) -> None:
-        """A pool that lives: its members may be newer than what was told of them."""
+        """A pool that lives: its members may be newer than the cache."""
         await self._writer.confirm_absent(resource_of(HOST_POOL), pool.namespace, pool.name)
 
     async def _look_for_pools(self, uids: tuple[str, ...]) -> None:
-        """Pools of which only uids are known, wherever they are; what is found enters the table.
+        """Pools that are known by uid only, in any namespace; what is found enters the table.
 
         A uid that a node carries and no pool has will never come back: it is looked for once.
         """
@@ -97,13 +97,13 @@ class CarryOut:
             unknown = [uid for uid in uids if uid not in self._gone]
             if not unknown:
                 return
-            asked_at = self._table.heard
+            read_at = self._table.heard
             found = set()
             async for pool in self._all_of(HOST_POOL):
                 uid = str(pool["metadata"]["uid"])
                 if uid in unknown:
                     found.add(uid)
-                    self._writer.observe(HOST_POOL, pool, asked_at=asked_at)
+                    self._writer.observe(HOST_POOL, pool, read_at=read_at)
             for uid in unknown:
                 if uid not in found:
                     self._gone[uid] = None
@@ -113,17 +113,17 @@ class CarryOut:
     async def _look_for_carriers(self, uid: str) -> None:
         """Nodes that carry the uid of a pool: another instance may have marked one just now.
 
-        Pools are often deleted together, so whoever waits for a list to end shares the next one.
+        Pools are often deleted together, so calls that wait for a list share the next one.
         """
         self._released.add(uid)
         async with self._listing_nodes:
             looked_for = frozenset(self._released)
             if uid not in looked_for:
                 return
-            asked_at = self._table.heard
+            read_at = self._table.heard
             async for node in self._all_of(NODE):
                 if not looked_for.isdisjoint(_owners(node)):
-                    self._writer.observe(NODE, node, asked_at=asked_at)
+                    self._writer.observe(NODE, node, read_at=read_at)
             self._released -= looked_for
 
     async def _all_of(self, kind: str) -> AsyncIterator[Mapping[str, Any]]:

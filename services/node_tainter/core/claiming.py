@@ -64,8 +64,8 @@ def holder_of(claims: tuple[Listing, ...], carried: Marks) -> Pool | None:
 
 def _places(claims: list[Listing], carried: Marks) -> Iterator[tuple[str, str]]:
     for each in claims:
-        said = carried.place_of(each.pool.uid)
+        carried_place = carried.place_of(each.pool.uid)
         if each.pool.has_finalizer:
             yield each.pool.uid, str(each.place)
-        elif said is not None:
-            yield each.pool.uid, said
+        elif carried_place is not None:
+            yield each.pool.uid, carried_place

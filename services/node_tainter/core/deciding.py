@@ -5,7 +5,7 @@ it carries (observing.py), and the row of its life cycle (transitions.py). For a
 two.
 
 Properties: the finalizer of a pool is there before its first mark; what a node carries already is
-not written; marks of a pool that lives or that nobody told of go only after a look at the API.
+not written; marks of a pool that lives or that no fact shows go only after a look at the API.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The effects of this service: frozen values, carried out by one `match` in adapters/carry_out.py.
 
-A failed effect backs off under its own value, so a value says exactly what makes it worth trying
-anew. The versions under which they are written are those of the snapshot.
+A failed effect backs off under its own value, so a value has exactly what makes it worth a new
+try. The versions under which they are written are those of the snapshot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from services.node_tainter.core.snapshot import Marks, PoolKey
 class SetMarks:
     """Have a node carry these marks of ours and no others, in one patch under its version.
 
-    `believed_gone` are uids whose marks go though nobody told of their pools, `believed_left` pools
+    `believed_gone` are uids whose marks go though no fact shows their pools, `believed_left` pools
     that live and seem not to claim the node any more: both are looked at before the patch.
     """
 

@@ -92,7 +92,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A pool as one node sees it: `place` is the node's among its members, None if it is none."""
+    """A pool as one node sees it: `place` is the node's number among its members, or None."""
 
     pool: Pool
     place: int | None
@@ -102,7 +102,7 @@ class Listing:
 class NodeSnapshot:
     """A node, and every known pool that lists it or whose uid it carries, in order of their uids.
 
-    Marks of a uid that no listing has are of a pool that nobody told of, or that is gone.
+    Marks of a uid that no listing has are of a pool that no fact shows, or that is gone.
     """
 
     key: NodeKey

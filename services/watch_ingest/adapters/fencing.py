@@ -1,8 +1,8 @@
 """Finds out whether somebody else wrote facts that readers take for later than ours.
 
-Readers drop what was said in a lower epoch than the highest that they saw, so one record of a
+Readers drop records of a lower epoch than the highest that they saw, so one record of a
 stranger, with a number of an incarnation that nobody has, makes them deaf to everything that is
-true. Whoever leads begins a new incarnation above it then (`Outranked`): if another one leads
+true. The leader then begins a new incarnation above it (`Fenced`): if another instance leads
 indeed, the Lease says so at once.
 
 What others wrote is not searched for: as long as the log grew by what we appended, nobody else

@@ -120,8 +120,8 @@ async def _lead(runtime: Runtime, lease: LeaderLease) -> tuple[str, int]:
     """
     lease_version = await lease.acquire()
     cluster_uid = await _cluster_uid(runtime)
-    said = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
-    return cluster_uid, max(lease_version, said + 1)
+    highest = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
+    return cluster_uid, max(lease_version, highest + 1)
 
 
 async def _cluster_uid(runtime: Runtime) -> str:
@@ -148,7 +148,7 @@ async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[T]) -> T | Non
 
 
 async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel what still runs and wait for its end; whoever is cancelled meanwhile is cancelled."""
+    """Cancel what still runs and wait for its end; the caller can be cancelled meanwhile."""
     unfinished = [task for task in tasks if not task.done()]
     for task in unfinished:
         task.cancel()
@@ -214,7 +214,7 @@ class Ingestion:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that exists has been said, so that readers can restore."""
+        """Whether everything that exists has been published, so that readers can restore."""
         return bool(self._committed_at)
 
     async def flush(self) -> None:
@@ -238,7 +238,7 @@ class Ingestion:
     # ------------------------------------------------------------------ resyncs
 
     async def _begin_resync(self, why: str) -> None:
-        """Say everything anew; the offsets come first, or a reader would start behind a fact."""
+        """Publish everything again; the offsets come first, or a reader would miss a fact."""
         partitions = log_state.fact_partitions(self._runtime.prefix)
         began_at = await self._runtime.bus.end_offsets(partitions)
         self._began_at = began_at
@@ -276,7 +276,7 @@ class Ingestion:
     # ------------------------------------------------------------------ what was seen
 
     async def take_list(self, source: Source, items: Sequence[Json], version: str) -> None:
-        """Everything of a source: said anew if a resync asks for it, else compared."""
+        """Everything of a source: published again in a resync, else compared."""
         full = self._rounds.owes(source)
         if not full and contradicts(self._ledger, source, items):
             await self._begin_resync("mismatch")
@@ -310,7 +310,7 @@ class Ingestion:
             )
             return
         await self._publisher.wait_for_room()
-        # No await from here on: a cancelled watch must not lose what the ledger holds as said.
+        # No await from here on: a cancelled watch must not lose what the ledger holds as published.
         try:
             for saying in self._sayings(source, event):
                 self._say_safely(saying)

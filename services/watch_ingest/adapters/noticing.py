@@ -1,4 +1,4 @@
-"""Writes what people are told on objects that cannot be read.
+"""Writes reports on objects that cannot be read.
 
 The patch needs nothing of the object but its version, so it works on what nobody can read. An
 object that has changed meanwhile is looked at again: nothing that is news to others may have
@@ -106,7 +106,7 @@ class Notices:
         return None
 
     def _note_refused(self, notice: Notice, problem: Rejected) -> None:
-        if not isinstance(problem, NotFound):  # else it is gone, and with it what was to be told
+        if not isinstance(problem, NotFound):  # else it is gone, and the report with it
             self._metrics.count("watch_ingest_notices_refused_total")
             self._log.warning("notice_refused", object="/".join(notice.ref), problem=str(problem))
 

@@ -1,4 +1,4 @@
-"""Appends records to the log in the order in which they were said.
+"""Appends records to the log in the order in which they were published.
 
 One queue and one writer keep the order of everything. While one batch is being written the next one
 gathers. What comes alone goes at once; where records come in crowds each batch gathers for
@@ -52,7 +52,7 @@ class Publisher:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that was said is in the log, and counted in `appended`."""
+        """Whether all published records are in the log, and counted in `appended`."""
         return self._queue.empty() and not self._is_writing
 
     async def wait_for_room(self) -> None:
@@ -68,7 +68,7 @@ class Publisher:
         self._queue.put_nowait(self._encoded(record))
 
     async def flush(self) -> None:
-        """Return when everything that was said so far is in the log."""
+        """Return when everything that was published so far is in the log."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(done)
         await done

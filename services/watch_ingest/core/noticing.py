@@ -1,4 +1,4 @@
-"""What people are told on an object that cannot be read, and when that is taken back.
+"""What is reported on an object that cannot be read, and when the report is withdrawn.
 
 1. An object with conditions of ours says it in its condition Readable, which is there only while it
    is False. No other service writes that condition.
@@ -66,8 +66,8 @@ def notice_of(fact: Fact, now: float) -> Notice | None:
         return None
     why = f"{data.why}; {_TO_DO}" if isinstance(data, Unreadable) else ""
     patch = _patch(fact.kind, data, why, now)
-    is_said = patch is None if fact.kind in CONDITIONED else not why
-    if is_said:
+    is_reported = patch is None if fact.kind in CONDITIONED else not why
+    if is_reported:
         return None
     return Notice(fact, why, patch)
 

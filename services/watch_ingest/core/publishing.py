@@ -1,8 +1,8 @@
-"""What to say of an object that was seen: facts, given what was said before.
+"""The facts to publish of an object that was seen, given those that were published before.
 
-The ledger remembers the projection last said of each object. An object whose projection did not
-change says nothing, one that moved to another job is said to be gone in its old partition. Lists
-are compared in resync.py; how facts become records is the adapters' business.
+The ledger remembers the last published projection of each object. An object whose projection did
+not change has no new fact; one that moved to another job is published as deleted in its old
+partition. Lists are compared in resync.py; how facts become records is the adapters' business.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRACE_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was last said of one object."""
+    """The last published state of one object."""
 
     uid: str
     resource_version: int
@@ -49,27 +49,28 @@ class Publication:
 
 @dataclass(slots=True)
 class Ledger:
-    """What was said, by object; and the newest user action, by job."""
+    """What was published, by object; and the newest user action, by job."""
 
     published: dict[Ref, Published] = field(default_factory=dict)
     roots: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def owner_of(self, kind: str, namespace: str, name: str) -> tuple[str, str] | None:
         """(kind, name) of the controller owner of an object, if it was seen."""
-        said = self.published.get((kind, namespace, name))
-        if said is None:
+        published = self.published.get((kind, namespace, name))
+        if published is None:
             return None
-        owners = said.data.get("metadata", {}).get("owners", ())
+        owners = published.data.get("metadata", {}).get("owners", ())
         return next(((o["kind"], o["name"]) for o in owners if o["controller"]), None)
 
 
 def facts_of_object(
     ledger: Ledger, projection: Projection, obj: Obj, epoch: Epoch, *, repeat: bool = False
 ) -> Iterator[Publication]:
-    """The facts of an object that exists; with `repeat` (a full list) it is always said.
+    """The facts of an object that exists; with `repeat` (a full list) always one.
 
-    What cannot be read of it is said so: readers must take it neither for what it was nor for gone.
-    Raises KeyError, TypeError, ValueError or AttributeError for an object that no API server sends.
+    A part that cannot be read is published as unreadable: readers must take it neither for what it
+    was nor for gone. Raises KeyError, TypeError, ValueError or AttributeError for an object that no
+    API server sends.
     """
     meta = obj["metadata"]
     ref = (projection.kind, str(meta.get("namespace", "")), str(meta["name"]))
@@ -100,17 +101,22 @@ def facts_of_object(
 def facts_of_deletion(
     ledger: Ledger, ref: Ref, resource_version: int, epoch: Epoch
 ) -> Iterator[Publication]:
-    """The fact that an object is gone, if it was ever said to exist.
+    """The fact that an object is gone, if it was ever published.
 
     `resource_version` is one at which it is known to be gone; 0 where only that of the object is.
     """
-    said = ledger.published.pop(ref, None)
-    if said is None:
+    published = ledger.published.pop(ref, None)
+    if published is None:
         return
-    gone = Published(said.uid, max(resource_version, said.resource_version), said.job, said.data)
+    gone = Published(
+        published.uid,
+        max(resource_version, published.resource_version),
+        published.job,
+        published.data,
+    )
     yield _publication(ledger, ref, gone, FactType.DELETION, epoch)
     if ref[0] == "Job":
-        ledger.roots.pop((ref[1], said.job), None)
+        ledger.roots.pop((ref[1], published.job), None)
 
 
 def _job(ledger: Ledger, projection: Projection, obj: Obj) -> str:
@@ -120,7 +126,7 @@ def _job(ledger: Ledger, projection: Projection, obj: Obj) -> str:
 
 
 def _publication(
-    ledger: Ledger, ref: Ref, said: Published, fact_type: FactType, epoch: Epoch
+    ledger: Ledger, ref: Ref, published: Published, fact_type: FactType, epoch: Epoch
 ) -> Publication:
     kind, namespace, name = ref
     fact = Fact(
@@ -128,14 +134,14 @@ def _publication(
         kind=kind,
         namespace=namespace,
         name=name,
-        uid=said.uid,
-        resource_version=said.resource_version,
+        uid=published.uid,
+        resource_version=published.resource_version,
         epoch=epoch,
-        job=said.job,
-        data=None if fact_type is FactType.DELETION else said.data,
+        job=published.job,
+        data=None if fact_type is FactType.DELETION else published.data,
     )
-    root = ledger.roots.get((namespace, said.job)) if said.job else None
-    return Publication(fact, root or _trace_id(said.uid, said.resource_version))
+    root = ledger.roots.get((namespace, published.job)) if published.job else None
+    return Publication(fact, root or _trace_id(published.uid, published.resource_version))
 
 
 # --------------------------------------------------------------------------- traces
@@ -157,8 +163,8 @@ def _remember_root(ledger: Ledger, ref: Ref, before: Published | None, now: Publ
         ledger.roots[(ref[1], now.job)] = _trace_id(now.uid, generation)
 
 
-def _generation(said: Published) -> int:
-    return int(said.data["metadata"]["generation"])
+def _generation(published: Published) -> int:
+    return int(published.data["metadata"]["generation"])
 
 
 def _trace_id(uid: str, number: int) -> str:

@@ -1,7 +1,7 @@
 """From facts to records: envelope, key, partition and value.
 
 The partition of a fact is that of its job, so that everything about a job is in one order; what
-concerns the whole cluster has one partition; that a list is complete is said in every partition.
+concerns the whole cluster has one partition; a SyncCompleted goes to every partition.
 """
 
 from __future__ import annotations

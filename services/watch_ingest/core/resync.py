@@ -1,7 +1,7 @@
-"""Lists against what was said: full lists, comparisons, and which resync is complete.
+"""Lists against what was published: full lists, comparisons, and which resync is complete.
 
 A full list says everything that exists, in a new epoch. A comparison says only what differs from
-what was said. Several sources (one for each namespace) may feed one kind: the kind's list is
+what was published. Several sources (one for each namespace) may feed one kind: the kind's list is
 complete when the lists of all its sources are.
 """
 
@@ -53,7 +53,7 @@ def facts_of_list(
     """The facts of a list: everything (full) or differences; what is missing is gone.
 
     `version` is that of the list, at which what it does not show does not exist. Of an object that
-    has a name nobody takes it for gone; `pass_over` is told of those that nothing can be said of.
+    has a name no reader takes it for gone; `pass_over` gets those without a usable name.
     """
     seen: set[Ref] = set()
     for obj in items:
@@ -80,7 +80,7 @@ def is_known_by_name(obj: Obj) -> bool:
 
 
 def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
-    """Whether a list and what was said cannot both be true: time to say everything anew.
+    """Whether a list contradicts what was published: then everything is published again.
 
     The version of an object fell (the cluster was restored from a backup), or the same version of
     the same object says something else (a fact was lost between watch and ledger).
@@ -88,14 +88,14 @@ def contradicts(ledger: Ledger, source: Source, items: Sequence[Obj]) -> bool:
     for obj in items:
         for projection in source.watched.projections:
             is_known = is_known_by_name(obj)
-            said = ledger.published.get(_ref(projection.kind, obj)) if is_known else None
-            if said is None:
+            published = ledger.published.get(_ref(projection.kind, obj)) if is_known else None
+            if published is None:
                 continue
             version = int(obj["metadata"]["resourceVersion"])
-            if version < said.resource_version:
+            if version < published.resource_version:
                 return True
-            is_same = version == said.resource_version
-            if is_same and projection.of(obj) != said.data:
+            is_same = version == published.resource_version
+            if is_same and projection.of(obj) != published.data:
                 return True
     return False
 

@@ -121,7 +121,7 @@ def test_a_service_that_ends_although_nobody_asked_has_crashed(start: Start) -> 
     process = start("return")
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert "nobody asked it to stop" in err
+    assert "without a request to stop" in err
 
 
 @virtually

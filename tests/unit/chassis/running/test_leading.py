@@ -14,7 +14,7 @@ from services.chassis.kube.leases import LEASE
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Writer
 from services.chassis.process.errors import Superseded
-from services.chassis.running.leading import Leadership, read_anew
+from services.chassis.running.leading import Leadership, list_again
 from services.chassis.running.reconciling import StageRunner
 from services.chassis.running.wiring import Runtime
 from services.chassis.table.table import Table
@@ -150,7 +150,7 @@ async def test_a_list_of_some_namespaces_says_nothing_of_the_others() -> None:
     writer = Writer(runtime.kube, table, now=runtime.clock.now)
     for namespace in ("ns", "elsewhere"):
         table.observe("Service", namespace, "x", uid=namespace, resource_version=1, data={})
-    await read_anew(runtime, table, writer, "Service")
+    await list_again(runtime, table, writer, "Service")
     assert [entry.ref[1:] for entry in table.of_kind("Service")] == [
         ("elsewhere", "x"),
         ("ns", "there"),

@@ -16,11 +16,11 @@ def table() -> Table:
     return table
 
 
-def learn(table: Table, *, version: int, asked_at: int, size: int = 0) -> None:
+def learn(table: Table, *, version: int, read_at: int, size: int = 0) -> None:
     """What the answer to a GET of Service a said."""
     data = {"size": size}
     table.observe(
-        "Service", "ns", "a", uid="uid-a", resource_version=version, data=data, asked_at=asked_at
+        "Service", "ns", "a", uid="uid-a", resource_version=version, data=data, read_at=read_at
     )
 
 
@@ -28,7 +28,7 @@ def test_a_get_that_was_asked_after_a_deletion_was_said_knows_better(table: Tabl
     """A uid that is gone never returns, so it was not gone."""
     table.apply(present(version=5), RESOURCES_0)
     table.apply(gone(version=5), RESOURCES_0)
-    learn(table, version=5, asked_at=table.heard)
+    learn(table, version=5, read_at=table.heard)
     assert table.get("Service", "ns", "a") is not None
     table.apply(present(version=6, size=2), RESOURCES_0)
     entry = table.get("Service", "ns", "a")
@@ -39,16 +39,16 @@ def test_a_get_that_was_asked_after_a_deletion_was_said_knows_better(table: Tabl
 def test_a_get_that_was_asked_before_a_deletion_was_said_is_late(table: Table) -> None:
     """Its answer was true when it was given, and is not any more."""
     table.apply(present(version=5), RESOURCES_0)
-    asked_at = table.heard
+    read_at = table.heard
     table.apply(gone(version=7), RESOURCES_0)
-    learn(table, version=5, asked_at=asked_at)
+    learn(table, version=5, read_at=read_at)
     assert table.get("Service", "ns", "a") is None
 
 
 def test_a_get_ends_the_belief_in_a_version_that_the_object_has_not_reached(table: Table) -> None:
     """Versions never fall, so the later one was never there."""
     table.apply(present(version=10**9, size=9), RESOURCES_0)
-    learn(table, version=5, asked_at=table.heard, size=1)
+    learn(table, version=5, read_at=table.heard, size=1)
     entry = table.get("Service", "ns", "a")
     assert entry is not None
     assert (entry.resource_version, entry.data) == (5, {"size": 1})
@@ -57,9 +57,9 @@ def test_a_get_ends_the_belief_in_a_version_that_the_object_has_not_reached(tabl
 def test_a_late_answer_does_not_replace_what_was_written_meanwhile(table: Table) -> None:
     """A GET that was sent before a write may be answered after it."""
     table.apply(present(version=5, size=1), RESOURCES_0)
-    asked_at = table.heard
-    learn(table, version=6, asked_at=-1, size=2)
-    learn(table, version=5, asked_at=asked_at, size=1)
+    read_at = table.heard
+    learn(table, version=6, read_at=-1, size=2)
+    learn(table, version=5, read_at=read_at, size=1)
     entry = table.get("Service", "ns", "a")
     assert entry is not None
     assert entry.data == {"size": 2}
