@@ -1,7 +1,7 @@
-"""`millrace bundle`: make a bundle, look into one, and say everything that is wrong with one.
+"""`millrace bundle`: pack a bundle, show its content, and verify it.
 
-Bundles come from anywhere: what is shown of one is made printable, and one is opened within the
-limits that fusion-backend has. Packing is bundling.py's.
+A bundle may come from anybody: its texts are made printable, and it is opened under the same limits
+as in fusion-backend. Packing is in `bundling.py`.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ def bundle_verify(bundle: BundleFile, form: Format = None) -> None:
         raise typer.Exit(Failure.exit_code)
 
 
-# --------------------------------------------------------------------------- looking into one
+# --------------------------------------------------------------------------- checking
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong: a reason as a Job would have it, and a sentence."""
+    """One problem: the reason that a Job would get, and a sentence."""
 
     reason: str
     message: str
@@ -125,14 +125,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is inside, as far as it can be read, and everything that is wrong."""
+    """The content of a bundle, None if it cannot be read, and every problem of it."""
 
     contents: Json | None
     problems: tuple[Problem, ...]
 
 
 def checked(path: Path) -> Checked:
-    """Open a bundle file and look at all of it. Raises Misused where it cannot be read."""
+    """Open and check a bundle file. Raises Misused if it cannot be read."""
     data = contents_of(path)
     kind = kind_of(data)
     if kind == "bundle":
@@ -147,7 +147,7 @@ def checked(path: Path) -> Checked:
 
 
 def checked_bytes(data: bytes) -> Checked:
-    """Look at all of a bundle."""
+    """Check the bytes of a bundle."""
     try:
         bundle, found = read_unverified(data, BundleLimits())
     except BundleTooLarge as error:
@@ -215,7 +215,7 @@ def _primitives(composite: model.Composite) -> Iterator[model.Primitive]:
 def default_of(value: model.SubmissionValue) -> str | None:
     """The default as --param takes it: an SPL string without quotes, a list with commas.
 
-    What --param cannot say (a list whose items hold commas) is shown as the application says it.
+    A value that --param cannot express (a list whose items hold commas) is shown as in the ADL.
     """
     literal = value.literal
     if literal is None or value.kind == "named":

@@ -1,6 +1,6 @@
-"""`millrace bundle pack`: an ADL, or a folder with one, becomes a bundle.
+"""`millrace bundle pack`: makes a bundle from an ADL or from a folder with one.
 
-The format is in contracts.
+The format is defined in `contracts/bundle_format.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contracts.bundle_format import BundleInvalid, pack
 def pack_source(source: Path, output: Path | None) -> Path:
     """Pack an ADL alone, or the folder of an application; returns the bundle's path.
 
-    Raises Misused where the source is neither, Failure where it cannot be packed.
+    Raises Misused if the source is neither, Failure if it cannot be packed.
     """
     if source.is_dir():
         return pack_folder(source, output)
@@ -27,8 +27,8 @@ def pack_source(source: Path, output: Path | None) -> Path:
 def pack_folder(folder: Path, output: Path | None) -> Path:
     """Pack the folder's ADL and the files below it; returns the bundle's path.
 
-    Hidden files and manifests (.yaml, .md) stay outside. Raises Misused where the folder does not
-    hold exactly one ADL, Failure where the ADL is not one or a file cannot be read or written.
+    Hidden files, .yaml, .md and .sab are left out. Raises Misused unless the folder has exactly one
+    .adl file, Failure if that is not an ADL or a file cannot be read or written.
     """
     if not folder.is_dir():
         raise Misused(f"{folder} is not a folder")
@@ -53,7 +53,7 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     except BundleInvalid as problem:
         raise Failure(f"{adl} cannot be packed: {problem}") from None
     except OSError as problem:
-        raise Failure(_told(problem)) from None
+        raise Failure(_file_problem(problem)) from None
     return target
 
 
@@ -68,8 +68,8 @@ def _files(folder: Path, adl: Path) -> dict[str, bytes]:
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         }
     except OSError as problem:
-        raise Failure(_told(problem)) from None
+        raise Failure(_file_problem(problem)) from None
 
 
-def _told(problem: OSError) -> str:
+def _file_problem(problem: OSError) -> str:
     return f"{problem.filename} cannot be read or written: {problem.strerror}"

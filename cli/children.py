@@ -1,8 +1,7 @@
 """Child processes of `millrace up`: start, log to a file, restart with back-off, stop in order.
 
-What the children are is `running.py`'s business; here a child is a command that should run until it
-is told to stop. A child does not outlive us, however we end, and what it writes is for its owner
-only.
+A child is a command that runs until `stop`; `running.py` defines the commands. The kernel ends a
+child when `up` ends, and files of a child are private to their owner.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from cli.showing import print_lines
 from services.chassis.process.settings import EXIT_USAGE
 
 STOP_GRACE_S = 15.0
-"""Longer than the grace of a service (10 s), which ends its effects in flight."""
+"""Longer than the grace period of a service (10 s), in which it finishes effects in flight."""
 RESTART_DELAY_S = 0.5
 RESTART_DELAY_MAX_S = 15.0
 RESTART_RESETS_AFTER_S = 60.0
-"""A child that ran for longer is well: its next end is the first of a row."""
+"""A child that ran for longer starts again with the shortest delay."""
 _PR_SET_PDEATHSIG = 1
 
 
 def _die_with_parent() -> None:
-    """Linux: the kernel ends the child when we end, even by SIGKILL."""
+    """On Linux the kernel sends SIGTERM to the child when we end, even by SIGKILL."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """A command that should run; `essential` means that we end when it ends."""
+    """A command to keep running; if an `essential` one ends, `up` ends."""
 
     name: str
     command: Sequence[str]
@@ -48,7 +47,7 @@ class ChildSpec:
 
 
 class ChildEnded(Failure):
-    """A child ended for good; the sentence says which, how, and where its log is."""
+    """A child ended and is not restarted; the message names it, its exit code and its log."""
 
 
 class Child:
@@ -68,13 +67,13 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """How its last process ended; None while it runs, and before the first."""
+        """The exit code of its last process; None while it runs, and before the first start."""
         return self._process.returncode if self._process else None
 
     async def keep_running(self) -> None:
-        """Run the child, again and again; raises ChildEnded when an essential one ends.
+        """Run the child and restart it with back-off. Raises ChildEnded if an essential one ends.
 
-        So it does when one ends over its settings: they are the same at the next start.
+        Also raises it if a child refuses its settings: a restart would not change them.
         """
         delay_s = RESTART_DELAY_S
         while not self.is_stopped():
@@ -97,7 +96,7 @@ class Child:
             delay_s = min(delay_s * 2, RESTART_DELAY_MAX_S)
 
     def is_stopped(self) -> bool:
-        """Whether it was told to stop: it is not started again."""
+        """Whether `stop` was called: the child is not started again."""
         return self._stopping
 
     async def _run_once(self) -> int:
@@ -115,7 +114,7 @@ class Child:
         return await self._process.wait()
 
     async def stop(self) -> None:
-        """SIGTERM, a grace, then SIGKILL."""
+        """Send SIGTERM, then SIGKILL after STOP_GRACE_S."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
@@ -131,14 +130,14 @@ class Child:
             await process.wait()
 
     def last_lines(self, count: int = 15) -> list[str]:
-        """The end of the child's log, for a message about why it ended."""
+        """The last `count` lines of the child's log."""
         if not self.log.exists():
             return []
         return self.log.read_text(errors="replace").splitlines()[-count:]
 
 
 class Crew:
-    """Children that run side by side; where an essential one ends, `owner` is cancelled."""
+    """Children that run side by side; if an essential one ends, `owner` is cancelled."""
 
     def __init__(self, logs: Path, owner: asyncio.Task[Any] | None) -> None:
         self.children: dict[str, Child] = {}
@@ -159,14 +158,14 @@ class Crew:
             self._owner.cancel()
 
     def first_failure(self) -> BaseException | None:
-        """Why an essential child ended by itself; None where none did."""
+        """The exception of the first child that failed; None if every child is well."""
         for task in self._tasks.values():
             if task.done() and not task.cancelled() and task.exception() is not None:
                 return task.exception()
         return None
 
     async def stop(self, names: Iterable[str]) -> None:
-        """Stop some children, all at once; those that were never started are passed over."""
+        """Stop some children, all at once; names that were never started are skipped."""
         started = [name for name in names if name in self.children]
         await asyncio.gather(*(self.children[name].stop() for name in started))
         tasks = [self._tasks[name] for name in started]

@@ -1,7 +1,7 @@
 """How the command finds the cluster, and the bundle root of a running `millrace up`.
 
-The kubeconfig is the one thing that a person hands over: `--kubeconfig`, else KUBECONFIG, else
-~/.kube/config. `millrace up` writes the bundle root into it as an extension of its cluster.
+The kubeconfig is `--kubeconfig`, else $KUBECONFIG, else ~/.kube/config. `millrace up` writes the
+bundle root into it as an extension of the cluster.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ NOT_A_KUBECONFIG = (
     AttributeError,
     ValueError,
 )
-"""What reading a file of another kind raises."""
+"""The exceptions that parsing another kind of file raises."""
 
 JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
-FURNITURE = tuple(map(resource_of, ("Service", "ConfigMap", "Placement", "HostPool")))
-"""What a job has beside these; nothing that people follow. HostPools with marks stay last."""
+UNWATCHED = tuple(map(resource_of, ("Service", "ConfigMap", "Placement", "HostPool")))
+"""The other kinds of children, which no command watches. HostPools with marks go last."""
 
 
 def are_brokers(text: str) -> bool:
-    """Whether a text is HOST:PORT[,HOST:PORT], with ports that there are."""
+    """Whether a text is HOST:PORT[,HOST:PORT] with ports from 1 to 65535."""
     if not _SERVERS.fullmatch(text):
         return False
     return all(0 < int(each.rpartition(":")[2]) <= PORT_MAX for each in text.split(","))
@@ -52,7 +52,7 @@ def are_brokers(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A connection; `bundle_root` is None where no `millrace up` wrote the kubeconfig."""
+    """A connection; `bundle_root` is None unless `millrace up` wrote the kubeconfig."""
 
     kube: KubeClient
     kubeconfig: Path
@@ -60,9 +60,9 @@ class Cluster:
 
 
 class StrictTransport:
-    """A transport whose creates are refused where the server would drop a field with a warning.
+    """A transport whose creates fail if the server would drop a field with a warning.
 
-    Warnings are shown to nobody here, and what was dropped would be missed only when it runs.
+    The command shows no warnings, so a dropped field would only be noticed when the job runs.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -79,12 +79,12 @@ class StrictTransport:
     def stream(
         self, path: str, *, headers: Mapping[str, str], silence_s: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """A watch, as the transport's own."""
+        """A watch; passed through to the transport."""
         return self._transport.stream(path, headers=headers, silence_s=silence_s)
 
 
 def find_kubeconfig(given: Path | None) -> Path:
-    """The kubeconfig to use; raises Misused where there is none."""
+    """The kubeconfig to use; raises Misused if it does not exist."""
     path = given or Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
     if not path.is_file():
         raise Misused(
@@ -106,7 +106,7 @@ def bundle_root_of(kubeconfig: Path) -> Path | None:
 
 @asynccontextmanager
 async def connected(given: Path | None) -> AsyncIterator[Cluster]:
-    """A connection to the cluster of the kubeconfig; raises CannotReach in plain words."""
+    """A connection to the cluster of the kubeconfig. Raises Misused, CannotReach."""
     kubeconfig = find_kubeconfig(given)
     try:
         bundle_root = bundle_root_of(kubeconfig)
@@ -121,7 +121,7 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
 
 @asynccontextmanager
 async def aclosing_transport(kubeconfig: Path) -> AsyncIterator[HttpTransport]:
-    """A transport that is closed at the end; raises Misused where the file is of another kind."""
+    """A transport that is closed at the end; raises Misused if the file is not a kubeconfig."""
     try:
         _check_context(kubeconfig)
         configuration = await load_configuration(str(kubeconfig))

@@ -1,8 +1,8 @@
-"""Telling a running `millrace up` to stop one of its services, or to start it again.
+"""Requests to a running `millrace up`: stop one of its services, or start it again.
 
 `up` listens on a unix socket in its state folder, for its owner only. A request is one line, `stop
-SERVICE` or `start SERVICE`; the answer is one line, said when it has come to pass: `done: SENTENCE`
-or `refused: SENTENCE`. What stopping and starting mean is `running.py`'s business.
+SERVICE` or `start SERVICE`. The answer is one line, sent after the request is carried out: `done:
+SENTENCE` or `refused: SENTENCE`. `running.py` implements stop and start.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ DONE = "done"
 REFUSED = "refused"
 
 Acts = Mapping[str, Callable[[str], Awaitable[str]]]
-"""What can be asked for, by its word: given a service, it says what it did, or raises Failure."""
+"""Request word → function of a service name; returns a sentence about it or raises Failure."""
 
 
 @asynccontextmanager
 async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """Carry out what is asked for inside of the block.
+    """Serve requests inside of the block.
 
-    One request at a time: a start that overtakes a stop would leave two of a service.
+    One request at a time: a start that overtakes a stop would leave two processes of a service.
     """
     turn = asyncio.Lock()
 
@@ -36,16 +36,16 @@ async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> Asy
             async with asyncio.timeout(REQUEST_S_MAX):
                 request = (await reader.readline()).decode(errors="replace").strip()
             async with turn:
-                said = await _carried_out(request, acts)
-            writer.write(f"{said}\n".encode())
+                outcome = await _carried_out(request, acts)
+            writer.write(f"{outcome}\n".encode())
             await writer.drain()
         except (OSError, TimeoutError):
-            pass  # whoever asked is gone; what was asked for has come to pass all the same
+            pass  # the client is gone; its request is carried out nevertheless
         finally:
             writer.close()
 
     socket = state / SOCKET
-    socket.unlink(missing_ok=True)  # of an `up` that was killed
+    socket.unlink(missing_ok=True)  # left by an `up` that was killed
     try:
         server = await asyncio.start_unix_server(answer, socket)
     except OSError as problem:  # a path may have 107 characters
@@ -76,9 +76,9 @@ def _one_line(text: str) -> str:
 
 
 async def ask(state: Path, word: str, service: str) -> str:
-    """Ask the `millrace up` of a state folder, and return what it says when it is done.
+    """Send a request to the `millrace up` of a state folder; returns the sentence of its answer.
 
-    Raises CannotReach where none runs, Failure where it refuses.
+    Raises CannotReach if no `up` runs there, Failure if it refuses.
     """
     try:
         reader, writer = await asyncio.open_unix_connection(state / SOCKET)
@@ -87,11 +87,11 @@ async def ask(state: Path, word: str, service: str) -> str:
     try:
         writer.write(f"{word} {service}\n".encode())
         await writer.drain()
-        said = (await reader.readline()).decode().strip()
+        answer = (await reader.readline()).decode().strip()
     finally:
         writer.close()
         await writer.wait_closed()
-    outcome, _, sentence = said.partition(": ")
+    outcome, _, sentence = answer.partition(": ")
     if not sentence:
         raise CannotReach(f"`millrace up` in {state} ended before it answered")
     if outcome != DONE:

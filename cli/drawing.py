@@ -1,4 +1,4 @@
-"""A plan for people: a table of what is in which PE and why, and a graph for Graphviz."""
+"""Shows a plan to people: a table of the PEs with their operators and why, a graph for Graphviz."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from planner.refusals import counted, shown
 NAMED_MAX = 8
 APART_NAMED_MAX = 3
 ALIKE_MAX = 8
-"""Of more PEs that differ in their channel only, the table has one row for all."""
+"""More PEs than this that differ only in their channel share one row of the table."""
 CONNECTIONS_MAX = 100_000
 DRAWN_MAX = 2_000
-"""Operators and arrows that Graphviz lays out within its limit, and that people can look at."""
+"""As many operators and arrows as Graphviz lays out within its time limit."""
 DRAWING_LIMIT_S = 120.0
 LABEL_CHARS = 48
 LABEL_LINES_MAX = 6
@@ -34,11 +34,11 @@ _NUMBER = re.compile(r"\d+")
 COLOURS = {"new": "palegreen", "restarts": "lightgoldenrod", "": "white"}
 
 Fates = Mapping[int, str]
-"""What a resize did to each PE: "new", "restarts", "gone", or "" (untouched)."""
+"""The effect of a resize on each PE: "new", "restarts", "gone", or "" (untouched)."""
 
 
 def draw_tables(console: Screen, drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> None:
-    """The first plan; after a resize also the last, and what became of each PE."""
+    """Print the first plan; after a resize also the last plan, with the fate of each PE."""
     console.print(cell(_summary(drafts[0])), _table(drafts[0], {}), sep="\n")
     if len(drafts) == 1:
         return
@@ -48,7 +48,7 @@ def draw_tables(console: Screen, drafts: Sequence[Draft], records: Sequence[Plan
 
 
 def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
-    """What became of each PE of both plans."""
+    """The fate of each PE of either plan."""
     old = {pe.id: pe.content_id for pe in before.pes}
     new = {pe.id: pe.content_id for pe in after.pes}
     fates = dict.fromkeys(old.keys() - new.keys(), "gone")
@@ -81,7 +81,7 @@ def _scheme(draft: Draft) -> str:
 
 
 def _first(named: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
+    """The first NAMED_MAX names, and how many more there are."""
     more = len(named) - NAMED_MAX
     return ", ".join(named[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
 
@@ -96,17 +96,17 @@ def _resized(before: Draft, after: Draft, fates: Fates) -> str:
         ]
     )
     changes = outline_of_resize(before, after)
-    told = [f"{changes[what]} {what}" for what in ("changed", "added", "removed")]
+    counts = [f"{changes[what]} {what}" for what in ("changed", "added", "removed")]
     pes = [
         f"{sum(fate == each for fate in fates.values())} {word}"
         for each, word in (("restarts", "restart"), ("new", "new"), ("gone", "gone"), ("", "stay"))
     ]
-    return f"resized: {widths or 'nothing'}; operators: {', '.join(told)}; PEs: {', '.join(pes)}"
+    return f"resized: {widths or 'nothing'}; operators: {', '.join(counts)}; PEs: {', '.join(pes)}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A PE in the table. Rows of one `shape` differ in nothing but their channel."""
+    """A PE in the table. Rows with equal `shape` differ only in their channel."""
 
     pe: int
     operators: Mapping[str, int]
@@ -145,7 +145,7 @@ def _table(draft: Draft, fates: Fates) -> Rows:
 
 
 def _together(alike: Iterable[list[_Row]]) -> Iterator[list[_Row]]:
-    """Many rows that are alike are one: what a table of a thousand channels is for."""
+    """More than ALIKE_MAX rows that are alike as one group; other rows one by one."""
     for rows in alike:
         if len(rows) > ALIKE_MAX:
             yield rows
@@ -196,9 +196,9 @@ def _pes(pes: Sequence[int]) -> str:
 
 
 def draw_graph(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> str:
-    """The last plan in the language of Graphviz: PEs and why, connections and what crosses.
+    """The last plan in the DOT language: PEs with their reasons, and connections.
 
-    Raises Failure where there are more connections than anybody can look at.
+    Raises Failure if there are more than CONNECTIONS_MAX connections.
     """
     draft = drafts[-1]
     if draft.topology.connections_count > CONNECTIONS_MAX:
@@ -217,10 +217,10 @@ def draw_graph(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> str:
     ]
     for pe, operators in sorted(draft.placed.items()):
         why = _why(reasons[pe])
-        told = wrap(why, LABEL_CHARS, max_lines=LABEL_LINES_MAX, placeholder=" …")
+        reason = wrap(why, LABEL_CHARS, max_lines=LABEL_LINES_MAX, placeholder=" …")
         lines += [
             f"  subgraph cluster_{pe} {{",
-            f"    label={_label(_titled(pe, fates[pe]), *told)}; tooltip={_label(why)};",
+            f"    label={_label(_titled(pe, fates[pe]), *reason)}; tooltip={_label(why)};",
             f"    style=filled; fillcolor={COLOURS[fates[pe]]};",
             *(
                 f"    o{index} [label={_label(draft.topology.operators[index].name)}];"
@@ -236,7 +236,7 @@ def _titled(pe: int, fate: str) -> str:
 
 
 def _arrows(draft: Draft, reasons: Mapping[int, Explanation]) -> Iterator[str]:
-    """One for each pair of connected operators; what leaves a PE stands out, and why it must."""
+    """One arrow for each pair of connected operators; those between PEs are coloured."""
     apart = {(pe, other): why for pe, found in reasons.items() for other, why in found.apart}
     for source, target in dict.fromkeys((e.source, e.target) for e in draft.topology.edges):
         pes = draft.pe_of[source], draft.pe_of[target]
@@ -247,16 +247,16 @@ def _arrows(draft: Draft, reasons: Mapping[int, Explanation]) -> Iterator[str]:
 
 
 def _label(*lines: str) -> str:
-    """Lines of a label; names come from outside. Graphviz reads entities (`&#27;`) in labels."""
+    """A quoted label. Names are text of others; Graphviz reads entities (`&#27;`) in labels."""
     plain = (shown(line).replace("&", "&amp;") for line in lines)
     quoted = (line.replace("\\", "\\\\").replace('"', '\\"') for line in plain)
     return '"' + "\\n".join(quoted) + '"'
 
 
 def draw_svg(graph: str, target: Path) -> bool:
-    """The graph as SVG where Graphviz is there; says whether it was.
+    """Draw the graph as SVG; returns False if Graphviz is not installed.
 
-    Raises Failure where it fails, and where it would take all the time that it has.
+    Raises Failure if Graphviz fails, or if the graph is too large for its time limit.
     """
     program = shutil.which("dot")
     if program is None:
@@ -264,11 +264,11 @@ def draw_svg(graph: str, target: Path) -> bool:
     size = graph.count("\n  o") + graph.count("\n    o")
     if size > DRAWN_MAX:
         raise Failure(
-            f"{target} is not drawn: {size} operators and arrows are too many for a picture (more "
+            f"{target} is not drawn: {size} operators and arrows are too many to draw (more "
             f"than {DRAWN_MAX}). Plan smaller widths (--width), or look at --format table"
         )
     try:
-        subprocess.run(  # noqa: S603 - Graphviz, from the PATH of the person who asks for it
+        subprocess.run(  # noqa: S603 - Graphviz, from the PATH of the user
             [program, "-Tsvg", "-o", str(target)],
             input=graph.encode(),
             check=True,

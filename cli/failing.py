@@ -1,9 +1,9 @@
-"""How the command fails: one exception a meaning, one exit code an exception.
+"""How the command fails: an exception for each meaning, an exit code for each exception.
 
-Failure           1   the cluster or a job said no
-├── Misused       2   the words of the command cannot be used
-├── CannotReach   3   nobody answers
-└── TimedOut      4   it did not come to pass in time
+Failure           1   the cluster refused the request, or a job failed
+├── Misused       2   an argument or option of the command cannot be used
+├── CannotReach   3   a server does not answer
+└── TimedOut      4   the time limit passed before the work was done
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from contracts.showing import one_line
 
 
 class Failure(Exception):
-    """The cluster or a job said no; the sentence says what, why and what to do.
+    """The cluster refused the request, or a job failed: what happened, why, and what to do.
 
-    `below` are lines under it, such as the end of a log. Nothing else begins a line: sentences
-    quote names and messages of others, who would write lines of their own.
+    `below` are lines under the sentence, such as the end of a log. Each passes `one_line`: quoted
+    names and messages are text of others and must not add lines.
     """
 
     exit_code = 1
@@ -26,18 +26,18 @@ class Failure(Exception):
 
 
 class Misused(Failure):
-    """The words of the command cannot be used."""
+    """An argument or option of the command cannot be used."""
 
     exit_code = 2
 
 
 class CannotReach(Failure):
-    """Nobody answers."""
+    """A server does not answer."""
 
     exit_code = 3
 
 
 class TimedOut(Failure):
-    """It did not come to pass in time."""
+    """The time limit passed before the work was done."""
 
     exit_code = 4

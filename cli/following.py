@@ -1,7 +1,6 @@
 """Follows the objects of one job (list and watch) and waits for states of its view.
 
-The watching is the chassis's; the view is `live.py`'s; here they meet, and a display of rich is
-redrawn when something changed.
+The chassis lists and watches, `live.py` makes the view. This module also redraws the display.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from services.chassis.process.clock import SystemClock
 
 REDRAW_S = 0.1
 NAMED_MAX = 5
-SAY_S = 1.0
+PRINT_S = 1.0
 
 
 @dataclass
 class _Collection:
-    """A sink of one list-watch: the objects by name."""
+    """The sink of one list-watch: its objects by name."""
 
     changed: asyncio.Condition
     objects: dict[str, Json] = field(default_factory=dict)
     listed_once: bool = False
 
     async def listed(self, items: Sequence[Json], resource_version: str) -> None:
-        """Everything that existed at `resource_version`."""
+        """Replace the objects by those that existed at `resource_version`."""
         self.objects = {item["metadata"]["name"]: item for item in items}
         self.listed_once = True
         await self._notify()
@@ -57,23 +56,23 @@ class _Collection:
 
 
 def state_text(view: JobView | None) -> str:
-    """Where a job stands that was waited for in vain, and which of its PEs do not run."""
+    """The state of a job after a time-out: phase, message, and the PEs that do not run."""
     if view is None:
         return "The job does not exist."
     message = (view.message or "no message").rstrip(".")
-    said = f"Its phase is {view.phase or 'not set'}: {message}."
+    text = f"Its phase is {view.phase or 'not set'}: {message}."
     if waits := waits_of(view):
-        said += f" {waits.rstrip('.')}."
+        text += f" {waits.rstrip('.')}."
     waiting = [pe.name for _, pe in sorted(view.pes.items()) if not pe.is_running]
     if not waiting:
-        return said
+        return text
     more = ", …" if len(waiting) > NAMED_MAX else ""
     names = ", ".join(waiting[:NAMED_MAX])
-    return f"{said} Without a pod that runs: {names}{more}; `kubectl get stp -o wide` says why."
+    return f"{text} Without a pod that runs: {names}{more}; `kubectl get stp -o wide` says why."
 
 
 class Follower:
-    """One job, followed; `view` is None while the Job does not exist."""
+    """Watches one job; `view` is None while the Job does not exist."""
 
     def __init__(self, kube: KubeClient, namespace: str, job: str) -> None:
         self.job = job
@@ -99,20 +98,20 @@ class Follower:
 
     @property
     def is_gone(self) -> bool:
-        """Neither the Job nor anything of it exists."""
+        """Neither the Job nor any of its watched children exists."""
         return self.job not in self._collections[JOBS].objects and not any(
             self._collections[kind].objects for kind in (REGIONS, PES, PODS)
         )
 
     async def run(self, resource: Resource) -> None:
-        """Follow one collection for ever."""
+        """List and watch one collection until cancelled."""
         selector = "" if resource is JOBS else f"{labels.JOB}={self.job}"
         watched = Watched(resource, self._namespace, label_selector=selector)
         watch = ListWatch(self._kube, watched, clock=SystemClock(), random=random.Random())  # noqa: S311
         await watch.run(self._collections[resource])
 
     async def until(self, what: str, holds: Callable[[], bool], timeout_s: float) -> float:
-        """The monotonic time at which `holds` first held; TimedOut after `timeout_s`."""
+        """The monotonic time at which `holds` was first true. Raises TimedOut after `timeout_s`."""
         try:
             async with asyncio.timeout(timeout_s), self._changed:
                 await self._changed.wait_for(holds)
@@ -122,7 +121,7 @@ class Follower:
             raise TimedOut(f"{late} {state_text(self.view)}") from None
 
     async def until_listed(self, timeout_s: float = 30.0) -> None:
-        """Everything that exists has been seen once."""
+        """Wait until every collection was listed once. Raises TimedOut."""
         await self.until(
             "the first list",
             lambda: all(each.listed_once for each in self._collections.values()),
@@ -132,7 +131,7 @@ class Follower:
 
 @asynccontextmanager
 async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator[Follower]:
-    """A follower that has seen everything once."""
+    """A follower whose collections were all listed once."""
     follower = Follower(kube, namespace, job)
     tasks = [asyncio.create_task(follower.run(r)) for r in (JOBS, REGIONS, PES, PODS)]
     try:
@@ -146,21 +145,23 @@ async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator
 
 @asynccontextmanager
 async def shown(follower: Follower, console: Screen) -> AsyncIterator[None]:
-    """Show the job in a live table meanwhile.
+    """Show the job in a live table inside of the block.
 
-    Plain output (no terminal) gets a line when something changed and the table at the end.
+    Without a terminal, print a line after each change and the table at the end.
     """
 
     def draw(of_view: Callable[[JobView], Renderable]) -> Renderable:
         view = follower.view
         return "the job does not exist yet" if view is None else of_view(view)
 
-    # Who waits says what was refused, on stderr; once is enough.
+    # The caller prints a refusal on stderr: not here, too.
     panel = partial(job_panel, problems=False)
     if not console.is_terminal:
-        said: set[str] = set()
+        printed: set[str] = set()
         try:
-            async with _repeating(lambda: _say_once(console, str(draw(job_line)), said), SAY_S):
+            async with _repeating(
+                lambda: _print_once(console, str(draw(job_line)), printed), PRINT_S
+            ):
                 yield
         finally:
             console.print(draw(panel))
@@ -173,15 +174,15 @@ async def shown(follower: Follower, console: Screen) -> AsyncIterator[None]:
             display.update(draw(panel), refresh=True)
 
 
-def _say_once(console: Screen, line: str, said: set[str]) -> None:
-    if line not in said:
-        said.add(line)
+def _print_once(console: Screen, line: str, printed: set[str]) -> None:
+    if line not in printed:
+        printed.add(line)
         console.print(line, soft_wrap=True)
 
 
 @asynccontextmanager
 async def _repeating(act: Callable[[], None], every_s: float) -> AsyncIterator[None]:
-    """Act now and then again, until the end of the block."""
+    """Call `act` at once and then every `every_s` seconds, until the end of the block."""
 
     async def repeat() -> None:
         while True:

@@ -1,8 +1,8 @@
-"""What services stand on: a Kubernetes API, a log, and who they are there.
+"""What services run on (a "ground"): a Kubernetes API, a log, and the accounts of the services.
 
-`running.py` makes the ground of the sandbox, which is a child of it. Here is the real pair: brought
-up where it does not run, furnished with topics and accounts, ended where it was brought up for us.
-How a pair is built and started is `real/pair.py`'s business.
+`running.py` makes the ground of the sandbox. This module makes the ground of the real pair: it
+brings the pair up unless it runs, creates topics and accounts, and ends the pair only if it brought
+it up. `real/pair.py` builds and starts pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEASE_NAMESPACE_SETTING = "MILLRACE_LEASE_NAMESPACE"
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where services work; `kubeconfig` is the administrator's, `accounts` are the services'."""
+    """Where services run; `kubeconfig` is the administrator's, `accounts` are the services'."""
 
     server: str
     kubeconfig: Path
@@ -38,7 +38,7 @@ class Ground:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def account_of(self, service: str) -> Path:
-        """The kubeconfig that a service is given."""
+        """The kubeconfig of a service."""
         return self.accounts.get(service, self.kubeconfig)
 
 
@@ -48,13 +48,13 @@ async def real_ground(
 ) -> AsyncIterator[Ground]:
     """The pair with its topics and an account for each service.
 
-    One that ran before stays up at the end.
+    A pair that was up before stays up.
     """
     options = PairOptions(folder, nodes=nodes)
     say("starting Apache Kafka and Kubernetes")
     async with usable_pair(options) as pair:
-        wish = TopicsOptions(pair.bootstrap_servers, os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX))
-        await apply_topics(wish, Screen(quiet=True))
+        prefix = os.environ.get(PREFIX_SETTING, DEFAULT_PREFIX)
+        await apply_topics(TopicsOptions(pair.bootstrap_servers, prefix), Screen(quiet=True))
         async with service_accounts(pair.kubeconfig, state / "accounts", say) as accounts:
             (home,) = {account.namespace for account in accounts}
             yield Ground(
@@ -68,7 +68,7 @@ async def real_ground(
 
 @asynccontextmanager
 async def usable_pair(options: PairOptions) -> AsyncIterator[Pair]:
-    """A pair that is up inside of the block; one that was up before stays up."""
+    """A pair that is up inside of the block; a pair that was up before stays up."""
     found, parts = await pair_status(options)
     was_up = found is not None and not any(part.problem for part in parts)
     with Progress() as progress:

@@ -1,7 +1,7 @@
-"""Submit, get, scale and delete jobs: what the commands of that name do.
+"""Submit, get, scale and delete jobs: the work of the commands of these names.
 
-Each writes one object (or none) and, unless told not to, follows the job until the wish has come
-true or was refused.
+Each writes at most one object. Unless the command is called with `--no-wait`, it follows the job
+until the request is in force or refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cli.connecting import FURNITURE, JOBS, PES, PODS, REGIONS, Cluster
+from cli.connecting import JOBS, PES, PODS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
@@ -34,7 +34,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a person asked to be submitted; raw words of the command line."""
+    """The arguments and options of `millrace submit`, not parsed yet."""
 
     bundle: Path
     name: str = ""
@@ -72,37 +72,37 @@ def pair_of(option: str, words: str) -> tuple[str, str]:
 
 
 def region_width_of(option: str, words: str) -> tuple[str, int]:
-    """`REGION=W`; raises Misused unless W is a number. Whether it is allowed, the cluster says."""
+    """`REGION=W`, split; raises Misused unless W is a number. The cluster validates its value."""
     region, _, width = words.rpartition("=")
     if not region or not re.fullmatch(r"-?\d+", width):
         raise Misused(f"{option} {words}: say REGION=W, where W is a whole number")
     return region, int(width)
 
 
-def manifest_of(wish: Submission) -> Json:
-    """The Job to create; raises Misused where the words cannot be used."""
-    spec: Json = {"bundle": {"name": wish.bundle.name}, **wish.spec}
-    if wish.fusion:
-        spec["fusion"] = fusion_of(wish.fusion)
-    widths = [region_width_of("--width", words) for words in wish.widths]
+def manifest_of(submission: Submission) -> Json:
+    """The Job to create; raises Misused if an option cannot be parsed."""
+    spec: Json = {"bundle": {"name": submission.bundle.name}, **submission.spec}
+    if submission.fusion:
+        spec["fusion"] = fusion_of(submission.fusion)
+    widths = [region_width_of("--width", words) for words in submission.widths]
     if widths:
         spec["parallelRegions"] = [{"alias": alias, "width": width} for alias, width in widths]
-    params = dict(pair_of("--param", words) for words in wish.params)
+    params = dict(pair_of("--param", words) for words in submission.params)
     if params:
         spec["submissionTimeValues"] = params
     return {
         "apiVersion": JOBS.api_version,
         "kind": JOBS.kind,
         "metadata": {
-            "name": wish.name or job_name_for(wish.bundle),
-            "namespace": wish.namespace,
+            "name": submission.name or job_name_for(submission.bundle),
+            "namespace": submission.namespace,
         },
         "spec": spec,
     }
 
 
 def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
-    """Put the file into the bundle root, whole or not at all; Misused where there is none."""
+    """Copy the file atomically into the bundle root. Raises Misused if the root is not known."""
     root = root or cluster.bundle_root
     if root is None:
         raise Misused(
@@ -123,18 +123,18 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     root.mkdir(parents=True, exist_ok=True)
     draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
     draft.write_bytes(content)
-    # As private as its folder, which may be that of a state: who may enter it may read it.
+    # As private as its folder, which may be in a --state: who may enter it may read the file.
     draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
     draft.replace(target)
 
 
-async def submit(cluster: Cluster, wish: Submission, root: Path | None) -> str:
-    """Create the Job; returns its name. Raises Failure with the API server's own sentence."""
-    manifest = manifest_of(wish)
-    put_bundle(cluster, wish.bundle, root)
+async def submit(cluster: Cluster, submission: Submission, root: Path | None) -> str:
+    """Create the Job; returns its name. Raises Failure with the API server's message."""
+    manifest = manifest_of(submission)
+    put_bundle(cluster, submission.bundle, root)
     name = str(manifest["metadata"]["name"])
     try:
-        await cluster.kube.create(JOBS, wish.namespace, manifest)
+        await cluster.kube.create(JOBS, submission.namespace, manifest)
     except AlreadyExists:
         raise Failure(
             f"a job {name} exists already. Say another --name, or `millrace delete {name}` first."
@@ -145,7 +145,7 @@ async def submit(cluster: Cluster, wish: Submission, root: Path | None) -> str:
 
 
 def refuse_if_failed(view: JobView | None, job: str) -> None:
-    """Raise Failure with the job's reason where it was refused or is gone."""
+    """Raise Failure with the job's reason if it was refused or does not exist any more."""
     if view is None:
         raise Failure(f"job {job} does not exist any more")
     if view.has_failed:
@@ -155,7 +155,7 @@ def refuse_if_failed(view: JobView | None, job: str) -> None:
 async def wait_running(
     follower: Follower, console: Screen, timeout_s: float, *, quiet: bool = False
 ) -> JobView:
-    """Show the job until every pod runs; raises Failure where it was refused."""
+    """Show the job until every pod runs; raises Failure if it was refused."""
 
     def settled() -> bool:
         view = follower.view
@@ -174,7 +174,7 @@ async def wait_running(
 
 
 async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> Json:
-    """The ParallelRegion of a job by its alias, or its last segment where that is unique."""
+    """The ParallelRegion of a job by its alias, or by the last segment of it if that is unique."""
     selector = f"{labels.JOB}={job}"
     items, _ = await list_all(kube, Watched(REGIONS, namespace, label_selector=selector))
     aliases = {item["spec"]["alias"]: item for item in filter(is_whole, items)}
@@ -190,7 +190,7 @@ async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> J
 
 
 async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
-    """The Job; raises Failure where it does not exist."""
+    """The Job; raises Failure if it does not exist."""
     try:
         return await kube.get(JOBS, namespace, job)
     except NotFound:
@@ -199,7 +199,7 @@ async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class RequestedWidth:
-    """A width of the region `alias`, asked for by that generation of its ParallelRegion."""
+    """A width of the region `alias`, requested by this generation of its ParallelRegion."""
 
     alias: str
     width: int
@@ -207,14 +207,14 @@ class RequestedWidth:
 
 
 async def set_width(kube: KubeClient, region: Json, width: int) -> int:
-    """Ask for a width; returns the generation of the ParallelRegion that asks for it.
+    """Write a width; returns the generation of the ParallelRegion that requests it.
 
-    Raises Failure with the API server's sentence where it is refused.
+    Raises Failure with the API server's message if it is refused.
     """
     for _ in range(CONFLICTS_MAX):
         meta = region["metadata"]
         try:
-            asked = await kube.patch(
+            patched = await kube.patch(
                 REGIONS,
                 meta["namespace"],
                 meta["name"],
@@ -222,12 +222,12 @@ async def set_width(kube: KubeClient, region: Json, width: int) -> int:
                 resource_version=int(meta["resourceVersion"]),
             )
         except Conflict:
-            # Somebody wrote its status meanwhile; a person's wish does not depend on that.
+            # Its status was written meanwhile; the requested width does not depend on it.
             region = await kube.get(REGIONS, meta["namespace"], meta["name"])
         except Rejected as refused:
             raise Failure(f"the width was refused: {refused.message}") from None
         else:
-            return int(asked["metadata"]["generation"])
+            return int(patched["metadata"]["generation"])
     raise Failure(f"{region['metadata']['name']} changes too fast to be patched; try again")
 
 
@@ -241,7 +241,7 @@ async def scale(
     wait: bool,
     timeout_s: float,
 ) -> ResizeOutcome | None:
-    """Resize a region and, if asked to wait, say what it did to the processing elements."""
+    """Resize a region; with `wait`, return what the resize did to the processing elements."""
     alias, width = region_width_of("REGION=W", words)
     async with following(cluster.kube, namespace, job) as follower:
         region = await region_of(cluster.kube, namespace, job, alias)
@@ -251,24 +251,24 @@ async def scale(
         generation = await set_width(cluster.kube, region, width)
         if not wait:
             return None
-        wish = RequestedWidth(region["spec"]["alias"], width, generation)
-        return await watch_resize(follower, before, wish, console, timeout_s)
+        requested = RequestedWidth(region["spec"]["alias"], width, generation)
+        return await watch_resize(follower, before, requested, console, timeout_s)
 
 
 async def watch_resize(
     follower: Follower,
     before: JobView,
-    wish: RequestedWidth,
+    requested: RequestedWidth,
     console: Screen,
     timeout_s: float,
 ) -> ResizeOutcome:
     """Show the job until the width is in force and every pod runs, or the width is refused."""
     start = time.monotonic()
-    alias, width = wish.alias, wish.width
+    alias, width = requested.alias, requested.width
 
     def refused_in(view: JobView) -> str:
-        # A refusal of the width that was asked for before stands there until ours is looked at.
-        return refusal(view, alias, generation=wish.generation)
+        # The status holds the refusal of an earlier width until our generation is observed.
+        return refusal(view, alias, generation=requested.generation)
 
     def settled() -> bool:
         view = follower.view
@@ -288,7 +288,7 @@ async def watch_resize(
 
 
 async def jobs_of(kube: KubeClient, namespace: str) -> list[JobView]:
-    """Every job of a namespace with its children."""
+    """Every job of a namespace, with its children."""
     jobs, _ = await list_all(kube, Watched(JOBS, namespace))
     children: dict[str, dict[str, list[Json]]] = {}
     for resource in (REGIONS, PES, PODS):
@@ -307,7 +307,7 @@ def _view(job: Json, children: dict[str, list[Json]]) -> JobView:
 
 
 async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | None) -> None:
-    """Delete a Job and wait until nothing of it is left (None: do not wait)."""
+    """Delete a Job and wait until none of its objects exists (`wait_s` None: do not wait)."""
     found = await job_object(cluster.kube, namespace, job)
     uid = str(found["metadata"]["uid"])
     end_s = time.monotonic() + (wait_s or 0)
@@ -316,7 +316,7 @@ async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | 
         if wait_s is None:
             return
         await follower.until("its end", lambda: follower.is_gone, wait_s)
-    for resource in FURNITURE:
+    for resource in UNWATCHED:
         while await _is_left(cluster.kube, resource, namespace, uid):
             if time.monotonic() > end_s:
                 raise TimedOut(f"{resource.plural} of job {job} are left after {wait_s:g} s")
@@ -324,7 +324,7 @@ async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | 
 
 
 async def _is_left(kube: KubeClient, resource: Resource, namespace: str, job_uid: str) -> bool:
-    """Whether a job has objects of a kind that nobody follows."""
+    """Whether a job still has objects of a kind that the follower does not watch."""
     selector = f"{labels.JOB_UID}={job_uid}"
     pages = kube.list_pages(
         resource, namespace, label_selector=selector, limit=1, metadata_only=True

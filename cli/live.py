@@ -1,6 +1,6 @@
-"""What a person sees of a job: a view on its objects, and tables made of it (rich).
+"""The view of a job that people see, folded from its objects, and tables of it (rich).
 
-Pure: objects in, values and renderables out. Following the objects is `following.py`'s business.
+Pure: objects in, values and renderables out. `following.py` watches the objects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contracts.unreadable import is_whole
 Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
 LISTED_CHARS_MAX = 300
-"""Of a message, and of the regions, of one job among others; `get JOB` shows more of them."""
+"""Of the message and of the regions of a job in a list; `get JOB` shows more."""
 _COLOURS = {
     "Running": "green",
     "Submitted": "green",
@@ -34,7 +34,7 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class PeView:
-    """One processing element as a person sees it; `pod` is the uid of its newest pod."""
+    """The view of one processing element; `pod` is the uid of its newest pod."""
 
     id: int
     name: str
@@ -47,7 +47,7 @@ class PeView:
 
     @property
     def is_running(self) -> bool:
-        """Its pod runs, or has completed its work."""
+        """Its pod runs or has succeeded."""
         return self.phase in ("Running", "Succeeded")
 
 
@@ -55,7 +55,7 @@ class PeView:
 class JobView:
     """One job with its regions (alias → (wanted, in force)) and processing elements by id.
 
-    What a region's status says counts for the generation of the ParallelRegion that it was said of.
+    `region_observed` has the generation of the ParallelRegion that `region_messages` belong to.
     """
 
     name: str
@@ -72,23 +72,23 @@ class JobView:
 
     @property
     def is_submitted(self) -> bool:
-        """Every object of the newest plan exists, and the widths asked for are in force."""
+        """Every object of the newest plan exists, and the requested widths are in force."""
         widths_in_force = all(wanted == force for wanted, force in self.regions.values())
         return self.phase == "Submitted" and bool(self.pes) and widths_in_force
 
     @property
     def is_running(self) -> bool:
-        """Submitted, and every pod runs (or has completed its work)."""
+        """Submitted, and every pod runs or has succeeded."""
         return self.is_submitted and all(pe.is_running for pe in self.pes.values())
 
     @property
     def has_failed(self) -> bool:
-        """The job was refused in its present form."""
+        """The job failed, and its status observed the newest spec."""
         return self.phase == "Failed" and self.observed_generation >= self.object_generation
 
 
 def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable[Obj]) -> JobView:
-    """The view of a job and of its children as listed, but for those that cannot be read whole."""
+    """The view of a job and of its children; unreadable objects are left out."""
     status = (job.get("status") or {}) if is_whole(job) else {}
     newest: dict[int, Obj] = {}
     for pod in pods:
@@ -133,7 +133,7 @@ def _launch(pod: Obj) -> int:
 
 
 def _number(label: object, otherwise: int) -> int:
-    """A number in a label, which anybody who may write a pod can make something else."""
+    """The number in a label, or `otherwise`: people with rights on pods can write any text."""
     text = str(label)
     return int(text) if text.isdecimal() and text.isascii() else otherwise
 
@@ -156,7 +156,7 @@ def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
 
 @dataclass(frozen=True, slots=True)
 class ResizeOutcome:
-    """What a resize did to the processing elements, by id, and how long it took in seconds."""
+    """The ids of the processing elements by what a resize did to them, and its seconds."""
 
     added: tuple[int, ...]
     restarted: tuple[int, ...]
@@ -166,7 +166,7 @@ class ResizeOutcome:
 
 
 def compare(before: JobView, after: JobView, duration_s: float) -> ResizeOutcome:
-    """Which PEs came, restarted (another pod), stayed (the same pod) and went."""
+    """The PEs that are new, restarted (another pod), untouched (the same pod) or removed."""
     both = before.pes.keys() & after.pes.keys()
     stayed = {pe_id for pe_id in both if before.pes[pe_id].pod == after.pes[pe_id].pod}
     return ResizeOutcome(
@@ -183,7 +183,7 @@ def _coloured(word: str) -> Line:
 
 
 def job_table(jobs: Iterable[JobView]) -> Rows:
-    """One line a job."""
+    """A table with one row for each job."""
     table = Rows(box=None, pad_edge=False)
     for heading in ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", "MESSAGE"):
         table.add_column(heading, overflow="fold")
@@ -211,7 +211,7 @@ def regions_text(job: JobView) -> str:
 
 
 def pe_table(job: JobView) -> Renderable:
-    """One line a processing element, at most PES_SHOWN_MAX of them."""
+    """A table with one row for each processing element, at most PES_SHOWN_MAX."""
     table = Rows(box=None, pad_edge=False)
     for heading in ("PE", "PHASE", "LAUNCH", "NODE", "POD", "OPERATORS"):
         table.add_column(heading, no_wrap=heading != "OPERATORS")
@@ -227,7 +227,7 @@ def pe_table(job: JobView) -> Renderable:
 
 
 def job_panel(job: JobView, *, problems: bool = True) -> Renderable:
-    """A job with its regions, what was refused of it, and its processing elements."""
+    """A job with its regions, its refusals, and its processing elements."""
     parts: list[Renderable] = [job_line(job)]
     if problems:
         parts += [cell(problem, "red") for problem in problems_of(job)]
@@ -254,20 +254,20 @@ def job_line(job: JobView) -> Line:
 
 
 def problems_of(job: JobView) -> list[str]:
-    """Why the job failed, and which widths were refused."""
+    """Messages of a failed job and of refused widths."""
     problems = [f"{job.reason}: {job.message}"] if job.has_failed else []
     refused = ((alias, refusal(job, alias)) for alias in sorted(job.regions))
     return problems + [f"{alias}: {why}" for alias, why in refused if why]
 
 
 def waits_of(view: JobView) -> str:
-    """Which widths wait, and for what, or nothing."""
-    said = sorted(view.region_messages.items())
-    return "; ".join(f"{alias}: {why}" for alias, (of, why) in said if of == Reason.WIDTH_WAITS)
+    """The regions whose width waits, with their messages; empty if there are none."""
+    texts = sorted(view.region_messages.items())
+    return "; ".join(f"{alias}: {why}" for alias, (of, why) in texts if of == Reason.WIDTH_WAITS)
 
 
 def refusal(view: JobView, alias: str, *, generation: int = 0) -> str:
-    """Why a region's width was refused, or nothing, if no word is of that generation or later."""
+    """Why a width was refused; empty if it was not, or if `generation` is not observed yet."""
     if view.region_observed.get(alias, 0) < generation:
         return ""
     reason, message = view.region_messages.get(alias, ("", ""))

@@ -1,7 +1,6 @@
-"""Sentences of the planner in the words of the command: options instead of fields of a Job.
+"""Messages of the planner for the command line: options instead of fields of a Job.
 
-The planner speaks of the Job's spec, since most of its readers wrote one. Who wrote `--width` looks
-for that.
+The planner names fields of the Job's spec. A person who typed `--width` looks for `--width`.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _OPTIONS = (
 
 
 def in_words_of_options(sentence: str) -> str:
-    """The sentence as somebody at a terminal would say it."""
+    """The sentence with options of the command in place of fields of the Job."""
     for field, option in _OPTIONS:
         sentence = field.sub(option, sentence)
     return sentence
 
 
 def given_twice(option: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A warning for each key that is given more than once: the last value counts."""
+    """A warning for each key that is given more than once; the last value is used."""
     values = list(pairs)
     last = dict(values)
     for key, times in Counter(key for key, _ in values).items():

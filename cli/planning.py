@@ -1,8 +1,8 @@
-"""`millrace plan`: what a bundle or an ADL becomes, without a cluster.
+"""`millrace plan`: shows the plan of a bundle or an ADL without a cluster.
 
-Words become a request, the planner of fusion-backend answers, and the answer is printed: numbers
-for programs, pictures for people (drawing.py). Nothing is placed here: whether nodes can take the
-PEs, only a cluster knows. Each `--resize` is a generation of its own, planned from the one before.
+Options become a request to the planner of fusion-backend. The plan is printed as numbers for
+programs, or as tables and graphs for people (`drawing.py`). No PE is placed on a node: that needs a
+cluster. Each `--resize` is a generation of its own, planned from the one before.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OURS = re.compile(r"pe-\d+\.xml|plan\.svg")
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What a person asked to be planned; raw words of the command line."""
+    """The arguments and options of `millrace plan`, not parsed yet."""
 
     source: Path
     fusion: str = "automatic"
@@ -70,7 +70,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One generation: what runs where, and the record of it."""
+    """One generation: the draft and the result with its record."""
 
     draft: Draft
     result: PlanResult
@@ -83,9 +83,9 @@ class Step:
 
 @collector_paused()
 def plan_words(options: PlanOptions, keep: Keep) -> list[Step]:
-    """The generations that were asked for, in order; `keep` takes the texts of their AADLs.
+    """The requested generations, in order; `keep` receives the texts of their AADLs.
 
-    Raises PlanRefused, and Misused where the words cannot be used.
+    Raises PlanRefused, and Misused if an option cannot be parsed.
     """
     request = _request(options)
     steps = [_step(request, keep)]
@@ -133,7 +133,7 @@ def _values(options: PlanOptions) -> list[tuple[str, str]]:
 
 
 def _fusion(options: PlanOptions) -> Fusion:
-    """What was asked for; that a number is below 1, the planner says."""
+    """The requested fusion; the planner refuses a number below 1."""
     if manual := re.fullmatch(r"manual=(-?\d{1,9})", options.fusion):
         return Fusion.manual(int(manual.group(1)), options.type)
     if "legacy" in fusion_of(options.fusion):
@@ -147,7 +147,7 @@ def _fusion(options: PlanOptions) -> Fusion:
 
 
 def _region_named(application: Application, words: str) -> str:
-    """The region of that name, pattern or last part of a name; another name is refused later."""
+    """The region by name, pattern or last segment; an unknown name is refused later."""
     names = [region.name for region in application.regions]
     if words in names:
         return words
@@ -166,17 +166,17 @@ def _region_named(application: Application, words: str) -> str:
 # --------------------------------------------------------------------------- answers
 
 
-def told(steps: list[Step]) -> dict[str, object]:
-    """The plan as JSON: the first generation, and what the resizes made of it."""
+def plan_json(steps: list[Step]) -> dict[str, object]:
+    """The plan as JSON: the first generation, and how the last one differs."""
     first, last = steps[0].draft, steps[-1].draft
     found = outline(first)
     return {**found, "update": outline_of_resize(first, last)} if len(steps) > 1 else found
 
 
 def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
-    """Plan, and write one AADL a PE of the last generation; what an earlier plan left is removed.
+    """Plan, and write the AADL of each PE of the last generation; removes files of earlier plans.
 
-    Raises Misused where the folder is a file, Failure where they cannot be written.
+    Raises Misused if the folder is a file, Failure if a file cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
 
 @contextmanager
 def _patience(words: str) -> Iterator[None]:
-    """Says on a terminal what takes so long, after a second."""
+    """After a second, show on a terminal what takes so long."""
     status = Screen(stderr=True).status(words)
     if not sys.stderr.isatty():
         yield
@@ -289,7 +289,7 @@ def plan_command(
     What it becomes:  millrace plan app.sab
     With other widths:  millrace plan app.sab --width '*Region1=4'
     What a resize would change:  millrace plan app.sab --resize Region1=6
-    A picture (plan/plan.svg):  millrace plan app.sab --format dot --out plan
+    A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan
     Names of regions and values:  millrace bundle show app.sab
 
     What cannot be planned ends with 1 and the original's message id or our
@@ -318,7 +318,7 @@ def _answer(options: PlanOptions, form: Format, out: Path | None) -> None:
 
 
 def _forget(_content_id: str, _text: bytes) -> None:
-    """Texts of AADLs that nobody asked for: together they may be larger than memory."""
+    """Discard the text of an AADL: all of them may be larger than memory."""
 
 
 def _warnings(options: PlanOptions, steps: list[Step]) -> list[str]:
@@ -328,11 +328,11 @@ def _warnings(options: PlanOptions, steps: list[Step]) -> list[str]:
 
 def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str]) -> None:
     if form != "table":
-        _tell(warnings)
+        _print_all(warnings)
     drafts = [step.draft for step in steps]
     records = [step.record for step in steps]
     if form == "json":
-        print_json(told(steps))
+        print_json(plan_json(steps))
     elif form == "table":
         console = answers()
         draw_tables(console, drafts, records)
@@ -349,10 +349,10 @@ def _draw_svg(graph: str, target: Path) -> None:
     with _patience(f"drawing {target}"):
         is_drawn = draw_svg(graph, target)
     if not is_drawn:
-        _tell([f"{target} is not drawn: Graphviz (its program `dot`) is not installed"])
+        _print_all([f"{target} is not drawn: Graphviz (its program `dot`) is not installed"])
 
 
-def _tell(sentences: Iterable[str]) -> None:
+def _print_all(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         print_lines(f"millrace: {sentence}")
 
@@ -362,4 +362,4 @@ def _print_refusal(refusal: PlanRefused, form: Format) -> None:
     if form == "json":
         print_json({"error": refusal.code, "message": message}, is_indented=False)
     else:
-        _tell([f"it cannot be planned: {message}"])
+        _print_all([f"it cannot be planned: {message}"])

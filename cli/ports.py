@@ -1,4 +1,4 @@
-"""Ports on loopback that nobody has."""
+"""Free ports on loopback."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from cli.failing import Failure
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20_000, 32_000)
-"""Below the ports that Linux gives to outgoing connections, unless it is told otherwise.
+"""Below the default range of Linux for outgoing connections.
 
-What is stopped and started again wants its port back, and nobody may have been given it in between.
+A server that is stopped and started again needs its port back; no connection may take it meanwhile.
 """
 PORT_TRIES_MAX = 1000
 
 
 def free_ports(count: int, draw: random.Random, *, without: int = 0) -> list[int]:
-    """Different ports on loopback that nobody has, and not `without`.
+    """`count` different free ports on loopback, none of them `without`.
 
-    Raises Failure where there are too few.
+    Raises Failure if there are too few.
     """
     found: list[int] = []
     for _ in range(PORT_TRIES_MAX):
@@ -34,7 +34,7 @@ def free_ports(count: int, draw: random.Random, *, without: int = 0) -> list[int
 
 
 def taken(port: int) -> bool:
-    """Whether somebody has this port of loopback, or may have it only as another user."""
+    """Whether this port of loopback cannot be bound."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers bind
         try:

@@ -1,4 +1,4 @@
-"""How answers are printed: pictures for people at a terminal, JSON for programs behind a pipe."""
+"""Prints answers: tables for people at a terminal, JSON for programs behind a pipe."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from cli.showing import Screen, answer_lines, print_failure, print_lines
 from contracts.showing import json_text
 
 PIPED_COLUMNS: Final = 200
-"""Without a terminal nobody can widen the window: lines are long enough for a sentence."""
+"""Without a terminal there is no window to widen: lines are long enough for a sentence."""
 
 
 def answers() -> Screen:
-    """The console that answers go to. What its encoding lacks is escaped."""
+    """The console for answers. Characters that its encoding lacks are escaped."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     return Screen(width=None if is_terminal() else PIPED_COLUMNS)
 
 
 def is_terminal() -> bool:
-    """Whether a person looks at the answers. Without a standard output nobody does."""
+    """Whether standard output is a terminal; False if it is closed."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_json(document: object, *, is_indented: bool = True) -> None:
-    """A document for programs, that people can read, too: exact, and obeyed by no terminal."""
+    """Print a document as JSON; control characters are escaped."""
     answer_lines(json_text(document, is_indented=is_indented))
 
 
 def print_answers_only() -> None:
-    """From now on nothing but what Python prints is on standard output.
+    """From now on only Python writes to standard output.
 
-    METIS prints notes of its own there, and a C library's buffer is written when the process ends:
-    behind the JSON.
+    METIS prints notes there, and the buffer of a C library is flushed when the process ends, after
+    the JSON.
     """
-    said = sys.__stdout__
-    if said is None or said is not sys.stdout:
-        return  # somebody captures it
-    said.flush()
-    answers_to = os.dup(said.fileno())
+    stdout = sys.__stdout__
+    if stdout is None or stdout is not sys.stdout:
+        return  # captured, such as by a test
+    stdout.flush()
+    answers_to = os.dup(stdout.fileno())
     with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), said.fileno())
-    sys.stdout = open(  # noqa: SIM115 - as long as the process
-        answers_to, "w", encoding=said.encoding, errors=said.errors, buffering=1
+        os.dup2(nowhere.fileno(), stdout.fileno())
+    sys.stdout = open(  # noqa: SIM115 - open until the process ends
+        answers_to, "w", encoding=stdout.encoding, errors=stdout.errors, buffering=1
     )
 
 
 @contextmanager
 def failures_printed() -> Iterator[None]:
-    """A Failure becomes one sentence on stderr and its exit code.
+    """Print a Failure as one sentence on stderr, and exit with its code.
 
-    So does an answer that cannot be written; a reader that has enough (`| head`) is none.
+    An answer that cannot be written is a failure, too. A closed pipe (`| head`) is not.
     """
     try:
         yield
@@ -77,7 +77,7 @@ def failures_printed() -> Iterator[None]:
 
 @contextmanager
 def terminated_by_exit() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does: what it began to write is removed."""
+    """SIGTERM ends the command as Ctrl-C does: incomplete output is removed."""
 
     def leave(*_: object) -> None:
         sys.exit(128 + signal.SIGTERM)

@@ -1,7 +1,7 @@
 """Files and folders that only their owner may use: 0600 and 0700, whatever the umask is.
 
-What `--state` names is such a folder: it holds credentials, and logs and a store that show what
-people run. Which files are in it is the business of those who write them.
+The folder of `--state` is one of them: it holds credentials, logs and the store. The module that
+writes a file decides its name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from cli.failing import Misused
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 OTHERS = 0o077
-"""The rights of everybody else; as a umask, what makes all files of a process its owner's."""
+"""The mode bits of group and others; as a umask it makes files private to their owner."""
 _ELSE = "Say another --state."
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file atomically; only its owner may read it."""
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
@@ -33,21 +33,21 @@ def write_private(path: Path, text: str) -> None:
 
 
 def private_log(path: Path) -> IO[bytes]:
-    """A file to append to that only its owner may read."""
+    """Open a file for appending; only its owner may read it."""
     return open(path, "ab", opener=lambda name, flags: os.open(name, flags, FILE_MODE))
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder that only its owner may enter, or close one that is there. Raises OSError."""
+    """Create a folder that only its owner may enter, or restrict one. Raises OSError."""
     path.mkdir(parents=True, mode=FOLDER_MODE, exist_ok=True)
     path.chmod(FOLDER_MODE)
 
 
 def private_state(path: Path, ours: Sequence[str]) -> None:
-    """Make the folder of a `--state`, or close one that is there, with what is ours in it.
+    """Create the folder of a `--state`, or restrict an existing one and our files in it.
 
-    `ours` are patterns of names. A folder that others may enter and that holds anything else is
-    refused, for who shares it may need it so. Raises Misused, and OSError.
+    `ours` are glob patterns of our names. A folder that others may enter and that holds any other
+    file is refused, since other people may use it. Raises Misused, and OSError.
     """
     refuse_foreign(path)
     if path.exists() and path.stat().st_mode & OTHERS:
@@ -57,14 +57,14 @@ def private_state(path: Path, ours: Sequence[str]) -> None:
                 f"others may enter {path}, and it holds {others[0].name}, which is not millrace's: "
                 f"say another --state, or `chmod 700 {path}`."
             )
-    private_folder(path)  # before anything in it: from here on nobody else puts anything there
+    private_folder(path)  # first: from here on nobody else can add a file
     for pattern in ours:
         for found in path.glob(pattern):
             _close(found)
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a folder that leads elsewhere or is somebody else's. Raises Misused, and OSError.
+    """Refuse a link, a file, and the folder of another user. Raises Misused, and OSError.
 
     The owner of a folder or a link can change what is written there.
     """
@@ -80,7 +80,7 @@ def refuse_foreign(path: Path) -> None:
 
 
 def _close(path: Path) -> None:
-    """Take from others what they may do with a file, or with a folder and all in it."""
+    """Remove the rights of group and others from a file, or from a folder and its content."""
     _close_one(path)
     if path.is_dir() and not path.is_symlink():
         for found in path.iterdir():
@@ -88,7 +88,7 @@ def _close(path: Path) -> None:
 
 
 def _close_one(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):  # a file of SQLite goes with its last user
+    with contextlib.suppress(FileNotFoundError):  # SQLite removes files at the last close
         found = path.lstat()
         _refuse_owner(path, found)
         if found.st_mode & OTHERS and not stat.S_ISLNK(found.st_mode):

@@ -1,7 +1,7 @@
-"""What a file is that somebody names: a bundle, an application description (ADL), or neither.
+"""Detects whether a file is a bundle, an application description (ADL), or neither.
 
-A file is known by how it begins, not by its name. What is neither is told so in the words of
-people: a parser would speak of XML to somebody who gave it a picture.
+The first bytes decide, not the name. The message about any other file is ours: the message of an
+XML parser would not help a person who named an image.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Kind = Literal["bundle", "ADL", "neither"]
 
 
 def contents_of(source: Path) -> bytes:
-    """The bytes of a file, of a large one not more than what shows that it is too large.
+    """The bytes of a file, at most one more than a bundle may have.
 
-    Raises Misused where it cannot be read.
+    Raises Misused if the file cannot be read.
     """
     if source.is_dir():
         raise Misused(
@@ -42,7 +42,7 @@ def contents_of(source: Path) -> bytes:
 
 
 def kind_of(data: bytes) -> Kind:
-    """What the bytes are, by how they begin."""
+    """The kind of a file, from its first bytes."""
     if data.startswith(BEGINS_ZIP):
         return "bundle"
     text = data.removeprefix(_UTF_8_MARK).lstrip()
@@ -50,7 +50,7 @@ def kind_of(data: bytes) -> Kind:
 
 
 def bundle_of(source: Path) -> Bundle:
-    """The bundle in a file, or a bundle of an ADL alone. Raises PlanRefused, Misused."""
+    """The bundle in a file, or a bundle that contains only the ADL. Raises PlanRefused, Misused."""
     data = contents_of(source)
     kind = kind_of(data)
     if kind == "bundle":
@@ -76,7 +76,7 @@ def bundle_of(source: Path) -> Bundle:
 
 
 def begins(data: bytes) -> str:
-    """How something begins that is not what was asked for, for people."""
+    """A sentence about the first bytes of a file that is neither a bundle nor an ADL."""
     if not data:
         return "it is empty"
     if _is_utf_16(data):

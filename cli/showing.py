@@ -1,16 +1,16 @@
-"""The border to the terminal: what the command prints passes here, and nowhere else.
+"""The border to the terminal: everything that the command prints passes through this module.
 
-Names, values and messages are text of others: of who wrote a Job, a pod, a bundle or a topic's
-name, and of the API server that quotes them. Whatever way text comes, none of it is markup, and no
-character of it is obeyed (which those are, `contracts/showing.py` says). Only this module imports
-rich, calls `print` or writes to standard output (tests/architecture/test_border.py).
+Names, values and messages are text of others: of the authors of a Job, a pod or a bundle, and of
+the API server that quotes them. Such text is never markup, and control characters in it are escaped
+(`contracts/showing.py` defines which). Only this module imports rich, calls `print` or writes to
+standard output (tests/architecture/test_border.py).
 
-    Screen         the one console: strings are never markup, emoji or highlighted; a last look at
-                   every piece that is rendered escapes what a renderable let through
-    cell, joined   one line, with a style of ours beside it: the only texts that have one
+    Screen         the one console: strings are never markup, emoji or highlighted; every rendered
+                   segment is escaped once more
+    cell, joined   one line with a style of ours; no other text has a style
     Rows           a table of such cells
-    answer, tell   one line on standard output, on standard error
-    answer_lines   a document whose line ends are ours
+    answer         one line on standard output; `answer_lines` a document with our line ends
+    print_lines    lines on standard error
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ Line = Text
 """One line, made by `cell` or `joined`."""
 PLAIN_BOX: Final[Box] = SIMPLE
 CELL_CHARS_MAX: Final = 1_000
-"""Of a cell of a table: one that says more pushes its neighbours off the screen."""
+"""Of a cell of a table: a longer one would push its neighbours off the screen."""
 
 
 class Screen(Console):
-    """The console of the command; `width` None: that of the terminal."""
+    """The console of the command; `width` None: the width of the terminal."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Screen(Console):
         )
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """A string as people see it. Nobody who calls it can have it read as markup."""
+        """A string as printable text, never as markup."""
         known = {
             name: options[name] for name in ("style", "justify", "overflow") if name in options
         }
@@ -92,17 +92,17 @@ class Screen(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """What is drawn: a renderable made elsewhere may hold text that nobody looked at."""
+        """The segments to draw, escaped: a renderable made elsewhere may hold raw text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def status(self, status: RenderableType, **options: Any) -> Status:
-        """A spinner beside words; rich reads them as markup where they are a string."""
+        """A spinner beside a text; rich itself would read a string as markup."""
         return super().status(cell(status) if isinstance(status, str) else status, **options)
 
 
 class Rows(Table):
-    """A table whose cells are one line each, bounded, and wrapped where the column ends."""
+    """A table whose cells are one line each, limited in length, wrapped at the column's end."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         """A row; strings are cells without a style."""
@@ -121,7 +121,7 @@ def cell(text: object, style: str = "") -> Line:
 
 
 def joined(*parts: str | Line) -> Line:
-    """Parts beside each other in one line; strings are cells without a style."""
+    """Parts side by side in one line; strings are cells without a style."""
     return Text.assemble(*(cell(each) if isinstance(each, str) else each for each in parts))
 
 
@@ -131,12 +131,12 @@ def stacked(*parts: RenderableType) -> RenderableType:
 
 
 def live(screen: Screen) -> Live:
-    """A display of the terminal that is drawn when it is updated."""
+    """A live display that is only redrawn when it is updated."""
     return Live(console=screen, auto_refresh=False, transient=False)
 
 
 def bars(screen: Screen) -> Bars:
-    """Bars of steps that are under way."""
+    """Progress bars of running steps."""
     return Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}", markup=False),
@@ -148,32 +148,32 @@ def bars(screen: Screen) -> Bars:
 
 
 def answer(sentence: object) -> None:
-    """One line on standard output, at once: somebody may wait for it behind a pipe."""
+    """Print one line on standard output and flush: a program may wait for it behind a pipe."""
     _print(one_line(sentence), sys.stdout)
 
 
 def answer_lines(document: str, *, end: str = "\n") -> None:
-    """Lines on standard output, of any length: a document whose line ends are ours."""
+    """Print a document on standard output; lines may have any length."""
     _print(printable(document), sys.stdout, end)
 
 
 def print_lines(*sentences: object) -> None:
-    """Lines on standard error, each of them one."""
+    """Print sentences on standard error, one line each."""
     for sentence in sentences:
         _print(one_line(sentence), sys.stderr)
 
 
 def print_failure(failure: Failure) -> None:
-    """Why the command ends, with the lines below."""
+    """Print a failure on standard error, with the lines below its sentence."""
     print_lines(*f"millrace: {failure}".split("\n"))
 
 
 def print_crash(defect: BaseException) -> None:
-    """A traceback: what failed quotes what it failed on."""
+    """Print a traceback, escaped: it may quote text of others."""
     for part in traceback.format_exception(defect):
         print_lines(*part.rstrip("\n").split("\n"))
 
 
 def _print(text: str, stream: IO[str] | None, end: str = "\n") -> None:
-    if stream is not None:  # closed by who started us
+    if stream is not None:  # closed by the parent process
         print(text, end=end, file=stream, flush=True)

@@ -1,7 +1,7 @@
 """`millrace topics apply|check`: the topics of the catalogue, made and compared on Kafka.
 
-What a topic should be is `contracts/topics.py`; how Kafka is asked is the chassis's business. Here
-are the table that people see and the sentences that they get.
+`contracts/topics.py` defines the topics, and the chassis has the requests to Kafka. This module
+prints the table and the messages.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from services.chassis.process.settings import read_settings
 ANSWER_S_MAX = 20.0
 APPLY_S_MAX = 60.0
 LOOKS_AFTER_MAX = 150
-"""A broker that has just started may learn half a minute later of a topic that was created."""
+"""A broker that has just started may see a new topic half a minute later."""
 DAY_MS = 24 * 3600 * 1000
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsOptions:
-    """Which topics, on which brokers; `replication` None: a replica a broker, at most three."""
+    """Topic prefix and brokers; `replication` None: one replica for each broker, at most three."""
 
     servers: str
     prefix: str
     replication: int | None = None
 
 
-async def apply_topics(wish: TopicsOptions, console: Screen) -> None:
-    """Create what is missing and correct settings; a wrong number of partitions is refused."""
-    wanted = wanted_topics(wish.prefix)
-    found = await _found(wish, wanted)
+async def apply_topics(options: TopicsOptions, console: Screen) -> None:
+    """Create missing topics and correct settings. Raises Failure for a wrong partition count."""
+    wanted = wanted_topics(options.prefix)
+    found = await _found(options, wanted)
     missing = [topic for topic in found if not topic.partitions]
     wrong = [topic for topic in found if topic.wrong_settings]
     if missing or wrong:
-        async with _asking(wish, APPLY_S_MAX) as brokers:
+        async with _connected(options, APPLY_S_MAX) as brokers:
             if missing:
-                await create(brokers, [topic.wanted for topic in missing], wish.replication)
+                await create(brokers, [topic.wanted for topic in missing], options.replication)
             if wrong:
                 await correct(brokers, wrong)
             found = await look_patiently(brokers, wanted, looks_max=LOOKS_AFTER_MAX)
@@ -65,42 +65,42 @@ async def apply_topics(wish: TopicsOptions, console: Screen) -> None:
     _show(found, done, console)
 
 
-async def check_topics(wish: TopicsOptions, console: Screen) -> None:
-    """Compare and change nothing."""
-    _show(await _found(wish, wanted_topics(wish.prefix)), {}, console)
+async def check_topics(options: TopicsOptions, console: Screen) -> None:
+    """Compare the topics with the catalogue; changes nothing. Raises Failure if one differs."""
+    _show(await _found(options, wanted_topics(options.prefix)), {}, console)
 
 
-async def _found(wish: TopicsOptions, wanted: Sequence[Wanted]) -> Sequence[Found]:
-    async with _asking(wish, ANSWER_S_MAX) as brokers:
+async def _found(options: TopicsOptions, wanted: Sequence[Wanted]) -> Sequence[Found]:
+    async with _connected(options, ANSWER_S_MAX) as brokers:
         return await look_at(brokers, wanted)
 
 
 @asynccontextmanager
-async def _asking(wish: TopicsOptions, s_max: float) -> AsyncIterator[Brokers]:
-    if not are_brokers(wish.servers):
+async def _connected(options: TopicsOptions, s_max: float) -> AsyncIterator[Brokers]:
+    if not are_brokers(options.servers):
         raise Misused(
-            f"--bootstrap-servers {wish.servers!r} is not HOST:PORT[,HOST:PORT]; "
+            f"--bootstrap-servers {options.servers!r} is not HOST:PORT[,HOST:PORT]; "
             "the default is $MILLRACE_BOOTSTRAP_SERVERS"
         )
-    if not _PREFIX.fullmatch(wish.prefix):
-        raise Misused(f"--prefix {wish.prefix!r}: say lower-case letters, digits, dots, dashes")
-    configure("millrace", "ERROR")  # the sentences below say it
+    if not _PREFIX.fullmatch(options.prefix):
+        raise Misused(f"--prefix {options.prefix!r}: say lower-case letters, digits, dots, dashes")
+    configure("millrace", "ERROR")  # the messages below name the problem
     security = read_settings(KafkaSecurity)
-    brokers = Brokers(wish.servers, client_id="millrace-topics", security=security)
+    brokers = Brokers(options.servers, client_id="millrace-topics", security=security)
     try:
         async with asyncio.timeout(s_max):
             yield brokers
     except LogRefused as refusal:
         raise Failure(str(refusal)) from refusal
     except TimeoutError:
-        sentence = f"no Kafka answers at {wish.servers} in {s_max:g} s: {brokers.problem}"
+        sentence = f"no Kafka answers at {options.servers} in {s_max:g} s: {brokers.problem}"
         raise CannotReach(sentence) from None
     finally:
         await brokers.close()
 
 
 def _show(found: Sequence[Found], done: dict[str, str], console: Screen) -> None:
-    """The table; a Failure with a sentence for each topic that is still not as it should be."""
+    """Print the table. Raises Failure with a sentence for each topic that still differs."""
     table = Rows("topic", "partitions", "kept", "", box=PLAIN_BOX)
     for topic in found:
         name = topic.wanted.name

@@ -1,8 +1,8 @@
-"""Writes every field of the specs of Job and ProcessingElement down as the page `docs/fields.md`.
+"""Makes the page `docs/fields.md`: every field of the specs of Job and ProcessingElement.
 
-Names, types, defaults and descriptions come from the models, what is ignored or refused from
-`contracts/resources/accepting.py`, where a field comes from and when it is taken up from
-`contracts/resources/mutability.py`. `generating.py` writes the page, a test holds it fresh.
+Names, types, defaults and descriptions come from the models; ignored and refused fields from
+`contracts/resources/accepting.py`; the origin of a field and when it is taken up from
+`contracts/resources/mutability.py`. `generating.py` writes the page; a test compares it.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ mutability.py instead. -->
 # Fields of Job and ProcessingElement
 
 Every field of both specs: those of the design documents (the seed), those of the original's code,
-and ours. Two names in a row mean one field; give one of them. Fields that no table has are dropped
-by the API server. `status` is written by millrace alone; `kubectl explain stj.status` describes it.
+and ours. Two names in a row are one field; use one of them. The API server drops fields that are in
+no table. Only millrace writes `status`; `kubectl explain stj.status` describes it.
 """
 AFTERWARDS = """\
 ## Edits of a running job
 
-* An edit is taken up or refused as a whole. One that changes a field of the first plan, or that a
-  submission would be refused for, is refused: condition `Accepted` is False with reason
-  `EditRefused` and names field, value, the value in force and what to do; an Event says it, too.
-  Nothing of that spec is taken up, not even by a resize, until it is taken back or put right.
-* An edit that is accepted and waits for the next resize is named by condition `Accepted`, reason
-  `EditTakenUpLater`. PEs that a resize does not touch keep what they have.
-* What runs goes by what is kept beside its plan record: bundle, fusion, values and template. A
-  resize writes the whole spec of the PEs that it changes anew, so that what people wrote into one
-  by hand ends there; only `launchCount` stays.
-* Before the first plan is recorded, an edit is simply the spec. In phase `Failed`, any edit begins
-  a new attempt, which takes everything up.
-* Nothing launches a PE anew but its content (a resize), its `launchCount`, a new value of its
-  annotation `streams.ibm.com/restart`, and the end of its pod.
-* If every record of the plan is deleted while no fusion-backend runs, the job is planned from the
-  spec of that moment with the widths in force.
+* An edit is taken up or refused as a whole. It is refused if it changes a field of the first plan,
+  or if a submission with this spec would be refused. Then condition `Accepted` is False with reason
+  `EditRefused`. The condition and an Event name the field, the value, the value in force and what
+  to do. No field of the spec is taken up, not even by a resize, until it is reverted or corrected.
+* If an accepted edit waits for the next resize, condition `Accepted` names it with reason
+  `EditTakenUpLater`. PEs that a resize does not change keep their spec.
+* Running PEs use the bundle, fusion, values and template that are stored with their plan record. A
+  resize replaces the whole spec of the PEs that it changes, with any edits made by hand; only
+  `launchCount` stays.
+* Before the first plan is recorded, the edited spec is used. In phase `Failed`, any edit starts a
+  new attempt with all of the spec.
+* A PE is launched again only if its content changes (a resize), its `launchCount` is raised, its
+  annotation `streams.ibm.com/restart` gets a new value, or its pod ends.
+* If every plan record is deleted while no fusion-backend runs, the job is planned from the spec of
+  that moment with the widths in force.
 """
 JOB_COLUMNS: Final = (
     "field",
@@ -75,7 +75,7 @@ PE_COLUMNS: Final = (
 )
 TEMPLATE: Final = "processingElement"
 OF_KUBERNETES: Final = "podTemplate.spec"
-"""A group whose fields are those of the core API: it is told as one."""
+"""A group with the fields of the core API; the page has one row for all of them."""
 NOBODY: Final = "by nobody"
 NOTHING: Final = "nothing happens"
 
@@ -84,7 +84,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a spec; `path` is as people write it below `spec`, such as `bundle.name`."""
+    """One field of a spec; `path` is its path below `spec`, such as `bundle.name`."""
 
     path: str
     schema: Schema
@@ -92,7 +92,7 @@ class Field:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no field of ours is below it."""
+        """Whether it has no fields of ours below it."""
         return self.is_of_kubernetes or not _below(self.schema)[1]
 
     @property
@@ -103,7 +103,7 @@ class Field:
 
 @functools.cache
 def job_fields() -> tuple[Field, ...]:
-    """Every field of a Job's spec, but those of its template for PEs."""
+    """Every field of a Job's spec, except those of its template for PEs."""
     fields = _walk(structural(JobSpec), "")
     return tuple(each for each in fields if not each.path.startswith(f"{TEMPLATE}."))
 
@@ -132,7 +132,7 @@ def _walk(schema: Schema, prefix: str) -> Iterator[Field]:
 
 
 def _below(schema: Schema) -> tuple[str, Schema]:
-    """The schema that has a field's own fields, and what leads to it; empty where it has none."""
+    """The path suffix and the schema of the fields below a field; empty if there are none."""
     if "properties" in schema:
         return "", schema
     items = schema.get("items", {})
@@ -189,17 +189,17 @@ def _pe_row(field: Field) -> tuple[str, ...]:
 
 
 def _in_template(field: Field) -> str:
-    """What becomes of the field where a Job's template gives it."""
+    """The effect of the field in a Job's template."""
     if field.path not in {each.path for each in template_fields()}:
         return "no such field"
     return _ignored(f"{TEMPLATE}.{field.path}") or Moment.PE_MADE.when
 
 
 def note_of(notes: Mapping[str, FieldNote], field: Field) -> FieldNote:
-    """What is noted of a field; LookupError where nothing is."""
+    """The note on a field. Raises LookupError if there is none."""
     note = nearest(notes, field.path)
     if note is None:
-        raise LookupError(f"mutability.py says nothing of {field.path}")
+        raise LookupError(f"mutability.py has no note on {field.path}")
     return note
 
 
@@ -208,7 +208,7 @@ def _is_another_name(path: str) -> bool:
 
 
 def _head(field: Field, notes: Mapping[str, FieldNote]) -> tuple[str, ...]:
-    """The columns that both tables have; a note's sentence is not repeated for what is below."""
+    """The columns that both tables have; fields below do not repeat the sentence of a note."""
     others = [other for other, name in OTHER_NAMES.items() if name == field.path]
     origins = [note_of(notes, field), *(notes[other] for other in others)]
     own = notes.get(field.path)
@@ -238,12 +238,12 @@ def type_of(schema: Schema) -> str:
 
 def _bounds(schema: Schema) -> str:
     least, most = schema.get("minimum", -COUNT_MAX), schema.get("maximum", COUNT_MAX)
-    said = f" ≥ {least}" if least > -COUNT_MAX else ""
-    return f"{said} ≤ {most}" if most < COUNT_MAX else said
+    lower = f" ≥ {least}" if least > -COUNT_MAX else ""
+    return f"{lower} ≤ {most}" if most < COUNT_MAX else lower
 
 
 def default_of(field: Field) -> str:
-    """What the API server fills in."""
+    """The value that the API server fills in."""
     if field.is_required:
         return "required"
     if "default" not in field.schema:
@@ -252,7 +252,7 @@ def default_of(field: Field) -> str:
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
-# --------------------------------------------------------------------------- what becomes of it
+# --------------------------------------------------------------------------- ignored fields
 
 
 def _written(path: tuple[str, ...]) -> str:
@@ -263,6 +263,6 @@ IGNORED_WHY: Final = {_written(path): why for path, why, _ in IGNORED}
 
 
 def _ignored(path: str) -> str:
-    """What `accepting.py` says of a field of a Job, if anything."""
+    """Why a field of a Job is ignored; empty if it is not."""
     why = nearest(IGNORED_WHY, path)
     return "" if why is None else f"ignored: {why}"

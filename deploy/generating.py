@@ -1,9 +1,8 @@
 """Writes the generated files: definitions, roles, three pages of `docs/`, fields of a PodSpec.
 
-Run by `make generate` as `python -m deploy.generating`; with `--check` it writes nothing and fails
-when a file is not what the code says. What a definition contains is decided in
-`contracts/resources/crds.py`, what a service is allowed in `roles.py`, what the pages contain in
-`life_cycles.py`, `fields.py` and `settings.py`, and what there is in a PodSpec in `pod_schema.py`.
+`make generate` runs it as `python -m deploy.generating`; with `--check` it writes nothing and fails
+if a file is outdated. The contents come from `contracts/resources/crds.py` (definitions),
+`roles.py` (roles), `life_cycles.py`, `fields.py` and `settings.py` (pages), and `pod_schema.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FIELDS = Path("docs/fields.md")
 SETTINGS = Path("docs/settings.md")
 POD_SCHEMA = Path("contracts/resources/pod_schema.py")
 BARE_SCHEMA = frozenset({"type", "format", "maxLength", "x-kubernetes-int-or-string"})
-"""What the schema of a field of a pod says; a template has a thousand of them."""
+"""The keys in the schema of a pod's field; a template has a thousand such fields."""
 CRD_HEADER = "# Generated from contracts/resources by `make generate`; edit the models instead.\n"
 RBAC_HEADER = (
     "# Generated from services/*/adapters/permissions.py by `make generate`; edit those instead.\n"
@@ -35,7 +34,7 @@ RBAC_HEADER = (
 
 
 def generated_files() -> Mapping[Path, str]:
-    """What each generated file must contain, by its path below the root of the project."""
+    """The content of each generated file, by its path below the root of the project."""
     definitions = {
         CRD_FOLDER / f"{crd['metadata']['name']}.yaml": CRD_HEADER + rendered(crd)
         for crd in custom_resource_definitions()
@@ -55,7 +54,7 @@ def generated_files() -> Mapping[Path, str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes the schema of a field in one line where no sentence explains it."""
+    """Writes the schema of a field in one line if it has no description."""
 
 
 def _represented(dumper: _Dumper, value: dict[str, Any]) -> yaml.Node:
@@ -67,7 +66,7 @@ _Dumper.add_representer(dict, _represented)
 
 
 def rendered(document: Mapping[str, Any]) -> str:
-    """An object as YAML, in the order in which it was made."""
+    """An object as YAML; keys keep their order."""
     text: str = yaml.dump(
         dict(document),
         Dumper=_Dumper,

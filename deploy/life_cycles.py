@@ -1,8 +1,8 @@
 """Draws the life cycles of `services/*/core/transitions.py` as the page `docs/life-cycles.md`.
 
 For each life cycle: a state diagram of the transitions that change the phase, and a table of every
-pair of recorded phase and observation. `generating.py` writes the page, a test holds it fresh; what
-follows what is decided in the transition tables alone.
+pair of recorded phase and observation. `generating.py` writes the page, and a test fails if it is
+outdated. The transition tables alone decide what follows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ HEADER = """\
 
 # Life cycles
 
-What follows what, for a job, for a processing element (PE), for a placement, and for the nodes and
-host pools that are marked. A row of a transition table is a pair of the phase that the object
-records and an observation, which is computed from everything that is known. The diagrams show the
-transitions that change the phase. Below them every pair is listed: what is done (and the new phase,
-if it is another), what is ignored, and what is forbidden because it cannot come about.
+The transitions of a job, a processing element (PE), a placement, and of marked nodes and host
+pools. A row of a transition table is a pair of the phase that the object records and an
+observation, which is computed from the observed state. The diagrams show the transitions that
+change the phase. The tables below list every pair: the action (and the new phase, if it changes),
+what is ignored, and what is forbidden because it cannot happen.
 """
 NO_PHASE = "none"
 
@@ -39,7 +39,7 @@ Seen = TypeVar("Seen", bound=Enum)
 
 @dataclass(frozen=True, slots=True)
 class LifeCycle(Generic[Phase, Seen]):
-    """One table, what it is of, and its phases and observations in order."""
+    """A transition table, its title and introduction, its phases and observations in order."""
 
     title: str
     about: str
@@ -51,7 +51,7 @@ class LifeCycle(Generic[Phase, Seen]):
 JOBS = LifeCycle(
     "A job",
     "fusion-backend, `services/fusion_backend/core/transitions.py`. Of several observations"
-    " that hold,\nthe first in the order of the lists counts.",
+    " that hold,\nthe first one in the lists below counts.",
     job.Phase,
     job.Observation,
     job.TRANSITIONS,
@@ -72,23 +72,23 @@ PES = LifeCycle(
 )
 PLACEMENTS = LifeCycle(
     "A placement",
-    "hostpool-manager, `services/hostpool_manager/core/transitions.py`. The phase is the answer"
-    " that was given last;\na search gives the next one.",
+    "hostpool-manager, `services/hostpool_manager/core/transitions.py`. The phase is the last"
+    " answer;\na search finds the next one.",
     placement.Phase,
     placement.Observation,
     placement.TRANSITIONS,
 )
 NODES = LifeCycle(
     "A node",
-    "node-tainter, `services/node_tainter/core/transitions.py`. Whether it carries labels or"
-    "\ntaints of ours.",
+    "node-tainter, `services/node_tainter/core/transitions.py`. The phase is whether the node"
+    "\ncarries our labels or taints.",
     marks.NodePhase,
     marks.NodeObservation,
     marks.NODES,
 )
 POOLS = LifeCycle(
     "A host pool",
-    "node-tainter, `services/node_tainter/core/transitions.py`. Whether it has our finalizer.",
+    "node-tainter, `services/node_tainter/core/transitions.py`. Whether our finalizer is on it.",
     marks.PoolPhase,
     marks.PoolObservation,
     marks.POOLS,
@@ -123,7 +123,7 @@ def _diagram(cycle: LifeCycle[Phase, Seen]) -> tuple[str, ...]:
 
 
 def _listed(cycle: LifeCycle[Phase, Seen], phase: Phase) -> str:
-    """The table of what can be in one phase, then what cannot, by why."""
+    """The table of the possible observations in one phase, then the forbidden ones by reason."""
     possible = ["| observation | outcome |", "|---|---|"]
     impossible: dict[str, list[str]] = {}
     for observation in cycle.observations:
@@ -151,14 +151,14 @@ def _outcome(phase: StrEnum, row: Transition[StrEnum, Enum] | Ignored) -> str:
 
 
 def _phase_after(before: StrEnum, row: Row[StrEnum, Enum]) -> str:
-    """The phase that a row leads to, if it is another."""
+    """The phase after a row; empty if it does not change."""
     if not isinstance(row, Transition) or row.phase is before:
         return ""
     return row.phase.value or NO_PHASE
 
 
 def _action(row: Transition[StrEnum, Enum]) -> str:
-    """A sentence stands for itself; what is only named is said with its reason."""
+    """The sentence of an action; if it only has a name, the name and the reason."""
     if isinstance(row.action.value, str):
         return row.action.value
     return f"{_words(row.action)} ({row.reason.value})"

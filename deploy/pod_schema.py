@@ -1,7 +1,7 @@
-"""The fields of a PodSpec as text, of the models of the Kubernetes client that we install.
+"""The fields of a PodSpec as text, from the models of the installed Kubernetes client.
 
-`contracts/resources/pod_schema.py` is written from here, since contracts import no client. One line
-is one group of fields: its name, and each field with its type.
+It is written to `contracts/resources/pod_schema.py`, since contracts import no client. One line is
+one group of fields: its name, and each field with its type.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def _gather(name: str, groups: dict[str, dict[str, str]]) -> None:
 
 
 def _lines(name: str, fields: dict[str, str]) -> list[str]:
-    said = " ".join(f"{field}={_type(fields[field])}" for field in sorted(fields))
+    items = " ".join(f"{field}={_type(fields[field])}" for field in sorted(fields))
     return textwrap.wrap(
-        f"{_short(name)} {said}", LINE_CHARS_MAX, subsequent_indent="  ", break_long_words=False
+        f"{_short(name)} {items}", LINE_CHARS_MAX, subsequent_indent="  ", break_long_words=False
     )
 
 

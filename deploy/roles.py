@@ -1,8 +1,8 @@
-"""Makes `deploy/rbac/*.yaml`: for each service an account, and the least that it has to be allowed.
+"""Makes `deploy/rbac/*.yaml`: an account with the least rights for each service.
 
-What a service may do is its `adapters/permissions.py`; here it becomes rules of Kubernetes. A file
-stands alone: `kubectl apply -f` of one of them sets one service up. `generating.py` writes them, a
-test holds them fresh.
+The rights of a service are listed in its `adapters/permissions.py`; this module makes RBAC rules of
+them. Each file is complete: `kubectl apply -f` of one file is enough for one service.
+`generating.py` writes the files, and a test fails if they are outdated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 def documents(service: str) -> list[Json]:
-    """Everything that the account of a service is made of, in the order of applying it."""
+    """The objects for the account of a service, in the order in which to apply them."""
     permissions = PERMISSIONS[service]
     found: list[Json] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
@@ -51,9 +51,9 @@ def documents(service: str) -> list[Json]:
 
 
 def _role(service: str, permissions: Iterable[Permission], where: Mapping[str, str]) -> list[Json]:
-    """A role and its binding: of the cluster, or of one namespace."""
+    """A role and its binding, for the cluster or for one namespace."""
     prefix = "" if where else "Cluster"
-    # Names of ClusterRoles are shared with everybody else's.
+    # ClusterRoles have no namespace: the prefix keeps the name unique.
     metadata = {"name": f"millrace-{service}", **where}
     return [
         {
@@ -73,7 +73,7 @@ def _role(service: str, permissions: Iterable[Permission], where: Mapping[str, s
 
 
 def rules(permissions: Iterable[Permission]) -> list[Json]:
-    """One rule for the resources of a group that have the same verbs."""
+    """RBAC rules; resources of a group with the same verbs share a rule."""
     verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for each in permissions:
         verbs[each.group, each.name, each.resource].add(each.verb)

@@ -1,6 +1,6 @@
-"""The page of all settings, `docs/settings.md`: made from the classes that read them.
+"""Makes `docs/settings.md`, the page of all settings, from the classes that read them.
 
-Each setting is described where it is defined, in the `settings.py` of its service.
+The description of a setting is in the `settings.py` of its service.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _section(title: str, settings: type[BaseSettings], names: Iterable[str]) -> 
 
 
 def _row(variable: str, field: FieldInfo) -> str:
-    """Raises ValueError for a setting that nobody has described."""
+    """The row of a setting. Raises ValueError if the setting has no description."""
     if not field.description:
         raise ValueError(f"{variable} has no description")
     cells = (f"`{variable}`", _default_of(field), _allowed(field), field.description)

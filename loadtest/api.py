@@ -1,7 +1,7 @@
 """A bare asyncio client of the Kubernetes API: raw JSON, one connection pool, no retries.
 
-It issues the floor's writes and watches what the services make; anything cleverer would make the
-floor slower than it is.
+It issues the floor's writes and watches the objects of the services. A more capable client would
+make the floor slower.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CORE = "/api/v1/namespaces/default"
 MERGE = "application/merge-patch+json"
 CLIENT = "millrace-bench"
 CONNECTIONS_MAX = 256
-"""Each watch holds one as long as it lasts; tests follow eight kinds of objects a job."""
+"""A watch holds one connection; tests watch eight kinds of objects for each job."""
 LINE_BYTES_MAX = 2**22
 """A watch event is a line; an object has up to 1.5 MiB on the wire."""
 _COUNTER = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>[0-9.]+)$", re.M)
@@ -44,7 +44,7 @@ class Refused(Exception):
 
 
 class Api:
-    """One connection pool to one API server; `token` and `authority` (PEM) where it wants TLS."""
+    """One connection pool to one API server; `token` and `authority` (PEM) if it needs TLS."""
 
     def __init__(self, server: str, *, token: str = "", authority: str = "") -> None:
         self.server = server
@@ -54,7 +54,7 @@ class Api:
 
     @classmethod
     def of(cls, kubeconfig: Path) -> Self:
-        """The API server and the user of a kubeconfig that we wrote, which has one of each."""
+        """The API server and the user of a kubeconfig with one cluster and one user."""
         config: Obj = yaml.safe_load(kubeconfig.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
@@ -95,7 +95,7 @@ class Api:
         body: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
     ) -> Obj:
-        """One request; the body of the answer, or Refused."""
+        """Send one request; returns the body of the answer. Raises Refused."""
         async with self.session.request(
             method,
             self.server + path,
@@ -108,7 +108,7 @@ class Api:
             return dict(orjson.loads(answer))
 
     async def watch(self, path: str, resource_version: str) -> AsyncGenerator[Obj, None]:
-        """The watch events of a collection from a version on; or Refused."""
+        """The watch events of a collection after a version. Raises Refused."""
         query = f"{'&' if '?' in path else '?'}watch=1&resourceVersion={resource_version}"
         async with self.session.get(self.server + path + query) as response:
             if response.status >= 400:
@@ -149,7 +149,7 @@ class Follower:
         self._changed = changed
 
     async def run(self) -> None:
-        """Follow for ever; a server under load ends the watch of whoever falls behind."""
+        """List and watch until cancelled; a server under load ends the watch of a slow client."""
         while True:
             listing = await self.api.call("GET", self.path)
             listed = {obj["metadata"]["name"]: obj for obj in listing["items"]}

@@ -1,7 +1,7 @@
-"""Applications of any size for the planner, written as the compiler writes ADLs.
+"""Applications of any size for the planner, as ADLs in the form that the compiler writes.
 
-Each has two forms: `logical`, with parallel regions, which the planner expands; and `expanded`, the
-same operators and connections spelt out, which shows what merely reading that many costs.
+Each has two forms: `logical` has parallel regions, which the planner expands; `expanded` lists the
+same operators and connections without regions, to measure the cost of parsing alone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _PORT = 'encoding="LE" index="0" isMutable="false" transport="TCP" tupleTypeInde
 
 @dataclass(slots=True)
 class _Writer:
-    """An ADL under construction: what is inside the main composite, and the regions."""
+    """An ADL under construction: the content of the main composite, and the regions."""
 
     parts: list[str] = field(default_factory=list)
     regions: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class _Writer:
     def operator(
         self, index: int, name: str, sources: Iterable[End], targets: Iterable[End]
     ) -> None:
-        """An operator with one port at each side that is connected."""
+        """Add an operator with one port on each connected side."""
         incoming, outgoing = _ends(sources), _ends(targets)
         self.parts.append(
             f"""          <primitiveOperInstance definitionIndex="0" endLine="9" index="{index}"\
@@ -113,7 +113,7 @@ class _Writer:
     def composite(
         self, index: int, name: str, first: tuple[End, End], last: tuple[End, End]
     ) -> None:
-        """The beginning of a composite; `first` and `last`: what its ports join, outer first."""
+        """Begin a composite; `first` and `last`: the outer and inner ends of its two ports."""
         self.parts.append(
             f"""          <compositeOperInstance definitionIndex="0" index="{index}" name="{name}">
 """
@@ -132,11 +132,11 @@ class _Writer:
             )
 
     def end_composite(self) -> None:
-        """The end of the innermost composite."""
+        """End the innermost composite."""
         self.parts.append("          </compositeOperInstance>\n")
 
     def region(self, root: int, name: str, width: int) -> None:
-        """A parallel region."""
+        """Add a parallel region."""
         self.regions.append(
             f"""      <parallelRegion index="{len(self.regions)}" name="{name}">
         <parallelOperator operIndex="{root}">
@@ -190,20 +190,20 @@ class Application:
 
     @property
     def parts(self) -> int:
-        """What time is measured by: operators and connections."""
+        """Operators and connections: the size for ratios of time."""
         return self.operators + self.connections
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A kind of application; `made` gives one of about that many operators."""
+    """A kind of application; `made` returns one with about that many operators."""
 
     name: str
     made: Callable[[int], Application]
 
 
 def chain(operators: int) -> Application:
-    """A source, operators one behind the other, a sink: no region."""
+    """A source, operators in series, a sink; no region."""
     pairs = [(at, at + 1) for at in range(operators - 1)]
     text = spelt_out([f"Op{at}" for at in range(operators)], pairs)
     return Application("chain", text, text, operators, operators - 1)
@@ -215,21 +215,21 @@ def channels(operators: int) -> Application:
 
 
 def nested_regions(operators: int) -> Application:
-    """A source, regions in regions of 10 × 10 × n channels, a sink."""
+    """A source, nested regions of 10 × 10 × n channels, a sink."""
     return nested("10 × 10 × n", (10, 10, max(1, operators // 100)), 1)
 
 
 def fan(operators: int) -> Application:
-    """A source, that many operators beside each other, a sink.
+    """A source, that many operators in parallel, a sink.
 
-    Spelt out beyond the widest region that is planned, which no size of the benchmark exceeds.
+    Above the largest width that the planner accepts, `logical` is the expanded form.
     """
     found = nested("fan", (operators,), 1)
     return found if operators <= WIDTH_MAX else replace(found, logical=found.expanded)
 
 
 def wide_connection(first: int, second: int) -> Application:
-    """Two regions, one behind the other: every channel feeds every channel."""
+    """Two regions in series: every channel of the first feeds every channel of the second."""
     writer = _Writer()
     names = ("Source", "First", "Second", "Sink")
     for index, name in enumerate(names):
@@ -251,7 +251,7 @@ SHAPES: Sequence[Shape] = (
 
 
 def nested(name: str, widths: tuple[int, ...], length: int) -> Application:
-    """A source, regions of these widths in each other around a chain of that length, a sink."""
+    """A source, nested regions of these widths around a chain of that length, a sink."""
     replicas = prod(widths)
     operators = 2 + replicas * length
     connections = replicas * (length + 1)
@@ -262,7 +262,7 @@ def nested(name: str, widths: tuple[int, ...], length: int) -> Application:
 
 
 def _nested_logical(widths: tuple[int, ...], length: int) -> str:
-    """Operators 0 to n-1, the regions' composites (outermost first), then the main composite."""
+    """Indices: the operators, the composites of the regions (outermost first), the main one."""
     writer = _Writer()
     source, sink = 0, length + 1
     composites = [length + 2 + level for level in range(len(widths))]
@@ -291,7 +291,7 @@ def _nested_logical(widths: tuple[int, ...], length: int) -> str:
 
 
 def _nested_expanded(widths: tuple[int, ...], length: int) -> str:
-    """The chains one after the other, each from the source to the sink."""
+    """Every chain in full, from the source to the sink."""
     names = ["Source", *_physical_names(widths, length), "Sink"]
     sink = len(names) - 1
     pairs: list[tuple[int, int]] = []
@@ -302,7 +302,7 @@ def _nested_expanded(widths: tuple[int, ...], length: int) -> str:
 
 
 def _physical_names(widths: tuple[int, ...], length: int) -> Iterator[str]:
-    """Names of replicas, without the dots that would tell of composites which are not there."""
+    """Names of replicas, without dots: those would imply composites that do not exist."""
     for place in product(*(range(width) for width in widths)):
         around = "_".join(f"Region{level}[{channel}]" for level, channel in enumerate(place))
         for at in range(1, length + 1):
@@ -310,7 +310,7 @@ def _physical_names(widths: tuple[int, ...], length: int) -> Iterator[str]:
 
 
 def spelt_out(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> str:
-    """Operators without regions, connected as the pairs say."""
+    """Operators without regions; `pairs` are indices of source and target of each connection."""
     sources: list[list[End]] = [[] for _ in names]
     targets: list[list[End]] = [[] for _ in names]
     for source, target in pairs:

@@ -1,7 +1,7 @@
-"""Automatic's cut beside that of the original's greedy packing, on ten shapes of application.
+"""Compares the cut of automatic fusion with that of the original's greedy packing, on ten shapes.
 
-The cut is the number of connections between operators that cross from one PE to another; both are
-given the same number of PEs, the one that automatic fusion chooses.
+The cut is the number of connections between operators of different PEs. Both schemes get the same
+number of PEs: the one that automatic fusion chooses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What crosses PEs of one application, by automatic fusion and by the original's greedy."""
+    """The connections between PEs of one application, by automatic fusion and by greedy packing."""
 
     shape: str
     operators: int

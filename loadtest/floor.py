@@ -1,8 +1,8 @@
-"""The floor: the design's necessary writes, issued by the bare client.
+"""The floor: the writes that the design needs, issued by the bare client.
 
-Scheduler, kubelet and garbage collector follow the pods that it makes, as they do for the services;
-our services do not: in the sandbox there is an API server of its own for it, on the real pair a
-namespace that they do not watch. The bodies have the size of real ones.
+Scheduler, kubelet and garbage collector act on its pods as on those of the services. Our services
+do not see them: in the sandbox the floor has its own API server, on the real pair a namespace that
+the services do not watch. The bodies have the size of real ones.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def _pe(name: str) -> dict[str, Any]:
 
 
 def paths_of(namespace: str) -> tuple[str, str]:
-    """Where the core's objects and ours are in a namespace."""
+    """The API paths of core objects and of our objects in a namespace."""
     return f"/api/v1/namespaces/{namespace}", f"/apis/{API_VERSION}/namespaces/{namespace}"
 
 
 class Floor:
     """The floor's writes in one namespace, FLOOR_IN_FLIGHT requests at a time.
 
-    They keep the order of dependency that any writer has to keep: the plan of a job before the
-    rest, a PE and what it is made of before its pod, the old pod's end before the new pod.
+    They keep the order that any writer has to keep: the plan of a job before the rest, a PE and its
+    objects before its pod, the deletion of the old pod before the new pod.
     """
 
     def __init__(self, api: Api, namespace: str, run: str) -> None:
@@ -81,7 +81,7 @@ class Floor:
         return await self._timed([self._new_pe(f"{self._run}-{number}") for number in range(pes)])
 
     async def resize(self, *, pes: int, added: int, changed: int) -> float:
-        """Seconds until the last pod of a resize exists, of `pes` that were made before."""
+        """Seconds until the last pod of a resize of a job with `pes` PEs exists."""
         new = [self._new_pe(f"{self._run}-{pes + number}") for number in range(added)]
         changes = [self._changed_pe(f"{self._run}-{number}") for number in range(changed)]
         return await self._timed([*new, *changes])
@@ -112,7 +112,7 @@ class Floor:
         self._last_pod_s = time.monotonic()
         self._launches[name] = count
 
-    async def _say_launched(self, name: str, count: int) -> None:
+    async def _record_launch(self, name: str, count: int) -> None:
         status = {"status": {"launchCount": count, "phase": "Starting"}}
         await self._call("PATCH", f"{self._streams}/streamspes/{name}/status", status, MERGE)
 
@@ -123,7 +123,7 @@ class Floor:
             self._call("POST", f"{self._streams}/streamspes", _pe(name)),
         )
         await self._launch(name, 1)
-        await self._say_launched(name, 1)
+        await self._record_launch(name, 1)
 
     async def _changed_pe(self, name: str) -> None:
         old = self._launches[name]
@@ -131,14 +131,14 @@ class Floor:
         content = {"spec": {"contentId": f"{new:064x}"}}
         await self._create("configmaps", _config_map(f"{name}-{new}"))
         await self._call("PATCH", f"{self._streams}/streamspes/{name}", content, MERGE)
-        await self._say_launched(name, new)
+        await self._record_launch(name, new)
         await self._call("DELETE", f"{self._core}/pods/{name}-{old}")
         await self._launch(name, new)
         await self._call("DELETE", f"{self._core}/configmaps/{name}-{old}")
 
 
 async def delete_floor(api: Api, namespace: str) -> float:
-    """Seconds to remove by collection what the floor made, until the last pod is gone."""
+    """Delete the floor's objects by collection; seconds until the last pod is gone."""
     selector = "?labelSelector=bench%3Dfloor"
     core, streams = paths_of(namespace)
     collections = [

@@ -1,9 +1,9 @@
-"""What a benchmark runs on: the services and an API for them, and an API for the floor.
+"""What a benchmark runs on (a "ground"): the services with their API, and an API for the floor.
 
-* Sandbox: the whole of millrace, and beside it an API server alone for the floor.
-* The real pair: the services and the floor take turns on one API server, because two would share
-  the cores and one that was just started has other caches. The floor has a namespace of its own
-  which the services, told to watch `default` only, do not hear of: they are up and idle.
+* Sandbox: all of millrace, and a second API server for the floor.
+* Real pair: the services and the floor take turns on one API server. Two would share the cores, and
+  a server that has just started has cold caches. The floor has a namespace of its own; the services
+  watch only `default`, so they are up and idle.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A running system to be measured; the brokers are None on the sandbox."""
+    """A running system to measure; `bootstrap_servers` is None on the sandbox."""
 
     bench: Bench
     bundles: Path
@@ -41,7 +41,7 @@ class Ground:
 
 @asynccontextmanager
 async def sandbox_ground(state: Path, say: Say) -> AsyncIterator[Ground]:
-    """Two sandboxes, one of them alone."""
+    """Two sandboxes, one of them without services."""
     ours = UpOptions(state / "ours.kubeconfig", nodes=NODES, state=state / "ours")
     bare = UpOptions(state / "bare.kubeconfig", nodes=NODES, state=state / "bare", services=())
     async with (
@@ -56,8 +56,8 @@ async def sandbox_ground(state: Path, say: Say) -> AsyncIterator[Ground]:
 
 @asynccontextmanager
 async def pair_ground(state: Path, pair: Path | None, say: Say) -> AsyncIterator[Ground]:
-    """The services on the real pair; one that ran before stays up."""
-    os.environ["MILLRACE_NAMESPACES"] = "default"  # what children are given
+    """The services on the real pair; a pair that ran before stays up."""
+    os.environ["MILLRACE_NAMESPACES"] = "default"  # for the children
     kubeconfig = state / "real.kubeconfig"
     options = UpOptions(kubeconfig, nodes=NODES, state=state / "real", real=True, pair=pair)
     async with running_system(options, say) as system, Api.of(kubeconfig) as api:
@@ -87,7 +87,7 @@ def _gauges(system: RunningSystem, others: dict[str, int]) -> Gauges:
 
 
 async def _make_namespace(api: Api) -> None:
-    """A namespace in which pods can be made: its ServiceAccount comes a moment later."""
+    """Create the floor's namespace, and wait for its ServiceAccount: pods need it."""
     with suppress(Refused):  # from an earlier run
         await api.call("POST", "/api/v1/namespaces", {"metadata": {"name": FLOOR_NAMESPACE}})
     path = f"/api/v1/namespaces/{FLOOR_NAMESPACE}/serviceaccounts/default"

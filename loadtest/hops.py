@@ -1,8 +1,8 @@
-"""How long news takes: a watch event until a consumer in another process has it, beside bare Kafka.
+"""Measures event hops: from a watch event until another process has read its fact.
 
-The probe changes an object that means work for nobody, and reads the fact as a service does, in
-this process. The bare round trip is one record of the same size through aiokafka and nothing else,
-one in flight; the two take turns, so that they see the same load.
+The probe changes an object that no service acts on, and reads the fact as a service does, in this
+process. For comparison, the bare round trip is one record of the same size through aiokafka only,
+one in flight. Both take turns, so that they see the same load.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAUSE_S = 0.01
 
 @dataclass(slots=True)
 class Hops:
-    """Samples in seconds, in order of what happens; `hop` is from the event to the consumer."""
+    """Samples in seconds, in the order of the stages; `hop` is from the event to the consumer."""
 
     seen: list[float] = field(default_factory=list)
     produced: list[float] = field(default_factory=list)
@@ -104,7 +104,7 @@ class _Probe:
 
 
 class _Bare:
-    """aiokafka as it comes, with our services' guarantees: idempotent, nothing lingers."""
+    """Plain aiokafka with the guarantees of our services: idempotent, no linger."""
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
@@ -124,7 +124,7 @@ class _Bare:
         await self._consumer.seek_to_end(partition)
 
     async def once(self) -> float:
-        """Seconds from the sending of a record until it is read."""
+        """Seconds from sending a record until it is read."""
         start = time.monotonic()
         sending = asyncio.ensure_future(
             self._producer.send_and_wait(TOPIC, b"x" * RECORD_BYTES, partition=0)

@@ -1,8 +1,8 @@
-"""Measures the running system: a submission, resizes, a deletion; by time, writes, stages and CPU.
+"""Measures time, writes, stages and CPU of a submission, resizes and a deletion.
 
-Times of submission and resize end when the last pod object of the step came (as this process sees
-it), that of the deletion when the last pod is gone; writes are counted by the services until the
-job is in phase Submitted again, and by an API server that counts for each client.
+The time of a submission or resize ends when this process observes its last new pod; that of a
+deletion, when the last pod is gone. The services count writes until the job is in phase Submitted
+again, and so does an API server that counts for each client.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ AGREE_PAUSE_S = 0.1
 
 
 class TookTooLong(Exception):
-    """A step did not end within the profile's time-out; the message says what was there."""
+    """A step did not end within the time-out of its profile; the message has the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One step: seconds until its last pod existed; PEs that came and that changed; what it took.
+    """One step: seconds until its last pod existed, new and changed PEs, and the services' figures.
 
-    `server_writes` is the API server's count of our writes, None where it does not know clients.
+    `server_writes` is the API server's count of our writes; None if it does not count by client.
     """
 
     pods_created_s: float
@@ -45,7 +45,7 @@ class Measured:
 
 
 class Observer:
-    """Follows one job's objects and waits for states of them."""
+    """Watches the objects of one job and waits for states of them."""
 
     def __init__(self, api: Api, job: str, timeout_s: float) -> None:
         self.api = api
@@ -70,11 +70,11 @@ class Observer:
         return int((job.get("status") or {}).get("generation", -1))
 
     def contents(self) -> dict[str, str]:
-        """The content id of every PE by name."""
+        """The content id of every PE, by name."""
         return {name: pe["spec"]["contentId"] for name, pe in self.pes.objects.items()}
 
     def launched(self) -> set[str]:
-        """The PEs whose present content has a pod."""
+        """The PEs that have a pod with their present content id."""
         content_of_pod = {
             (_owner(pod), pod["metadata"].get("annotations", {}).get(labels.CONTENT_ID))
             for pod in self.pods.objects.values()
@@ -87,14 +87,14 @@ class Observer:
     def is_planned(self, generation: int) -> bool:
         """Whether a later plan than `generation` is carried out, with a pod for every PE.
 
-        The cheap questions come first: this is asked at every event, on the cores of the services.
+        Cheap conditions first: this runs at every event, on the cores of the services.
         """
         if self.phase != "Submitted" or self.generation <= generation:
             return False
         return bool(self.pes.objects) and len(self.launched()) == len(self.pes.objects)
 
     async def until(self, what: str, holds: Callable[[], bool]) -> float:
-        """The monotonic time at which `holds` first held."""
+        """The monotonic time at which `holds` was first true. Raises TookTooLong."""
         try:
             async with asyncio.timeout(self.timeout_s), self._changed:
                 await self._changed.wait_for(holds)
@@ -113,7 +113,7 @@ def _owner(pod: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What is measured with: the API, the services' own figures, the API server's count."""
+    """The sources of figures: the API, the services' metrics, the API server's count."""
 
     api: Api
     gauges: Gauges
@@ -122,7 +122,7 @@ class Bench:
     async def step(
         self, observer: Observer, what: str, begin: Callable[[], Awaitable[object]]
     ) -> Measured:
-        """One step, from its request to the job's being Submitted with all of its pods."""
+        """Measure one step, from its request until the job is Submitted with all of its pods."""
         before, generation = observer.contents(), observer.generation
         counted = await self._server_writes()
         reading = await self.gauges.read(self.api.session)
@@ -144,8 +144,8 @@ class Bench:
     async def _server_writes_of(self, took: Reading, before: Reading, counted: int) -> int | None:
         """The server's count of the writes in `took`.
 
-        A write is counted there before it is counted by whoever waits for its answer, and writes go
-        on: so both are read until they agree, and what came after `took` is taken off again.
+        The server counts a write before the service does, and writes go on. So both counts are read
+        until they agree, and the writes after `took` are subtracted.
         """
         if not self.server_counts:
             return None
@@ -162,7 +162,7 @@ class Bench:
 
 
 async def measure(bench: Bench, profile: Profile) -> tuple[dict[str, Measured], float]:
-    """Submit a job of the profile's size, resize it, delete it (seconds)."""
+    """Submit, resize and delete a job; returns the steps and the seconds of the deletion."""
     job = f"bench-{profile.pes}"
     api = bench.api
     observer = Observer(api, job, profile.timeout_s)
@@ -200,19 +200,19 @@ def _patching(api: Api, path: str, body: dict[str, Any]) -> Callable[[], Awaitab
 
 
 async def _settled(observer: Observer) -> None:
-    await observer.until("all pods running", lambda: _all_running(observer) and _all_said(observer))
+    await observer.until("all pods running", lambda: _pods_run(observer) and _pes_running(observer))
     await asyncio.sleep(SETTLE_S)
 
 
-def _all_running(observer: Observer) -> bool:
+def _pods_run(observer: Observer) -> bool:
     return all(
         pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")
         for pod in observer.pods.objects.values()
     )
 
 
-def _all_said(observer: Observer) -> bool:
-    """Whether every PE's status says so: what one step leaves to be said is not the next one's."""
+def _pes_running(observer: Observer) -> bool:
+    """Whether every PE's status is Running: the next step must not count writes of this one."""
     return all(
         (pe.get("status") or {}).get("phase") == "Running" for pe in observer.pes.objects.values()
     )

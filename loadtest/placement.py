@@ -1,8 +1,8 @@
-"""Deciding's part of `make bench`: a job of 500 PEs on 5,000 nodes, and ten at the edge.
+"""The placement part of `make bench`: jobs of 500 PEs on 5,000 nodes, ordinary and at the edge.
 
-The yardstick is one numpy pass over a matrix of 500 × 5,000 in the same process: may each PE be on
-each node? An ordinary job has tags, pools, colocation, exlocation and requests and fits easily; at
-the edge the last unit of something decides. Milliseconds of CPU, the best of some runs.
+The unit is one numpy pass over a matrix of 500 × 5,000 in the same process: does each PE fit on
+each node? The ordinary job has tags, pools, colocation, exlocation and requests, and fits easily. A
+job at the edge just fits or just does not. Times are milliseconds of CPU, the best of some runs.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from placement.job import Job, Pe, Pool
 
 PES, NODES, WAITING = 500, 5_000, 100
 PASSES = 15
-"""Of what takes milliseconds: pauses of the machine must not decide."""
+"""Repetitions of measurements that take milliseconds, against pauses of the machine."""
 AIMED_ORDINARY, AIMED_EDGE = 5.0, 300.0
-"""How many passes a decision may take; told beside what is measured, and fails nothing."""
+"""The passes that a decision may take: reported, not asserted."""
 GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision; `seconds` beside those of a pass."""
+    """One measured decision; `ratio` is its time in passes."""
 
     name: str
     answer: str
@@ -41,7 +41,7 @@ class Decided:
 
 
 def measure_all(runs: int, say: Callable[[str], None]) -> list[Decided]:
-    """The ordinary job, then ten at the edge."""
+    """Measure the ordinary job, a hundred of them in a row, and ten jobs at the edge."""
     say("placement")
     cluster = a_cluster()
     pass_s = one_pass()
@@ -54,7 +54,7 @@ def measure_all(runs: int, say: Callable[[str], None]) -> list[Decided]:
 
 
 def _waiting(cluster: Cluster, pass_s: float, runs: int) -> list[Decided]:
-    """A hundred ordinary jobs, one after the other on one cluster: the first and the last."""
+    """A hundred ordinary jobs, one after the other on one cluster; returns first and last."""
     jobs = [replace(ordinary(seed), name=f"load/waiting{seed}") for seed in range(WAITING)]
     best: dict[int, Decided] = {}
     for _ in range(max(1, runs)):
@@ -68,14 +68,14 @@ def _waiting(cluster: Cluster, pass_s: float, runs: int) -> list[Decided]:
 
 
 def one_pass() -> float:
-    """Seconds to say of each PE and node whether the one's request is free on the other."""
+    """Seconds to compare the request of every PE with the free CPU of every node."""
     numbers = np.random.default_rng(7)
     free = numbers.integers(0, 4_000, (1, NODES))
-    asked = numbers.integers(100, 2_000, (PES, 1))
+    requested = numbers.integers(100, 2_000, (PES, 1))
     taken = []
     for _ in range(PASSES):
         start = time.process_time()
-        (free >= asked).sum(axis=1)
+        (free >= requested).sum(axis=1)
         taken.append(time.process_time() - start)
     return statistics.median(taken)
 
@@ -85,14 +85,14 @@ def _measured(
 ) -> Decided:
     best, answer = float("inf"), None
     for _ in range(max(1, runs)):
-        new = replace(job)  # knows nothing of the run before
+        new = replace(job)  # without caches of the run before
         start = time.process_time()
         answer = decide(cluster, new)
         best = min(best, time.process_time() - start)
-    return Decided(name, _said(answer), best, best / pass_s, aim)
+    return Decided(name, _outcome(answer), best, best / pass_s, aim)
 
 
-def _said(answer: Answer | None) -> str:
+def _outcome(answer: Answer | None) -> str:
     match answer:
         case Placed():
             return "placed"
@@ -105,7 +105,7 @@ def _said(answer: Answer | None) -> str:
 
 
 def a_cluster() -> Cluster:
-    """5,000 nodes of three sizes, of which some carry tags, with 20,000 pods of others."""
+    """5,000 nodes of three sizes, some with tags, and 20,000 other pods."""
     draw = random.Random(11)
     nodes = []
     for at in range(NODES):
@@ -125,7 +125,7 @@ def a_cluster() -> Cluster:
 
 
 def ordinary(seed: int = 13) -> Job:
-    """500 PEs: two pools, groups that are together, groups that are apart, a named host."""
+    """500 PEs with two pools, colocation, exlocation and a named host."""
     draw = random.Random(seed)
     pools = (
         Pool(0, "Blue", size=40, tags=("blue",)),
@@ -148,7 +148,7 @@ def ordinary(seed: int = 13) -> Job:
 
 
 def edges() -> Iterator[tuple[str, Cluster | None, Job]]:
-    """Jobs that just fit, or just do not; on the large cluster where no other is given."""
+    """Name, cluster and job; None is `a_cluster()`. Each job just fits or just does not."""
     few = _tagged_cluster(120)
     for fits in (True, False):
         word = "just fit" if fits else "one too many"
@@ -160,7 +160,7 @@ def edges() -> Iterator[tuple[str, Cluster | None, Job]]:
 
 
 def _tagged_cluster(tagged: int) -> Cluster:
-    """5,000 nodes, of which only some carry the tag that the jobs ask for."""
+    """5,000 nodes; the first `tagged` carry the tag that the jobs require."""
     nodes = [
         Node(
             f"node-{at:04}",
@@ -188,7 +188,7 @@ def _apart(count: int) -> Job:
 
 
 def _bins(nodes: int, more: int) -> Job:
-    """Three PEs fill each node to the last milli-CPU, in many ways of which few go on."""
+    """Three PEs fill each node to the last milli-CPU; most first choices lead to a dead end."""
     draw = random.Random(17)
     sizes = []
     for _ in range(nodes):
@@ -219,7 +219,7 @@ def _groups(count: int) -> Job:
 
 
 def _mixed(size: int) -> Job:
-    """Two pools share the tagged nodes, one of them exclusive, and all of both are apart."""
+    """Two pools share the tagged nodes, one is exclusive; the PEs of each are apart."""
     pools = (
         Pool(0, "Own", is_exclusive=True, size=size, tags=("edge",)),
         Pool(1, "Edge", size=60, tags=("edge",)),

@@ -1,9 +1,9 @@
 """The planner's part of `make bench`: time and memory by shape, scheme and size, against lxml.
 
-Each measurement is a process of its own, so that its peak of memory is its own: that of reading and
-planning, above the program. Times are CPU seconds on one core. The yardstick is what lxml takes to
-parse the expanded ADL of the same application in the same process; growth is how much faster than
-operators plus connections time grows from one size to the next.
+Each measurement runs in a process of its own, so that the peak of memory is that of reading and
+planning, without the imported program. Times are CPU seconds on one core. The unit is the time that
+lxml needs to parse the expanded ADL of the same application in the same process. Growth is the
+ratio of times over the ratio of sizes (operators plus connections), from one size to the next.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ SCHEMES = {
 }
 """Automatic: for a cluster of eight nodes with eight CPUs each."""
 GROWTH_MAX = 1.3
-"""The threshold. The aims are told beside what is measured, and fail nothing."""
+"""The threshold. The aims are reported, not asserted."""
 AIMED_RATIO = 10.0
 AIMED_BYTES_PER_OPERATOR = 6 * 1024
 WIDE = (1_000, 1_000)
 AIMED_WIDE_BYTES = 256 * 1024 * 1024
 WITHOUT_A_CONFIG_MAP = PlanLimits(aadl_bytes_max=1 << 40)
-"""A source of 100,000 channels fits no ConfigMap; what planning costs can still be measured."""
+"""A source of 100,000 channels fits no ConfigMap, but its planning can be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One plan. Seconds of CPU; `peak_bytes`: above what the imported program takes."""
+    """One plan, in seconds of CPU; `peak_bytes` is without the imported program."""
 
     shape: str
     scheme: str
@@ -73,11 +73,11 @@ class Measured:
 
     @property
     def bytes_per_operator(self) -> float:
-        """The peak of memory an operator."""
+        """The peak of memory for each operator."""
         return self.peak_bytes / self.operators
 
     def best_of(self, other: Measured) -> Measured:
-        """The one that was disturbed less."""
+        """The faster one of two measurements."""
         return min(self, other, key=lambda each: each.plan_s + each.render_s)
 
 
@@ -85,7 +85,7 @@ class Measured:
 
 
 class _Stopwatch:
-    """Times calls of a function, and lets them through."""
+    """Wraps the renderer: adds up its time and bytes."""
 
     def __init__(self, render: Callable[[PeMeaning], bytes]) -> None:
         self._render = render
@@ -102,10 +102,10 @@ class _Stopwatch:
 
 @collector_paused()
 def measure(shape: str, scheme: str, size: int) -> Measured:
-    """Read and plan one application in this process; both count for the peak."""
+    """Read and plan one application in this process; the peak covers both."""
     with TemporaryDirectory() as folder:
         written = _written(shape, size, Path(folder))
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
         started = _memory("VmRSS")
         start = time.process_time()
         read = read_application(_bundle(written.logical.read_bytes()))
@@ -143,7 +143,7 @@ def measure(shape: str, scheme: str, size: int) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """An application in files: the process that is measured has not made its texts."""
+    """An application in files, written by another process: its texts must not count here."""
 
     logical: Path
     expanded: Path
@@ -184,7 +184,7 @@ def _bundle(adl: bytes) -> Bundle:
 
 
 def _parsed_s(data: bytes) -> float:
-    """Seconds that lxml takes for the text; 0 where there is none."""
+    """Seconds that lxml needs for the text; 0 if it is empty."""
     if not data:
         return 0.0
     found = []
@@ -196,21 +196,21 @@ def _parsed_s(data: bytes) -> float:
 
 
 def _memory(what: str) -> int:
-    """Bytes, of what the kernel says of this process."""
+    """The bytes of one line of /proc/self/status."""
     for line in Path("/proc/self/status").read_text().splitlines():
         name, _, value = line.partition(":")
         if name == what:
             return int(value.split()[0]) * 1024
-    raise AssertionError(f"the kernel does not say {what}")
+    raise AssertionError(f"/proc/self/status has no {what}")
 
 
 # --------------------------------------------------------------------------- all of them
 
 
 def measure_all(sizes: Sequence[int], runs: int, say: Callable[[str], None]) -> list[Measured]:
-    """Every shape, scheme and size, each in a process of its own; then the wide connection.
+    """Measure every shape, scheme and size, each in its own process; then the wide connection.
 
-    The best of the runs counts, and each size has as many: growth is biased otherwise.
+    Takes the best of the runs. Every size has the same number of runs, or growth would be biased.
     """
     found: list[Measured] = []
     for shape in SHAPES:
@@ -235,19 +235,19 @@ def _in_a_process(shape: str, scheme: str, size: int) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """From one size to the next: how much faster than the application time grew."""
+    """The growth from one size to the next: ratio of times over ratio of sizes."""
 
     before: Measured
     after: Measured
 
     @property
     def planning(self) -> float:
-        """Of planning."""
+        """The growth of planning time."""
         return self._of(self.before.plan_s, self.after.plan_s)
 
     @property
     def rendering(self) -> float:
-        """Of rendering."""
+        """The growth of rendering time."""
         return self._of(self.before.render_s, self.after.render_s)
 
     def _of(self, before_s: float, after_s: float) -> float:
@@ -255,7 +255,7 @@ class Growth:
 
 
 def growths(rows: Iterable[Measured]) -> Iterator[Growth]:
-    """Of each shape and scheme, from each size to the next."""
+    """The growth of each shape and scheme, from each size to the next."""
     last: dict[tuple[str, str], Measured] = {}
     for row in rows:
         before = last.get((row.shape, row.scheme))
@@ -265,7 +265,7 @@ def growths(rows: Iterable[Measured]) -> Iterator[Growth]:
 
 
 def exceeded(rows: Sequence[Measured]) -> list[str]:
-    """What grew faster than allowed."""
+    """A message for each growth above GROWTH_MAX."""
     return [
         f"{growth.after.shape}, {growth.after.scheme}, {growth.after.operators} operators:"
         f" {what} grew {figure:.2f} times as fast as the application, at most {GROWTH_MAX}"
@@ -317,7 +317,7 @@ def _ratio(seconds: float, parse_s: float) -> str:
 
 
 def to_json(rows: Iterable[Measured]) -> list[dict[str, Any]]:
-    """Every row."""
+    """The rows as JSON."""
     return [asdict(row) for row in rows]
 
 
@@ -325,5 +325,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "write":
         _write(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
     else:
-        _, asked_shape, asked_scheme, asked_size = sys.argv
-        answer_lines(json.dumps(asdict(measure(asked_shape, asked_scheme, int(asked_size)))))
+        _, of_shape, of_scheme, of_size = sys.argv
+        answer_lines(json.dumps(asdict(measure(of_shape, of_scheme, int(of_size)))))

@@ -1,4 +1,4 @@
-"""What is measured, the thresholds that it must keep, and what there is to beat."""
+"""The sizes that are measured, their thresholds and aims, and the figures of the original."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WRITES_PER_JOB = 20
 WRITE_RATIO_MAX = 1.1
 WRITE_RATIO_AT = 100
 FLOOR_IN_FLIGHT = 32
-"""As many as our services have (`effects_in_flight_max`)."""
+"""Equal to `effects_in_flight_max` of our services."""
 
 LEGACY_PES_MIN = 5
 DEFAULT_SIZES = (10, 100, 500)
@@ -23,7 +23,7 @@ REAL_SIZES = (1, 10, 100, 500)
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application with one parallel region to be resized."""
+    """An application with one parallel region to resize."""
 
     bundle: str
     region: str
@@ -51,7 +51,7 @@ class Profile:
 
     @property
     def channels(self) -> int:
-        """The width at first; a job of few PEs has its operators fused."""
+        """The first width; 1 for a job of few PEs, whose operators are fused."""
         return self.pes - self.application.outside if self.is_legacy else 1
 
     @property
@@ -84,7 +84,7 @@ ORIGINAL_S: Mapping[tuple[str, int], float] = {
     ("delete", 500): 75.0,
 }
 
-# What we aim at; reported, not asserted: it measures processes that share few cores.
+# Aims: reported, not asserted, since the processes share few cores.
 AIMED_RATIO_AT_1 = 3.0
 AIMED_RATIO_FROM_100 = 1.5
 AIMED_HOP_RATIO = 1.5

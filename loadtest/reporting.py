@@ -1,7 +1,7 @@
 """The report of a benchmark: medians over runs, ratios against the floor of the same run, JSON.
 
-Seconds are until the last pod is created (submit, resize) or gone (delete). Ratios are taken run by
-run, then their median.
+Seconds are until the last pod is created (submit, resize) or gone (delete). A ratio is the median
+of the ratios of the runs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Row:
         return self.measured.writes / self.floor_writes if self.measured else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Everything about this run."""
+        """The figures of this run."""
         found: dict[str, Any] = {
             "step": self.step,
             "pes": self.profile.pes,
@@ -84,7 +84,7 @@ def _summary(times: Times) -> dict[str, float]:
 
 
 def _stages(rows: Iterable[Row]) -> dict[str, Times]:
-    """The stages, then the requests by verb."""
+    """Times of the stages, then of the requests by verb."""
     samples = merged(row.measured.took.samples for row in rows if row.measured)
     requests = times_in(samples, "millrace_api_request_seconds", "verb")
     named = {f"request {verb}": times for verb, times in requests.items()}
@@ -97,7 +97,7 @@ def to_json(rows: Sequence[Row], hops: Hops | None) -> dict[str, Any]:
 
 
 def render(rows: Iterable[Row], hops: Hops | None = None) -> str:
-    """Tables in Markdown; medians over the runs. Stages are shown where hops were measured, too."""
+    """Tables in Markdown, with medians over the runs; stages only if hops were measured."""
     grouped: dict[tuple[int, str], list[Row]] = {}
     for row in rows:
         grouped.setdefault((row.profile.pes, row.step), []).append(row)
@@ -112,7 +112,7 @@ Grouped = dict[tuple[int, str], list[Row]]
 
 
 def _steps_table(grouped: Grouped, *, beaten: bool) -> str:
-    """The original was measured on the real pair, and is compared there only."""
+    """`beaten`: with the columns of the original, which was measured on the real pair only."""
     lines = [
         "| step | PEs | seconds | floor s | time ratio | writes | floor | write ratio "
         "| original s | times faster |",
@@ -148,7 +148,7 @@ def _writes(rows: list[Row]) -> str:
 
 
 def _cpu_table(grouped: Grouped) -> str:
-    """What each process spent, in our steps and in those of the floor."""
+    """CPU seconds of each process, in our steps and in those of the floor."""
     spent: dict[str, list[Mapping[str, float]]] = {}
     for (pes, step), rows in grouped.items():
         for row in rows:

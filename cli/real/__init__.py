@@ -2,14 +2,14 @@
 
 pins.py         what is pinned under tests/real, and the digest that names its build
 building.py     builds the pinned programs once, into a cache outside the tree
-processes.py    processes that outlive the command, known by more than their pid
-state.py        the one folder of a pair, who may work on it, what is remembered of it
-parts.py        which processes there are, and their command lines (pure)
+processes.py    processes that outlive the command, identified by more than their pid
+state.py        the folder of a pair: its plan, its processes and its lock
+parts.py        the processes of a pair and their command lines (pure)
 files.py        the files that they read: credentials, kubeconfigs, Kafka's properties (mostly pure)
-probing.py      whether a part answers
-furnishing.py   CRDs and nodes in a cluster that answers
-pair.py         up, down, status, one part stopped and started
+probing.py      health checks of the parts
+preparing.py    CRDs and nodes in a cluster that answers
+pair.py         up, down, status; stop and start of one part
 commands.py     `millrace real up|status|down`
 
-Nothing here knows a service of millrace or runs one.
+No module here knows or runs a service of millrace.
 """

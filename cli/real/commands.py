@@ -1,4 +1,4 @@
-"""`millrace real up|status|down`: stdout has one line, for `eval`; all else goes to stderr."""
+"""`millrace real up|status|down`: stdout has one line, for `eval`; the rest goes to stderr."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def status(state: State = None) -> None:
             return 1
         Screen(stderr=True).print(status_table(parts, time.time()))
         if all(part.problem for part in parts):
-            return 1  # a dead pair's line would only mislead
+            return 1  # no line for `eval`: the pair is dead
         answer(pair.line)
         return 1 if any(part.problem for part in parts) else 0
 
@@ -105,7 +105,7 @@ def down(state: State = None) -> None:
 
 
 def status_table(parts: Sequence[PartStatus], now_s: float) -> Rows:
-    """One line a part, and the sum of memory below."""
+    """A table with one row for each part, and the sum of memory as footer."""
     total = sum(part.resident_bytes for part in parts)
     table = Rows(show_footer=total > 0, box=PLAIN_BOX, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("part", footer="all", no_wrap=True)

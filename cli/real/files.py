@@ -1,7 +1,7 @@
 """The files that the parts read: credentials, kubeconfigs, Kafka's properties.
 
-Pure but for `write_*`, which put them where `parts.py` says. The API server signs its own
-certificate; its file holds the authority as well, so that every kubeconfig can name it and nobody
+Pure but for `write_*`, which write to the paths that `parts.py` names. The API server signs its own
+certificate; the file also holds the authority, so that every kubeconfig can name it and no client
 has to skip the check.
 """
 
@@ -20,7 +20,7 @@ from cli.real.parts import API_SERVER, CONTROLLER_MANAGER, KWOK, SCHEDULER, brok
 from cli.real.state import PairFolder, PairPlan
 
 MASTERS = "system:masters"
-# Who may come in: name of the kubeconfig → user, groups.
+# The users of the API server: name of the kubeconfig → user, groups.
 USERS: Mapping[str, tuple[str, str]] = {
     "admin": ("admin", MASTERS),
     CONTROLLER_MANAGER: ("system:kube-controller-manager", ""),
@@ -41,7 +41,7 @@ rootLogger.appenderRef.console.ref = console
 
 
 def write_credentials(folder: PairFolder) -> None:
-    """The service accounts' key and everybody's token, before the API server starts."""
+    """Write the service accounts' key and the token file, before the API server starts."""
     scalar = secrets.randbelow(P256_ORDER - 1) + 1
     write_private(folder.kube / "service-account.key", signing_key(scalar))
     tokens = {name: secrets.token_urlsafe(32) for name in USERS}
@@ -49,7 +49,7 @@ def write_credentials(folder: PairFolder) -> None:
 
 
 def write_kubeconfigs(folder: PairFolder, plan: PairPlan) -> None:
-    """Everybody's kubeconfig, when the API server has signed its certificate."""
+    """Write a kubeconfig for each user, after the API server has signed its certificate."""
     authority = certificate_of(folder, API_SERVER).read_bytes()
     tokens = _tokens(folder)
     server = f"https://{plan.address(API_SERVER)}"
@@ -60,7 +60,7 @@ def write_kubeconfigs(folder: PairFolder, plan: PairPlan) -> None:
 
 
 def write_broker_files(folder: PairFolder, plan: PairPlan) -> None:
-    """What the brokers read."""
+    """Write the configuration of the brokers."""
     write_private(folder.path / "log4j2.properties", LOG4J)
     for name in broker_names(plan):
         own = folder.path / name
@@ -70,7 +70,7 @@ def write_broker_files(folder: PairFolder, plan: PairPlan) -> None:
 
 def certificate_of(folder: PairFolder, part: str) -> Path:
     """The certificate that a part has signed for itself."""
-    # Each calls the pair of files as it calls itself; the API server, `apiserver`.
+    # Each part names the file after itself; the API server names it `apiserver`.
     name = "apiserver" if part == API_SERVER else part
     return folder.kube / part / f"{name}.crt"
 
@@ -134,7 +134,7 @@ def broker_properties(plan: PairPlan, folder: Path, name: str) -> str:
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": folder / name / "data",
-        # A topic that nobody declared is a mistake, not a wish.
+        # A topic that nobody declared is a mistake.
         "auto.create.topics.enable": "false",
         "num.partitions": 1,
         "default.replication.factor": copies,

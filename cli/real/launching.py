@@ -1,8 +1,8 @@
-"""Starting and stopping the parts of a pair, one or all, and their data.
+"""Starts and stops the parts of a pair, one or all, and removes their data.
 
-1. Brokers beside everything else. 2. etcd, then the API server, which signs its certificate.
-3. With that certificate the kubeconfigs, then all who follow the API server.
-They stop the other way round. What a part looks like is `parts.py`'s business.
+Brokers start in parallel with Kubernetes: etcd, then the API server, which signs its certificate,
+then the kubeconfigs that name the certificate, then the clients of the API server. They stop in the
+reverse order. `parts.py` has the command lines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT_TIMEOUT_S = 180.0
 
 
 async def start_all(folder: PairFolder, plan: PairPlan) -> None:
-    """Start every part of a new pair, and wait until each answers."""
+    """Start every part of a new pair, and wait until each is healthy."""
     write_credentials(folder)
     write_broker_files(folder, plan)
     await together(_start_kubernetes(folder, plan), _start_kafka(folder, plan))
@@ -45,7 +45,7 @@ async def _start_kafka(folder: PairFolder, plan: PairPlan) -> None:
 
 
 async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId:
-    """Start one part and wait until it answers; raises Failure with the end of its log."""
+    """Start one part and wait until it is healthy; raises Failure with the end of its log."""
     part = parts_of(plan, folder.path)[name]
     process = spawn(part.command, folder.log(name), marker=str(folder.path))
     if process is not None:
@@ -65,14 +65,14 @@ async def start_part(folder: PairFolder, plan: PairPlan, name: str) -> ProcessId
 
 
 async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
-    """Prepare the empty folder of a broker."""
+    """Format the empty folder of a broker. Raises Failure."""
     with private_log(folder.log(name)) as log:
         process = await asyncio.create_subprocess_exec(
             *format_command(plan, folder.path, name),
             stdout=log,
             stderr=log,
             umask=OTHERS,
-            env=environment(str(folder.path)),  # `stop_all` finds it if we are killed
+            env=environment(str(folder.path)),  # `stop_all` finds it by this if we are killed
         )
         try:
             async with asyncio.timeout(FORMAT_TIMEOUT_S):
@@ -88,7 +88,7 @@ async def format_broker(folder: PairFolder, plan: PairPlan, name: str) -> None:
 
 
 async def empty_part(folder: PairFolder, plan: PairPlan, name: str) -> None:
-    """Throw away the data of etcd or of a broker that does not run."""
+    """Delete the data of etcd or of a broker that does not run."""
     if folder.running(name):
         raise Failure(f"{name} runs: stop it before its data is thrown away")
     if name == ETCD:
@@ -99,7 +99,7 @@ async def empty_part(folder: PairFolder, plan: PairPlan, name: str) -> None:
 
 
 def stop_all(folder: PairFolder) -> None:
-    """End every process of the pair, those nobody remembers as well. Blocks."""
+    """End every process of the pair, also those without a recorded pid. Blocks."""
     plan = folder.plan()
     if plan is not None:
         brokers = broker_names(plan)
@@ -109,7 +109,7 @@ def stop_all(folder: PairFolder) -> None:
 
 
 async def together(*work: Coroutine[Any, Any, Any]) -> None:
-    """Do everything at once; where one fails, the others are cancelled and it is raised."""
+    """Run coroutines concurrently; if one fails, cancel the others and raise its exception."""
     tasks: Sequence[asyncio.Task[Any]] = [asyncio.ensure_future(one) for one in work]
     try:
         await asyncio.gather(*tasks)

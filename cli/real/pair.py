@@ -1,11 +1,11 @@
-"""The real pair as a whole: up, status, down, and one part stopped, started or emptied.
+"""The real pair as a whole: up, status, down; stop, start and empty one part.
 
     pair = await pair_up(PairOptions(), progress)     # pair.kubeconfig, pair.bootstrap_servers
     async with running_pair(PairOptions(state=tmp), progress) as pair: …      # down at the end
 
-`up` is idempotent: a healthy pair is kept, anything else in the folder is ended and replaced. With
-MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS set, nothing is started or stopped: that cluster
-and those brokers are checked and used.
+`up` is idempotent: it keeps a healthy pair, and ends and replaces any other in the folder. With
+MILLRACE_KUBECONFIG and MILLRACE_BOOTSTRAP_SERVERS set, it starts and stops nothing, but checks and
+uses that cluster and those brokers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BROKERS_SETTING = "MILLRACE_BOOTSTRAP_SERVERS"
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """What was asked for; `state` None means the usual folder."""
+    """The options of a pair; `state` None means the default folder."""
 
     state: Path | None = None
     brokers: int = 1
@@ -55,7 +55,7 @@ class PairOptions:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair that answers; `folder` is None where it is not ours."""
+    """A pair that answers; `folder` is None if we did not start it."""
 
     kubeconfig: Path
     bootstrap_servers: str
@@ -63,14 +63,14 @@ class Pair:
 
     @property
     def line(self) -> str:
-        """For `eval`."""
+        """Both as assignments for `eval`."""
         kubeconfig = shlex.quote(str(self.kubeconfig))
         return f"KUBECONFIG={kubeconfig} BOOTSTRAP_SERVERS={shlex.quote(self.bootstrap_servers)}"
 
 
 @dataclass(frozen=True, slots=True)
 class PartStatus:
-    """A line of `status`; a problem means that it is not healthy."""
+    """The state of a part; an empty problem means that it is healthy."""
 
     name: str
     port: int
@@ -82,7 +82,7 @@ class PartStatus:
 
 
 def existing_pair(environment: Mapping[str, str]) -> Pair | None:
-    """The cluster and the brokers that the settings name instead. Raises Misused."""
+    """The cluster and brokers named by the environment, else None. Raises Misused."""
     kubeconfig = environment.get(KUBECONFIG_SETTING, "")
     brokers = environment.get(BROKERS_SETTING, "")
     if not kubeconfig and not brokers:
@@ -97,7 +97,7 @@ def existing_pair(environment: Mapping[str, str]) -> Pair | None:
 
 
 async def pair_up(options: PairOptions, progress: Progress) -> Pair:
-    """Bring the pair up, or find it up. Raises Misused, Failure, TimedOut, CannotReach."""
+    """Bring the pair up unless it is healthy. Raises Misused, Failure, TimedOut, CannotReach."""
     existing = existing_pair(os.environ)
     if existing is not None:
         await _existing_status(existing)
@@ -133,7 +133,7 @@ async def _is_usable(folder: PairFolder, options: PairOptions, pins: Pins) -> bo
 
 
 async def _start(folder: PairFolder, nodes: int, progress: Progress) -> None:
-    """Start everything, or leave nothing running; logs are kept where a part failed."""
+    """Start every part, or leave none running; logs are kept if a part failed."""
     plan = folder.plan()
     assert plan is not None  # prepared just now
     try:
@@ -151,9 +151,9 @@ async def _start(folder: PairFolder, nodes: int, progress: Progress) -> None:
 
 
 def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
-    """A plan with ports that are free now."""
+    """A plan with free ports."""
     names = port_names(options.brokers)
-    # Not a secret: two commands that draw at once should not draw the same.
+    # Not for secrecy: two commands that start at once must not choose the same ports.
     ports = free_ports(len(names), random.SystemRandom())
     return PairPlan(
         digest=pins.digest,
@@ -166,13 +166,13 @@ def new_plan(options: PairOptions, pins: Pins, build: Build) -> PairPlan:
 
 
 def kafka_cluster_id(octets: bytes) -> str:
-    """The id of a Kafka cluster; a leading dash would be taken for an option of its tools."""
+    """The id of a Kafka cluster; its tools would read a leading dash as an option."""
     text = urlsafe_b64encode(octets).decode().rstrip("=")
     return "A" + text[1:] if text.startswith("-") else text
 
 
 async def pair_down(options: PairOptions, progress: Progress) -> bool:
-    """End the pair and remove its folder; False where there was nothing to end."""
+    """End the pair and remove its folder; False if there was no folder."""
     folder = options.folder
     async with locked(folder.path, progress.say):
         folder.check_is_ours()
@@ -183,7 +183,7 @@ async def pair_down(options: PairOptions, progress: Progress) -> bool:
 
 
 async def pair_status(options: PairOptions) -> tuple[Pair | None, list[PartStatus]]:
-    """The pair, if it is or was there, and every part of it."""
+    """The pair, None if there is none, and the state of every part."""
     existing = existing_pair(os.environ)
     if existing is not None:
         return existing, await _existing_status(existing)
@@ -196,7 +196,7 @@ async def pair_status(options: PairOptions) -> tuple[Pair | None, list[PartStatu
 
 @asynccontextmanager
 async def running_pair(options: PairOptions, progress: Progress) -> AsyncIterator[Pair]:
-    """A pair that is up inside of the block; one that is not ours stays as it is."""
+    """A pair that is up inside of the block; one that we did not start is left as it is."""
     pair = await pair_up(options, progress)
     try:
         yield pair
@@ -206,29 +206,29 @@ async def running_pair(options: PairOptions, progress: Progress) -> AsyncIterato
 
 
 async def stop_part(pair: Pair, name: str, *, grace_s: float = 8.0) -> None:
-    """End one part: SIGTERM, and SIGKILL after a grace; with no grace almost at once."""
+    """End one part: SIGTERM, and SIGKILL after `grace_s`."""
     process = part_process(pair, name)
     if process is not None:
         await asyncio.to_thread(stop, [process], grace_s=grace_s)
 
 
 async def start_part(pair: Pair, name: str) -> None:
-    """Start one part again, with its data and its port, and wait until it answers."""
+    """Start one part again with its data and its port, and wait until it is healthy."""
     folder, plan = _own(pair)
     await launching.start_part(folder, plan, name)
 
 
 async def empty_part(pair: Pair, name: str) -> None:
-    """Throw away the data of etcd or of a broker that is stopped.
+    """Delete the data of etcd or of a broker that is stopped.
 
-    After etcd, the API server and all who follow it have to be started again, and `furnish`ed.
+    After etcd, start the API server and its clients again, and call `furnish`.
     """
     folder, plan = _own(pair)
     await launching.empty_part(folder, plan, name)
 
 
 def part_process(pair: Pair, name: str) -> ProcessId | None:
-    """The process of a part, for signals; None where it does not run."""
+    """The process of a part, for signals; None if it does not run."""
     return _own(pair)[0].running(name)
 
 
@@ -261,7 +261,7 @@ async def _statuses(folder: PairFolder, plan: PairPlan, pins: Pins) -> list[Part
 
 
 async def _existing_status(pair: Pair) -> list[PartStatus]:
-    """Raises CannotReach where the cluster or a broker does not answer."""
+    """The state of a pair that is not ours. Raises CannotReach if a server does not answer."""
     try:
         version = await cluster_version(pair.kubeconfig)
     except (ChassisError, Failure) as problem:

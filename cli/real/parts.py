@@ -1,7 +1,6 @@
-"""Which processes a pair has, and their command lines. Pure: paths and ports come from the plan.
+"""The processes of a pair and their command lines. Pure: paths and ports come from the plan.
 
-The order of a start and its waiting is `pair.py`'s business; the files that are named here are
-written by `files.py`.
+`launching.py` starts them in order; `files.py` writes the files that are named here.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
 SCHEDULER = "kube-scheduler"
 KWOK = "kwok"
-# Stopped in this order: what writes to the API first, the brokers with etcd.
+# Stopped in this order: first the clients of the API server, the brokers together with etcd.
 FOLLOWERS = (KWOK, SCHEDULER, CONTROLLER_MANAGER)
 HEAP_MB_MAX = 512
 ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -26,7 +25,7 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process: its command, the port that answers for it, and whose version it has."""
+    """One process: its command, its port, and the product that it belongs to."""
 
     name: str
     command: tuple[str, ...]
@@ -91,7 +90,7 @@ def _api_server(plan: PairPlan, folder: Path) -> Part:
         _program(plan, API_SERVER),
         f"--etcd-servers=http://{plan.address(ETCD)}",
         "--bind-address=127.0.0.1",
-        # Said, or it asks the machine for an address that is not loopback.
+        # Without it, kube-apiserver picks an address of the machine that is not loopback.
         "--advertise-address=127.0.0.1",
         f"--secure-port={plan.ports[API_SERVER]}",
         f"--cert-dir={folder / 'kube' / API_SERVER}",
@@ -114,7 +113,7 @@ def _controller_manager(plan: PairPlan, folder: Path) -> Part:
         *_secure(plan, folder, CONTROLLER_MANAGER, kubeconfig),
         f"--service-account-private-key-file={folder / 'kube' / 'service-account.key'}",
         "--use-service-account-credentials",
-        "--horizontal-pod-autoscaler-sync-period=2s",  # 15 by itself; tests wait for it
+        "--horizontal-pod-autoscaler-sync-period=2s",  # the default is 15 s; tests wait for it
     )
     return Part(CONTROLLER_MANAGER, command, plan.ports[CONTROLLER_MANAGER], "kubernetes")
 
@@ -133,7 +132,7 @@ def _secure(plan: PairPlan, folder: Path, name: str, kubeconfig: Path) -> tuple[
         "--bind-address=127.0.0.1",
         f"--secure-port={plan.ports[name]}",
         f"--cert-dir={folder / 'kube' / name}",
-        "--leader-elect=false",  # nobody else is there, and a paused one may not end itself
+        "--leader-elect=false",  # there is no other instance, and a paused one must not end itself
         "--profiling=false",
     )
 
@@ -155,7 +154,7 @@ def _broker(plan: PairPlan, folder: Path, name: str) -> Part:
 
 
 def java_command(plan: PairPlan, folder: Path) -> tuple[str, ...]:
-    """java with Kafka's jars, its log on stdout, and nothing of it outside the folder."""
+    """java with Kafka's jars; logs to stdout, and writes only below the folder."""
     return (
         plan.java,
         f"-Xmx{HEAP_MB_MAX}m",
@@ -168,7 +167,7 @@ def java_command(plan: PairPlan, folder: Path) -> tuple[str, ...]:
 
 
 def format_command(plan: PairPlan, folder: Path, name: str) -> tuple[str, ...]:
-    """What a broker's folder needs before its first start."""
+    """The command that formats the folder of a broker before its first start."""
     properties = str(folder / name / "server.properties")
     tool = ("kafka.tools.StorageTool", "format", "-t", plan.cluster_id, "-c", properties)
     return (*java_command(plan, folder), *tool)

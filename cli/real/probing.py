@@ -1,6 +1,6 @@
-"""Whether a part answers. Every probe has a time limit, and says in words what is wrong.
+"""Health checks of the parts. Each returns a problem as text, empty if the part is healthy.
 
-An empty problem means healthy.
+Every check has a time limit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PATHS = {
 
 
 async def problem_of(folder: PairFolder, plan: PairPlan, part: str) -> str:
-    """What is wrong with a part of the pair."""
+    """The problem of a part of the pair."""
     if folder.running(part) is None:
         return "does not run"
     address = plan.address(part)
@@ -41,7 +41,7 @@ async def problem_of(folder: PairFolder, plan: PairPlan, part: str) -> str:
     if part in (ETCD, KWOK):
         return await http_problem(f"http://{address}{_PATHS[part]}", None)
     try:
-        # These sign their own certificates, each a moment after its start.
+        # These parts sign their own certificates, a moment after their start.
         trust = ssl.create_default_context(cafile=str(certificate_of(folder, part)))
     except (OSError, ssl.SSLError):
         return "has no certificate yet"
@@ -49,7 +49,7 @@ async def problem_of(folder: PairFolder, plan: PairPlan, part: str) -> str:
 
 
 async def http_problem(url: str, trust: ssl.SSLContext | None) -> str:
-    """What is wrong with a health page."""
+    """The problem of a health endpoint."""
     limit = aiohttp.ClientTimeout(total=PROBE_TIMEOUT_S)
     try:
         async with (
@@ -65,7 +65,7 @@ async def http_problem(url: str, trust: ssl.SSLContext | None) -> str:
 
 
 async def kafka_problem(address: str, brokers_min: int) -> str:
-    """What is wrong with a broker, which has to know of so many."""
+    """The problem of a broker; it has to know at least `brokers_min` brokers."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT_S):
             known = await _known_brokers(address)
@@ -77,7 +77,7 @@ async def kafka_problem(address: str, brokers_min: int) -> str:
 
 
 async def _known_brokers(address: str) -> int:
-    """Ask one broker for the cluster's metadata, without topics."""
+    """The number of brokers in the cluster metadata of one broker."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=ANSWER_BYTES_MAX)
     try:
@@ -99,7 +99,7 @@ def metadata_request(*, correlation: int) -> bytes:
 
 
 def broker_count(answer: bytes, *, correlation: int) -> int:
-    """How many brokers a Metadata answer names. Raises ValueError where it is none."""
+    """The number of brokers in a Metadata response. Raises ValueError for another response."""
     number, count = struct.unpack(">ii", answer[:8])
     if number != correlation:
         raise ValueError("the answer to another request")
@@ -112,8 +112,8 @@ async def until(
     timeout_s: float,
     more: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Wait until `check` finds no problem; TimedOut says the last one, and `more` lines."""
-    problem = "was not asked"
+    """Wait until `check` finds no problem. Raises TimedOut with the last one and `more` lines."""
+    problem = "was not checked"
     try:
         async with asyncio.timeout(timeout_s):
             while True:

@@ -1,10 +1,10 @@
-"""Processes that outlive the command that started them, and are known by more than their pid.
+"""Processes that outlive the command that started them, identified by more than their pid.
 
-A pid alone is not an identity: it is given to somebody else after a crash. A process is ours when
-it has our pid *and* started in the same tick of the same boot. Every process also carries the
-folder of its pair in its environment, so that one whose pid was never written down is found.
+A pid alone is not an identity: the kernel reuses it. A process is ours if it has the recorded pid
+*and* started in the recorded tick of the recorded boot. Every process also has the folder of its
+pair in its environment, so that one whose pid was never recorded is found.
 
-Reads /proc: Linux only, which `commands.py` says in a sentence elsewhere.
+Reads /proc: Linux only; `commands.py` refuses other systems.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STATE, _START_TICKS, _RSS_PAGES = 0, 19, 21  # of /proc/PID/stat, after the nam
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """Who a process is, beyond its number."""
+    """The identity of a process: pid, start time and boot."""
 
     pid: int
     started_ticks: int
@@ -41,7 +41,7 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStat:
-    """What the kernel says of a process."""
+    """State, start time and memory of a process."""
 
     state: str
     started_ticks: int
@@ -56,7 +56,7 @@ def parse_stat(text: str, page_bytes: int) -> ProcessStat:
 
 
 def stat_of(pid: int) -> ProcessStat | None:
-    """None where there is no such process, or only a dead one that nobody has waited for."""
+    """The state of a process; None if it does not exist or is a zombie."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -66,23 +66,23 @@ def stat_of(pid: int) -> ProcessStat | None:
 
 
 def boot_id() -> str:
-    """Another one after every boot."""
+    """An id that changes with every boot."""
     return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
 def identify(pid: int) -> ProcessId | None:
-    """The identity of a running process."""
+    """The identity of a running process; None if it does not run."""
     stat = stat_of(pid)
     return ProcessId(pid, stat.started_ticks, boot_id()) if stat else None
 
 
 def is_running(process: ProcessId) -> bool:
-    """Whether this very process runs, and not a later one with the same number."""
+    """Whether this very process runs, and not a later one with the same pid."""
     return identify(process.pid) == process
 
 
 def environment(marker: str) -> dict[str, str]:
-    """What a process of ours is given; by the marker `marked` finds it, whoever started it."""
+    """The environment of a part; `marked` finds the process by the marker in it."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return inherited | {MARKER: marker}
 
@@ -90,7 +90,7 @@ def environment(marker: str) -> dict[str, str]:
 def spawn(command: Sequence[str], log: Path, *, marker: str) -> ProcessId | None:
     """Start a process in a session of its own, its output in `log`; None if it ended at once.
 
-    It survives us and gets no Ctrl-C of our terminal. What it writes is for its owner only.
+    It outlives us and gets no Ctrl-C of our terminal. Its files are private to their owner.
     """
     umask = os.umask(OTHERS)
     try:
@@ -115,13 +115,13 @@ def _spawn(command: Sequence[str], log: Path, marker: str) -> int:
 
 
 def marked(marker: str) -> list[ProcessId]:
-    """Every process of ours that was started for this pair, whoever remembers it."""
+    """Every process of ours that was started for this pair, recorded or not."""
     wanted = f"{MARKER}={marker}".encode()
     found = []
     for entry in _PROC.iterdir():
         if not entry.name.isdecimal():
             continue
-        # Processes end while we look, and those of others are not ours to read.
+        # A process may end meanwhile, and those of other users cannot be read.
         with contextlib.suppress(OSError):
             if wanted in _environment_of(entry).split(b"\0"):
                 found.append(identify(int(entry.name)))
@@ -129,9 +129,9 @@ def marked(marker: str) -> list[ProcessId]:
 
 
 def _environment_of(entry: Path) -> bytes:
-    """Of one that is just becoming another program it is empty for a moment: missed, it would leak.
+    """The environment of a process. Waits while it is empty, as it is for a moment during exec.
 
-    Kernel threads and what has ended have none for good, and no program either: OSError.
+    Kernel threads and ended processes have no environment and no program. Raises OSError.
     """
     for _ in range(EXEC_LOOKS_MAX):
         environment = (entry / "environ").read_bytes()
@@ -143,17 +143,17 @@ def _environment_of(entry: Path) -> bytes:
 
 
 def stop(processes: Iterable[ProcessId], *, grace_s: float = STOP_GRACE_S) -> None:
-    """SIGTERM to all, a grace, then SIGKILL. Blocks; returns when none of them runs."""
+    """Send SIGTERM to all, and SIGKILL after `grace_s`. Blocks until none of them runs."""
     left = [process for process in processes if is_running(process)]
     for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, KILL_GRACE_S)):
         for process in left:
             send(process, number)
-            send(process, signal.SIGCONT)  # one that was paused hears nothing else
+            send(process, signal.SIGCONT)  # a paused process handles SIGTERM only after SIGCONT
         left = _left_after(left, patience_s)
 
 
 def send(process: ProcessId, number: signal.Signals) -> bool:
-    """Send a signal; False where the process does not run any more."""
+    """Send a signal; False if the process does not run any more."""
     if not is_running(process):
         return False
     with contextlib.suppress(ProcessLookupError):
@@ -167,7 +167,7 @@ def _left_after(processes: list[ProcessId], patience_s: float) -> list[ProcessId
     left = processes
     while left and time.monotonic() < end_s:
         for process in left:
-            # Where it is our child, somebody has to wait for it; where not, init does.
+            # Reap it if it is our child; init reaps the others.
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process.pid, os.WNOHANG)
         left = [process for process in left if is_running(process)]
@@ -183,6 +183,6 @@ def age_s(process: ProcessId) -> float:
 
 
 def resident_bytes(process: ProcessId) -> int:
-    """Its resident memory; 0 where it does not run."""
+    """The resident memory of a process; 0 if it does not run."""
     stat = stat_of(process.pid) if is_running(process) else None
     return stat.resident_bytes if stat else 0

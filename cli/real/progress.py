@@ -1,6 +1,6 @@
-"""What a person sees while something takes long: bars on a terminal, lines elsewhere.
+"""Shows the progress of long steps: bars on a terminal, lines elsewhere.
 
-Everything goes to stderr, so that stdout is for `eval` alone.
+Everything goes to stderr; stdout is only for the line that `eval` reads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LINE_EVERY_S = 20.0
 
 
 class Step:
-    """One step that is under way; `advance` may be called as often as one likes."""
+    """One running step; `advance` may be called more often than `total`."""
 
     def __init__(self, name: str, total: int | None, bar: Bars | None) -> None:
         self._name = name
@@ -24,19 +24,19 @@ class Step:
         self._bar = bar
         self._task = bar.add_task(name, total=total) if bar else None
         self._count = 0
-        self._began_s = self._said_s = time.monotonic()
+        self._began_s = self._printed_s = time.monotonic()
 
     def advance(self) -> None:
-        """One of `total` is done."""
+        """Count one of `total` as done."""
         self._count += 1
         if self._bar and self._task is not None:
             self._bar.advance(self._task)
-        elif time.monotonic() - self._said_s > LINE_EVERY_S:
-            self._said_s = time.monotonic()
+        elif time.monotonic() - self._printed_s > LINE_EVERY_S:
+            self._printed_s = time.monotonic()
             print_lines(f"{self._name}: {self._count} of {self._total}")
 
     def finish(self) -> None:
-        """The step is done, also where not every part of it was told."""
+        """Show the step as done, even if `advance` was not called for every part."""
         took_s = time.monotonic() - self._began_s
         if self._bar and self._task is not None:
             total = self._total or 1
@@ -46,7 +46,7 @@ class Step:
 
 
 class Progress:
-    """The display of one command; a context manager that leaves the terminal as it was."""
+    """The progress display of one command; a context manager that restores the terminal."""
 
     def __init__(self) -> None:
         screen = Screen(stderr=True)
@@ -67,7 +67,7 @@ class Progress:
             self._bar.stop()
 
     def say(self, line: str) -> None:
-        """A sentence for the person who waits."""
+        """Print a sentence beside the bars."""
         if self._bar:
             self._bar.console.print(line)
         else:
@@ -75,7 +75,7 @@ class Progress:
 
     @contextmanager
     def step(self, name: str, *, total: int | None) -> Iterator[Step]:
-        """A step with a name; `total` None where nobody knows how much it is."""
+        """Show a step inside of the block; `total` None: of unknown size."""
         if self._bar is None:
             print_lines(f"{name} …")
         step = Step(name, total, self._bar)

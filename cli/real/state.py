@@ -1,12 +1,12 @@
-"""The one folder of a pair: what is remembered in it, and who may work on it.
+"""The folder of a pair: the files in it, and its lock.
 
-    pair.json         the plan: build, ports, sizes; it also says that the folder is ours to remove
+    pair.json         the plan: build, ports, sizes; it also marks the folder as ours to remove
     kubeconfig        for people and tests (mode 0600)
     processes/NAME    the identity of the running process of a part
-    logs/NAME.log     what it said
+    logs/NAME.log     its output
     etcd/ kafka-N/    data      kube/  credentials      tmp/
 
-Beside the folder lies a lock file: one command at a time works on a pair.
+A lock file beside the folder admits one command at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLAN = "pair.json"
 
 @dataclass(frozen=True, slots=True)
 class PairPlan:
-    """Everything that the command lines of the parts follow from."""
+    """The input of the command lines of the parts."""
 
     digest: str
     build: str
@@ -42,7 +42,7 @@ class PairPlan:
     cluster_id: str  # of Kafka
 
     def address(self, name: str) -> str:
-        """HOST:PORT of a port's name."""
+        """HOST:PORT of a named port."""
         return f"127.0.0.1:{self.ports[name]}"
 
     @property
@@ -55,21 +55,21 @@ class PairFolder:
     """The folder of a pair; `path` is absolute and without links."""
 
     def __init__(self, path: Path) -> None:
-        self._asked = path.expanduser()
-        self.path = self._asked.resolve()
+        self._given = path.expanduser()
+        self.path = self._given.resolve()
         self.kubeconfig = self.path / "kubeconfig"
         self.logs = self.path / "logs"
         self.kube = self.path / "kube"
 
     def prepare(self, plan: PairPlan) -> None:
-        """Make the folder, and remember the plan in it before anything runs."""
+        """Create the folder and write the plan into it, before any part starts."""
         private_folder(self.path)
         write_private(self.path / PLAN, json.dumps(asdict(plan), indent=1))
         for name in ("logs", "kube", "processes", "tmp"):
             private_folder(self.path / name)
 
     def plan(self) -> PairPlan | None:
-        """The plan of the pair that is or was here; None where there is none that we understand."""
+        """The plan of the pair that is or was here; None if it is missing or cannot be parsed."""
         try:
             return PairPlan(**json.loads((self.path / PLAN).read_text()))
         except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, TypeError):
@@ -80,18 +80,18 @@ class PairFolder:
         return self.logs / f"{part}.log"
 
     def log_end(self, part: str, count: int = 15) -> list[str]:
-        """The last lines of a part's log, for a message about why it is not there."""
+        """The last `count` lines of a part's log."""
         log = self.log(part)
         if not log.exists():
             return ["(there is no log)"]
         return log.read_text(errors="replace").splitlines()[-count:]
 
     def remember(self, part: str, process: ProcessId) -> None:
-        """Write down who the process of a part is."""
+        """Record the identity of the process of a part."""
         write_private(self.path / "processes" / part, json.dumps(asdict(process)))
 
     def running(self, part: str) -> ProcessId | None:
-        """The process of a part, if that very process runs."""
+        """The recorded process of a part; None unless that very process runs."""
         try:
             known = ProcessId(**json.loads((self.path / "processes" / part).read_text()))
         except (FileNotFoundError, json.JSONDecodeError, TypeError):
@@ -99,8 +99,8 @@ class PairFolder:
         return known if is_running(known) else None
 
     def check_is_ours(self) -> None:
-        """Refuse a folder of somebody else, or with something else: it is removed in the end."""
-        refuse_foreign(self._asked)
+        """Raise Misused for a foreign folder or one with other files: `remove` would delete it."""
+        refuse_foreign(self._given)
         if self.path.exists() and any(self.path.iterdir()) and not (self.path / PLAN).exists():
             raise Misused(f"{self.path} is not empty and holds no pair. Say another --state.")
 
@@ -113,7 +113,7 @@ class PairFolder:
 
 @asynccontextmanager
 async def locked(path: Path, say: Callable[[str], None]) -> AsyncIterator[None]:
-    """Hold the lock of a folder; the kernel releases it, however we end."""
+    """Hold the lock of a folder; the kernel releases it when we end. Raises Misused, TimedOut."""
     lock = path.parent / f".{path.name}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

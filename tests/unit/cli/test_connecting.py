@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from cli.connecting import (
-    FURNITURE,
     JOBS,
     PES,
     REGIONS,
+    UNWATCHED,
     aclosing_transport,
     are_brokers,
     bundle_root_of,
@@ -100,5 +100,5 @@ def test_brokers_are_hosts_with_ports_that_there_are(text: str) -> None:
 
 def test_a_job_is_gone_when_nothing_of_any_kind_of_ours_is_left_of_it() -> None:
     """A HostPool stays until no node bears its marks: its nodes are closed to others till then."""
-    looked_at = {JOBS, PES, REGIONS, *FURNITURE}
+    looked_at = {JOBS, PES, REGIONS, *UNWATCHED}
     assert {resource_of(each.kind) for each in CUSTOM_RESOURCES} <= looked_at
