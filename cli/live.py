@@ -261,7 +261,7 @@ def problems_of(job: JobView) -> list[str]:
 
 
 def waits_of(view: JobView) -> str:
-    """The regions whose width waits, with their messages; empty if there are none."""
+    """The regions whose width waits, with their messages; empty if no width waits."""
     texts = sorted(view.region_messages.items())
     return "; ".join(f"{alias}: {why}" for alias, (of, why) in texts if of == Reason.WIDTH_WAITS)
 

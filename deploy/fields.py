@@ -132,7 +132,7 @@ def _walk(schema: Schema, prefix: str) -> Iterator[Field]:
 
 
 def _below(schema: Schema) -> tuple[str, Schema]:
-    """The path suffix and the schema of the fields below a field; empty if there are none."""
+    """The path suffix and the schema of the fields below a field; else both empty."""
     if "properties" in schema:
         return "", schema
     items = schema.get("items", {})
@@ -196,7 +196,7 @@ def _in_template(field: Field) -> str:
 
 
 def note_of(notes: Mapping[str, FieldNote], field: Field) -> FieldNote:
-    """The note on a field. Raises LookupError if there is none."""
+    """The note on a field. Raises LookupError if it has no note."""
     note = nearest(notes, field.path)
     if note is None:
         raise LookupError(f"mutability.py has no note on {field.path}")

@@ -183,7 +183,7 @@ async def pair_down(options: PairOptions, progress: Progress) -> bool:
 
 
 async def pair_status(options: PairOptions) -> tuple[Pair | None, list[PartStatus]]:
-    """The pair, None if there is none, and the state of every part."""
+    """The pair, or None, and the state of every part."""
     existing = existing_pair(os.environ)
     if existing is not None:
         return existing, await _existing_status(existing)
