@@ -54,7 +54,7 @@ WIDE = {"COLUMNS": "400"}
 
 
 class Terminal(io.StringIO):
-    """A file that says that somebody looks at it."""
+    """A file that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -68,7 +68,7 @@ def drawn(draw: Callable[[Screen, str], object], text: str, *, is_terminal: bool
 
 
 def view(text: str) -> JobView:
-    """A job that says the text wherever the cluster can."""
+    """A job with the text in every field that the cluster can fill."""
     labels = {"streams.ibm.com/pe": text, "streams.ibm.com/launch-count": text}
     return view_of(
         {
@@ -157,7 +157,7 @@ VIEWS: Mapping[str, Callable[[Screen, str], object]] = {
 
 
 OF_LIVE_VIEWS = ("\x1b[?25l", "\x1b[?25h", "\x1b[2K", "\x1b[1A", "\r")
-"""What rich moves the cursor with where a view is drawn again."""
+"""The control sequences with which rich moves the cursor to redraw a view."""
 
 
 @TEXTS
@@ -173,7 +173,7 @@ def test_no_view_lets_text_of_others_through(text: str, is_terminal: bool) -> No
 
 @TEXTS
 def test_a_cell_is_one_line_and_a_hostile_one_leaves_the_others_readable(text: str) -> None:
-    """Of a table of two jobs the other one is where it would be."""
+    """In a table of two jobs the row of the other one does not move."""
     other = failed("other")
 
     def both(screen: Screen, text: str) -> None:
@@ -190,7 +190,7 @@ def test_a_cell_is_one_line_and_a_hostile_one_leaves_the_others_readable(text: s
 async def test_the_live_view_lets_nothing_through(
     text: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Drawn once while it lasts and once at the end."""
+    """Drawn once inside of the block and once at the end."""
     monkeypatch.setattr(Follower, "view", property(lambda _self: view(text)))
     monkeypatch.setattr(followings, "REDRAW_S", 60.0)
     file = Terminal() if is_terminal else io.StringIO()
@@ -204,7 +204,7 @@ async def test_the_live_view_lets_nothing_through(
 
 
 def complaints(text: str) -> list[Failure]:
-    """Failures that quote others."""
+    """Failures that quote text of others."""
     found = [
         Failure(f"the job was refused: {text}"),
         Failure("the end of its log:", text, f"{text}2"),
@@ -221,10 +221,10 @@ def complaints(text: str) -> list[Failure]:
 def test_sentences_on_standard_error_are_one_line_each(
     text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever is quoted writes no line of its own."""
-    told = complaints(text)
-    assert len(told) == 4
-    for failure in told:
+    """A quoted text cannot add a line."""
+    failures = complaints(text)
+    assert len(failures) == 4
+    for failure in failures:
         print_failure(failure)
         with pytest.raises(typer.Exit), failures_printed():
             raise failure
@@ -239,7 +239,7 @@ def test_sentences_on_standard_error_are_one_line_each(
 
 @TEXTS
 def test_a_traceback_lets_nothing_through(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A defect of ours shows what it failed on."""
+    """The traceback of a bug may quote text of others."""
     try:
         raise KeyError("ours") from ValueError(text)
     except KeyError as defect:
@@ -250,7 +250,7 @@ def test_a_traceback_lets_nothing_through(text: str, capsys: pytest.CaptureFixtu
 
 
 @TEXTS
-def test_words_that_cannot_be_used_are_quoted_without_harm(text: str) -> None:
+def test_invalid_arguments_are_quoted_without_harm(text: str) -> None:
     """The panel is typer's, on a console of its own."""
     if text.startswith("-") or "\0" in text:
         return
@@ -280,7 +280,7 @@ def test_json_of_the_command_is_exact(text: str, capsys: pytest.CaptureFixture[s
 
 
 def hostile_adl(texts: list[str]) -> Adl:
-    """An application whose names say the texts: operators, regions, values."""
+    """An application with the texts as names of operators, regions and values."""
     names = [escape(text.replace(".", ""), {'"': "&quot;"}) for text in texts]
     operators = [f"{name}{number}" for number, name in enumerate(names)]
     adl = Adl().chain("a", *operators, "z")
@@ -293,8 +293,8 @@ def run(*words: str | Path) -> Any:
     return CliRunner().invoke(app, list(map(str, words)), env=WIDE)
 
 
-def test_what_is_said_of_a_bundle_is_harmless(tmp_path: Path) -> None:
-    """Names of operators, regions and values, in tables, graphs, numbers and refusals."""
+def test_names_in_a_bundle_are_harmless_in_every_output(tmp_path: Path) -> None:
+    """Of operators, regions and values, in tables, graphs, JSON and refusals."""
     bundle = tmp_path / "x.sab"
     bundle.write_bytes(pack(hostile_adl(IN_XML).text().encode()))
     plan = ("plan", bundle, "--fusion", "legacy")
@@ -335,7 +335,7 @@ def test_no_name_ends_a_label_of_the_graph(tmp_path: Path) -> None:
 
 
 def unquoted(graph: str) -> str:
-    """What is outside of quotes: the graph itself."""
+    """The text outside of quotes: the graph itself."""
     outside, is_quoted, is_escaped = "", False, False
     for each in graph:
         if is_escaped:

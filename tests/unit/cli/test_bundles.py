@@ -1,4 +1,4 @@
-"""`millrace bundle`: what it shows of a bundle, and that it names everything that is wrong."""
+"""`millrace bundle`: shows the content of a bundle, and names every problem."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_path_that_is_long_is_packed_too(tmp_path: Path) -> None:
     assert run("verify", str(target))[0] == 0
 
 
-def test_a_target_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     code, _, err = run("pack", str(EXAMPLE), "-o", str(tmp_path))
     assert code == 1
     assert f"{tmp_path} cannot be read or written: Is a directory" in err
@@ -75,7 +75,7 @@ def test_an_adl_is_not_overwritten_by_its_bundle(tmp_path: Path) -> None:
     assert adl.read_bytes() == EXAMPLE.read_bytes()
 
 
-def test_show_says_what_is_inside_for_programs(bundle: Path) -> None:
+def test_show_prints_the_content_for_programs(bundle: Path) -> None:
     code, out, _ = run("show", str(bundle), "--format", "json")
     assert code == 0
     shown = json.loads(out)
@@ -90,7 +90,7 @@ def test_show_says_what_is_inside_for_programs(bundle: Path) -> None:
     assert shown["bytes"] == bundle.stat().st_size
 
 
-def test_show_says_it_for_people(bundle: Path) -> None:
+def test_show_prints_the_content_for_people(bundle: Path) -> None:
     code, out, _ = run("show", str(bundle), "--format", "table")
     assert code == 0
     for word in ("wordcount::WordCount", "parallel region", "Counted", "submission-time value"):
@@ -113,8 +113,8 @@ def test_a_valid_bundle_verifies(bundle: Path) -> None:
     code, out, _ = run("verify", str(bundle), "--format", "table")
     assert code == 0
     assert "is valid" in out
-    told = json.loads(run("verify", str(bundle), "--format", "json")[1])
-    assert told == {"bundle": str(bundle), "valid": True, "problems": []}
+    answer = json.loads(run("verify", str(bundle), "--format", "json")[1])
+    assert answer == {"bundle": str(bundle), "valid": True, "problems": []}
 
 
 def test_every_problem_is_named(tmp_path: Path) -> None:
@@ -125,10 +125,10 @@ def test_every_problem_is_named(tmp_path: Path) -> None:
     path.write_bytes(sab(tar, info=info_of(b"another tar")))
     code, out, _ = run("verify", str(path), "--format", "json")
     assert code == 1
-    told = json.loads(out)
-    assert [each["reason"] for each in told["problems"]] == ["BundleInvalid", "AdlInvalid"]
-    assert "SHA-224" in told["problems"][0]["message"]
-    assert "unknown host pool 9" in told["problems"][1]["message"]
+    answer = json.loads(out)
+    assert [each["reason"] for each in answer["problems"]] == ["BundleInvalid", "AdlInvalid"]
+    assert "SHA-224" in answer["problems"][0]["message"]
+    assert "unknown host pool 9" in answer["problems"][1]["message"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_read_is_misused(tmp_path: Path) -> None:
 
 
 def test_names_of_a_hostile_bundle_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
-    """What turns text around is escaped; so is what looks like markup of a table."""
+    """Characters that reverse text are escaped; markup of a table is shown as text."""
     path = tmp_path / "x.sab"
     path.write_bytes(pack(Adl(name="demo::\u202e[red]x").chain("a", "b").text().encode()))
     code, out, _ = run("show", str(path), "--format", "table")
@@ -183,7 +183,7 @@ def test_the_help_of_every_command_has_an_example(command: str) -> None:
 def test_a_default_is_shown_as_param_takes_it(
     kind: Literal["named", "namedList"], literal: str | None, shown: str | None
 ) -> None:
-    """Given back by --param, it is the same value."""
+    """Passed to --param, it gives the same value."""
     value = SubmissionValue(0, kind, "Main", "v", required=False, literal=literal)
     assert default_of(value) == shown
     if shown is not None and shown != literal:

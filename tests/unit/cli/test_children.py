@@ -1,4 +1,4 @@
-"""Children are started again, later each time, and soon again once they were well."""
+"""Children are restarted with a growing delay, which is reset after a long run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.virtual_time import virtually
 
 
 class _Ending(Child):
-    """A child whose runs last as told, and that stops after the last."""
+    """A child whose runs last `lives_s`, and that stops after the last one."""
 
     def __init__(self, lives_s: list[float]) -> None:
         super().__init__(ChildSpec("c", ("true",)), Path("c.log"))
@@ -29,7 +29,7 @@ class _Ending(Child):
 
 
 @virtually
-async def test_the_delay_doubles_and_starts_anew_after_a_long_run(
+async def test_the_delay_doubles_and_is_reset_after_a_long_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lives_s = [0.0, 0.0, 0.0, RESTART_RESETS_AFTER_S + 1.0, 0.0, 0.0]
@@ -42,12 +42,12 @@ async def test_the_delay_doubles_and_starts_anew_after_a_long_run(
 
 
 async def test_a_child_that_ends_over_its_settings_is_not_started_again(tmp_path: Path) -> None:
-    """What it said is in the message; at the next start they would be the same."""
-    said = "MILLRACE_X='y': has to be z"
-    program = f"import sys; sys.stderr.write({said!r}); sys.exit({EXIT_USAGE})"
+    """Its output is in the message; a restart would read the same settings."""
+    problem = "MILLRACE_X='y': has to be z"
+    program = f"import sys; sys.stderr.write({problem!r}); sys.exit({EXIT_USAGE})"
     command = (sys.executable, "-c", program)
     child = Child(ChildSpec("fusion-backend", command), tmp_path / "log")
     with pytest.raises(ChildEnded, match="fusion-backend ended with code 2") as caught:
         await child.keep_running()
-    assert said in str(caught.value)
+    assert problem in str(caught.value)
     assert child.restarts == 0

@@ -1,4 +1,4 @@
-"""The kubeconfig says where the cluster and the bundle root are."""
+"""The kubeconfig names the cluster and the bundle root."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_bundle_root_travels_in_the_kubeconfig(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
-def test_no_kubeconfig_is_misused_and_says_which_was_looked_for(
+def test_a_missing_kubeconfig_is_misuse_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By option, else by the environment."""
@@ -62,7 +62,7 @@ def test_no_kubeconfig_is_misused_and_says_which_was_looked_for(
         find_kubeconfig(None)
 
 
-async def test_a_cluster_that_does_not_answer_is_said_in_a_sentence(tmp_path: Path) -> None:
+async def test_a_cluster_that_does_not_answer_is_reported_in_a_sentence(tmp_path: Path) -> None:
     """Not a traceback."""
     path = tmp_path / "kubeconfig"
     path.write_text(kubeconfig(f"http://127.0.0.1:{free_ports(1, random.Random())[0]}"))
@@ -93,12 +93,12 @@ async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b"])
-def test_brokers_are_hosts_with_ports_that_there_are(text: str) -> None:
+def test_brokers_are_hosts_with_valid_ports(text: str) -> None:
     assert not are_brokers(text)
     assert are_brokers("a:1,b.example.org:65535")
 
 
-def test_a_job_is_gone_when_nothing_of_any_kind_of_ours_is_left_of_it() -> None:
+def test_a_job_is_gone_when_no_object_of_our_kinds_is_left() -> None:
     """A HostPool stays until no node bears its marks: its nodes are closed to others till then."""
     looked_at = {JOBS, PES, REGIONS, *UNWATCHED}
     assert {resource_of(each.kind) for each in CUSTOM_RESOURCES} <= looked_at

@@ -18,17 +18,17 @@ from cli.failing import CannotReach, Failure, Misused
 from cli.running import Layout, RunningSystem, UpOptions
 
 STAYS = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)"
-"""A child that says through a pipe that it runs, and is ended by SIGTERM."""
+"""A child that signals its start through a pipe, and is ended by SIGTERM."""
 
 
 @asynccontextmanager
 async def listening(state: Path, acts: Acts) -> AsyncIterator[list[str]]:
-    said: list[str] = []
-    async with controlled(state, acts, said.append):
-        yield said
+    lines: list[str] = []
+    async with controlled(state, acts, lines.append):
+        yield lines
 
 
-async def test_the_answer_comes_when_it_has_come_to_pass(tmp_path: Path) -> None:
+async def test_the_answer_comes_after_the_request_is_carried_out(tmp_path: Path) -> None:
     done: list[str] = []
 
     async def stop(service: str) -> str:
@@ -55,7 +55,7 @@ async def test_a_refusal_is_its_sentence_in_one_line(tmp_path: Path) -> None:
 
 
 async def test_one_request_runs_at_a_time(tmp_path: Path) -> None:
-    """A start that is asked for during a stop begins after it."""
+    """A start that is requested during a stop begins after it."""
     order: list[str] = []
     stopping, may_end = asyncio.Event(), asyncio.Event()
 
@@ -77,13 +77,13 @@ async def test_one_request_runs_at_a_time(tmp_path: Path) -> None:
     assert order == ["stopped", "started"]
 
 
-async def test_only_the_owner_can_ask(tmp_path: Path) -> None:
+async def test_only_the_owner_can_send_requests(tmp_path: Path) -> None:
     async with listening(tmp_path, {}):
         assert stat.S_IMODE((tmp_path / SOCKET).stat().st_mode) == 0o600
 
 
-async def test_the_socket_is_gone_when_nobody_listens_any_more(tmp_path: Path) -> None:
-    """`up` ends by being cancelled: at Ctrl-C, at SIGTERM, and when what it stands on ends."""
+async def test_the_socket_is_removed_at_the_end(tmp_path: Path) -> None:
+    """`up` ends by being cancelled: at Ctrl-C, at SIGTERM, and when its ground ends."""
     listens = asyncio.Event()
 
     async def stay() -> None:
@@ -99,17 +99,17 @@ async def test_the_socket_is_gone_when_nobody_listens_any_more(tmp_path: Path) -
     assert not (tmp_path / SOCKET).exists()
 
 
-async def test_asking_where_nothing_runs_says_where(tmp_path: Path) -> None:
+async def test_a_request_without_a_running_up_names_the_folder(tmp_path: Path) -> None:
     with pytest.raises(CannotReach, match=str(tmp_path)):
         await ask(tmp_path, "stop", "watch-ingest")
 
 
 async def test_a_folder_too_deep_for_a_socket_costs_the_control_only(tmp_path: Path) -> None:
-    """The system runs; that nobody can ask it is said."""
+    """The system runs; a line reports that it cannot be controlled."""
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
-    async with listening(deep, {}) as said:
-        assert "cannot be stopped" in said[0]
+    async with listening(deep, {}) as lines:
+        assert "cannot be stopped" in lines[0]
 
 
 @asynccontextmanager
@@ -137,7 +137,7 @@ async def test_a_stopped_service_stays_stopped_and_the_others_run(tmp_path: Path
 
 
 async def test_only_services_are_stopped(tmp_path: Path) -> None:
-    """The sandbox is what they stand on: without it everything would end."""
+    """The sandbox is their ground: without it everything would end."""
     async with system_of(tmp_path, "sandbox", "watch-ingest") as system:
         for name in ("sandbox", "nobody"):
             with pytest.raises(Misused, match="there are watch-ingest"):

@@ -1,4 +1,4 @@
-"""What people see of a plan: a table that is readable at any width, and a graph that says why."""
+"""Plans for people: a table that is readable at any width, and a graph with the reasons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fan(width: int) -> Adl:
 
 
 def test_channels_that_are_alike_are_one_row(tmp_path: Path) -> None:
-    """A thousand of them are told by their numbers; a few are told one by one."""
+    """A thousand of them share a row with ranges of numbers; a few have a row each."""
     path = written(tmp_path, fan(1000))
     drawn = table(path, "--fusion", "legacy")
     assert "1, 3-1001 (1000 alike)" in drawn
@@ -65,13 +65,13 @@ def test_one_is_singular(tmp_path: Path) -> None:
     assert "(automatic: 1 PE for 1 to 2 threads on 1 node of 4 CPUs)" in table(path)
 
 
-def test_who_packs_nothing_says_so(tmp_path: Path) -> None:
+def test_fusion_that_packs_nothing_is_reported(tmp_path: Path) -> None:
     drawn = table(written(tmp_path, Adl().chain("a", "z")), "--fusion", "manual=9")
     assert drawn.count("no constraint joins it, and there were PEs enough") == 2
     assert "9 PEs were asked for and 2 were made" in drawn
 
 
-def test_operators_and_groups_are_told_apart(tmp_path: Path) -> None:
+def test_operators_and_groups_are_distinguished(tmp_path: Path) -> None:
     adl = Adl().chain("a", "b", "c")
     adl.operators["a"].partitions = adl.operators["b"].partitions = '<coLocation colocId="X"/>'
     drawn = table(written(tmp_path, adl), "--fusion", "manual=1")
@@ -98,8 +98,8 @@ def test_the_channel_that_isolation_keeps_whole_is_named(tmp_path: Path) -> None
     assert "channelIsolation joins channel 1 of N" in drawn
 
 
-def test_the_graph_says_why(tmp_path: Path) -> None:
-    """In the label of each PE, in lines; what a resize did to it, too."""
+def test_the_graph_has_the_reasons(tmp_path: Path) -> None:
+    """In the label of each PE, wrapped; also the effect of a resize on it."""
     adl = Adl().chain("a", "b", "c").region("c", 1)
     adl.operators["a"].partitions = adl.operators["b"].partitions = '<coLocation colocId="X"/>'
     drawn = graph(written(tmp_path, adl), "--fusion", "legacy", "--resize", "c=2")
@@ -108,7 +108,7 @@ def test_the_graph_says_why(tmp_path: Path) -> None:
     assert "yellow: restarts; green: new" in drawn
 
 
-def test_a_graph_that_nobody_could_look_at_is_told_so(
+def test_a_graph_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drawing, "CONNECTIONS_MAX", 10)
@@ -117,17 +117,17 @@ def test_a_graph_that_nobody_could_look_at_is_told_so(
     assert "a graph of 12 connections is too large to look at (more than 10)" in result.stderr
 
 
-def test_a_picture_that_would_take_hours_is_not_begun(
+def test_a_drawing_that_would_take_hours_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The graph is printed all the same."""
+    """The graph is still printed."""
     monkeypatch.setattr(shutil, "which", lambda _: "/bin/false")
     drawn = graph(written(tmp_path, fan(1000)), "--fusion", "legacy")
     with pytest.raises(Failure, match=r"3002 operators and arrows .* \(more than 2000\)"):
         draw_svg(drawn, tmp_path / "plan.svg")
 
 
-def test_without_graphviz_it_is_said_that_there_is_no_picture(
+def test_without_graphviz_a_message_reports_that_nothing_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)

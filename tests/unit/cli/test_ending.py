@@ -1,4 +1,4 @@
-"""However a command is told to stop, it cleans up first and says so by its exit code."""
+"""A signal ends a command after its cleanup, with the exit code of the signal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cli.failing import TimedOut
 
 @pytest.fixture
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C means something here, also where a shell started the tests in its background."""
+    """Enable SIGINT, also if a shell started the tests in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -25,7 +25,7 @@ def _interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_command_after_its_cleanup(number: int, code: int) -> None:
-    """Temporary folders and children are somebody's `finally`; a signal must not skip it."""
+    """Temporary folders and children are removed in a `finally`; a signal must not skip it."""
     cleaned: list[str] = []
 
     async def work() -> None:

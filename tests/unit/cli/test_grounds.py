@@ -1,4 +1,4 @@
-"""What `up --real` stands on: who the services are there, and what is ended afterwards."""
+"""The ground of `up --real`: accounts of the services, and the end of the pair."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admin(tmp_path: Path) -> Path:
 
 
 def test_every_service_has_an_account_of_its_own(tmp_path: Path) -> None:
-    """And its files where nobody else looks."""
+    """And private files."""
     accounts = accounts_in(tmp_path / "accounts")
     assert {each.service for each in accounts} == set(map(child_name, SERVICES))
     assert {each.namespace for each in accounts} == {NAMESPACE}
@@ -81,7 +81,7 @@ def test_the_server_is_that_of_the_current_context(admin: Path) -> None:
 
 
 def test_a_service_without_an_account_gets_the_grounds_kubeconfig(admin: Path) -> None:
-    """The sandbox asks nobody who they are."""
+    """The sandbox does not authenticate."""
     ground = Ground("s", admin, "b", accounts={"watch-ingest": Path("its")})
     assert ground.account_of("watch-ingest") == Path("its")
     assert ground.account_of("fusion-backend") == admin
@@ -93,7 +93,7 @@ def test_a_service_without_an_account_gets_the_grounds_kubeconfig(admin: Path) -
 async def test_only_a_pair_that_was_brought_up_for_us_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str | None, ended: list[str]
 ) -> None:
-    """One that people brought up may hold what they look at; `None`: there was none."""
+    """A pair that a person brought up may be in use; `None`: no pair existed."""
     pair = Pair(tmp_path / "kubeconfig", "127.0.0.1:1", PairFolder(tmp_path))
     done: list[str] = []
 

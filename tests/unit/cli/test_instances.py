@@ -22,10 +22,10 @@ def test_instances_differ_in_name_and_port_and_share_account_and_bundles(tmp_pat
     assert second.environment["MILLRACE_KUBECONFIG"] == str(tmp_path / "fusion")
 
 
-def test_metrics_and_probes_are_served_on_loopback_whatever_the_environment_says(
+def test_metrics_and_probes_are_served_on_loopback_in_any_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who may log in to the machine may see them; the network may not. So it is on the pair."""
+    """For users of the machine, not for the network; also on the real pair."""
     monkeypatch.setenv("MILLRACE_METRICS_HOST", "0.0.0.0")
     for real in (False, True):
         layout = Layout(UpOptions(tmp_path / "k", real=real), tmp_path)

@@ -1,4 +1,4 @@
-"""Who wrote an option is told of the option; who wrote a Job, of its field."""
+"""Messages name the option to people who used one, and the field to authors of a Job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adl_file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (
             ("--width", "First=2"),
@@ -37,17 +37,17 @@ def adl_file(tmp_path: Path) -> Path:
         (("--fusion", "manual=0"), "--fusion manual is 0; at least 1 is needed"),
     ],
 )
-def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], said: str) -> None:
+def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], expected: str) -> None:
     result = ran(adl, *words, "--format", "json")
     assert result.exit_code == 1
     message = json.loads(result.stdout)["message"]
-    assert said in message
+    assert expected in message
     assert "spec." not in message
 
 
 @pytest.mark.parametrize("form", ["json", "table", "dot"])
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (
             ("--param", "wdie=3"),
@@ -64,17 +64,17 @@ def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], said: str
         ),
     ],
 )
-def test_what_is_likely_a_mistake_is_warned_of(
-    adl: Path, words: tuple[str, ...], said: str, form: str
+def test_likely_mistakes_are_warned_of(
+    adl: Path, words: tuple[str, ...], expected: str, form: str
 ) -> None:
-    """Beside the answer: in the table's text, else on stderr."""
+    """Below the table, else on stderr."""
     result = ran(adl, *words, "--format", form)
     assert result.exit_code == 0
-    assert said in (result.stdout if form == "table" else result.stderr)
+    assert expected in (result.stdout if form == "table" else result.stderr)
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "expected"),
     [
         ("spec.parallelRegions[f[0].*].width is 0, which", "--width f[0].* is 0, which"),
         ("ParallelRegion a.b spec.width is 0", "--resize a.b is 0"),
@@ -82,8 +82,8 @@ def test_what_is_likely_a_mistake_is_warned_of(
         ("nothing of ours", "nothing of ours"),
     ],
 )
-def test_fields_become_options(sentence: str, said: str) -> None:
-    assert in_words_of_options(sentence) == said
+def test_fields_become_options(sentence: str, expected: str) -> None:
+    assert in_words_of_options(sentence) == expected
 
 
 def test_a_key_that_is_given_once_is_not_warned_of() -> None:

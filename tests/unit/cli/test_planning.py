@@ -1,4 +1,4 @@
-"""`millrace plan`: what programs read, what people see, and what cannot be planned."""
+"""`millrace plan`: output for programs and for people, and refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ran(*words: str | Path) -> Result:
     return CliRunner().invoke(app, ["plan", *map(str, words)])
 
 
-def told(*words: str | Path) -> dict[str, Any]:
+def plan_json(*words: str | Path) -> dict[str, Any]:
     result = ran(*words, "--format", "json")
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
@@ -66,8 +66,8 @@ def written(folder: Path, adl: Adl) -> Path:
 
 
 def test_the_numbers_of_a_plan(adl: Path) -> None:
-    """The whole answer, spelled out."""
-    assert told(adl, "--fusion", "legacy") == {
+    """The complete answer."""
+    assert plan_json(adl, "--fusion", "legacy") == {
         "pes": 4,
         "ops": 4,
         "operator_connections": 4,
@@ -87,12 +87,12 @@ def test_the_numbers_of_a_plan(adl: Path) -> None:
 def test_a_bundle_and_its_adl_are_planned_alike(adl: Path, tmp_path: Path) -> None:
     bundle = tmp_path / "app.sab"
     bundle.write_bytes(pack(adl.read_bytes()))
-    assert told(adl, "--fusion", "manual=2") == told(bundle, "--fusion", "manual=2")
+    assert plan_json(adl, "--fusion", "manual=2") == plan_json(bundle, "--fusion", "manual=2")
 
 
-def test_a_resize_says_what_it_changes(adl: Path) -> None:
-    """`update` has the operators that changed, came and went, and the plan after it."""
-    found = told(adl, "--fusion", "legacy", "--resize", "f=3")
+def test_a_resize_reports_what_it_changes(adl: Path) -> None:
+    """`update` has the changed, added and removed operators, and the plan after it."""
+    found = plan_json(adl, "--fusion", "legacy", "--resize", "f=3")
     assert set(found) == {*KEYS, "update"}
     update = found["update"]
     assert set(update) == UPDATE_KEYS
@@ -109,31 +109,37 @@ def test_a_resize_says_what_it_changes(adl: Path) -> None:
 def test_resizes_are_generations_one_after_the_other(adl: Path) -> None:
     """A channel that came back is another operator in another PE; with --compat it is the same."""
     words = (adl, "--fusion", "legacy", "--width", "f=3", "--resize", "f=2", "--resize", "f=3")
-    assert told(*words)["update"]["removed_ops"] == {"f[2]": 4}
-    assert told(*words)["update"]["added_ops"] == {"f[2]": 5}
-    assert told(*words)["update"]["after"]["pe"].keys() == {"0", "1", "2", "3", "5"}
-    assert told(*words, "--compat")["update"]["after"]["pe"].keys() == {"0", "1", "2", "3", "4"}
+    assert plan_json(*words)["update"]["removed_ops"] == {"f[2]": 4}
+    assert plan_json(*words)["update"]["added_ops"] == {"f[2]": 5}
+    assert plan_json(*words)["update"]["after"]["pe"].keys() == {"0", "1", "2", "3", "5"}
+    assert plan_json(*words, "--compat")["update"]["after"]["pe"].keys() == {
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+    }
 
 
 def test_compat_differs_at_a_resize(adl: Path) -> None:
     """Manual 1: the PE stays by default; the original made a new one."""
     words = (adl, "--fusion", "manual=1", "--resize", "f=3")
-    assert list(told(*words)["update"]["after"]["pe"]) == ["0"]
-    assert list(told(*words, "--compat")["update"]["after"]["pe"]) == ["1"]
+    assert list(plan_json(*words)["update"]["after"]["pe"]) == ["0"]
+    assert list(plan_json(*words, "--compat")["update"]["after"]["pe"]) == ["1"]
 
 
 def test_widths_and_values_of_the_submission_are_used(tmp_path: Path) -> None:
     """A pattern wins over a submission-time value, which wins over its default."""
     adl = Adl().chain("a", "f", "g", "z").value("w", '"2"').region("f", "w").region("g", "w")
     path = written(tmp_path, adl)
-    assert told(path)["widths"] == {"f": 2, "g": 2}
-    assert told(path, "--param", "w=4", "--width", "g*=3")["widths"] == {"f": 4, "g": 3}
+    assert plan_json(path)["widths"] == {"f": 2, "g": 2}
+    assert plan_json(path, "--param", "w=4", "--width", "g*=3")["widths"] == {"f": 4, "g": 3}
 
 
 def test_a_region_may_be_named_by_the_last_part_of_its_name(tmp_path: Path) -> None:
     adl = Adl().operator("N.f", 0, 0).operator("N.g", 0, 0).region("N.f", 2).region("N.g", 2)
     path = written(tmp_path, adl)
-    assert told(path, "--resize", "f=3")["update"]["after"]["widths"] == {"N.f": 3, "N.g": 2}
+    assert plan_json(path, "--resize", "f=3")["update"]["after"]["widths"] == {"N.f": 3, "N.g": 2}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +156,7 @@ def test_a_region_may_be_named_by_the_last_part_of_its_name(tmp_path: Path) -> N
 def test_what_cannot_be_planned_is_an_error_with_its_code(
     tmp_path: Path, words: tuple[str, ...], code: str
 ) -> None:
-    """On stdout as JSON, exit code 1; the message says what to do about what."""
+    """On stdout as JSON, exit code 1; the message names the problem and the remedy."""
     path = written(tmp_path, Adl().chain("a", "f", "g", "z").region("f", 2).region("g", 2))
     result = ran(path, *words, "--format", "json")
     assert result.exit_code == 1
@@ -186,7 +192,7 @@ def test_what_is_no_application_is_an_error_with_a_reason(tmp_path: Path, text: 
 @pytest.mark.parametrize(
     "words", [("--fusion", "all"), ("--width", "f"), ("--resize", "f=wide"), ("--param", "x")]
 )
-def test_words_that_cannot_be_used_are_misuse(adl: Path, words: tuple[str, ...]) -> None:
+def test_invalid_options_are_misuse(adl: Path, words: tuple[str, ...]) -> None:
     result = ran(adl, *words)
     assert (result.exit_code, result.stdout) == (2, "")
     assert words[0] in result.stderr
@@ -203,19 +209,19 @@ def test_without_a_terminal_the_answer_is_json(adl: Path) -> None:
 
 
 def test_hosts_and_exclusive_pools_are_planned(tmp_path: Path) -> None:
-    """Nothing is placed here."""
+    """The command places no PE."""
     adl = Adl().pool("own", "exclusive").chain("a", "b", "c")
     adl.operators["a"].resources = '<hostLocation hostname="h1"/>'
     adl.operators["b"].resources = '<poolLocation poolIndex="1"/>'
-    assert told(written(tmp_path, adl), "--fusion", "manual=1")["pes"] == 3
+    assert plan_json(written(tmp_path, adl), "--fusion", "manual=1")["pes"] == 3
 
 
 def test_out_writes_one_aadl_a_pe(adl: Path, tmp_path: Path) -> None:
     """Those of the last generation, whichever generation rendered them; older ones go."""
     out = tmp_path / "new" / "out"
-    told(adl, "--fusion", "legacy", "--width", "f=4", "--out", out)
+    plan_json(adl, "--fusion", "legacy", "--width", "f=4", "--out", out)
     (out / "mine.xml").write_text("kept")
-    found = told(adl, "--fusion", "legacy", "--resize", "f=1", "--out", out)["update"]["after"]
+    found = plan_json(adl, "--fusion", "legacy", "--resize", "f=1", "--out", out)["update"]["after"]
     names = sorted(path.name for path in out.iterdir())
     assert names == ["mine.xml", "pe-0.xml", "pe-1.xml", "pe-2.xml"]
     for number, pe in found["pe"].items():
@@ -227,12 +233,12 @@ def test_out_writes_one_aadl_a_pe(adl: Path, tmp_path: Path) -> None:
         )
 
 
-def test_what_automatic_splits_further_is_what_is_shown(tmp_path: Path) -> None:
-    """A PE too large for a ConfigMap becomes several; numbers, files and graph know them."""
+def test_pes_that_automatic_splits_further_are_shown(tmp_path: Path) -> None:
+    """A PE too large for a ConfigMap becomes several; JSON, files and graph show them."""
     adl = Adl().chain("a", "f", "g", "z").region("f", 90).region("g", 90)
     out = tmp_path / "out"
     words = (written(tmp_path, adl), "--nodes", "1", "--node-cpus", "1", "--out", out)
-    found = told(*words)
+    found = plan_json(*words)
     assert found["pes"] > 1
     assert len(list(out.iterdir())) == found["pes"]
     for number, pe in found["pe"].items():
@@ -243,7 +249,7 @@ def test_what_automatic_splits_further_is_what_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("below", ["", "out"])
 def test_a_folder_that_is_a_file_is_misuse(adl: Path, tmp_path: Path, below: str) -> None:
-    """What the folder itself refuses (no rights, no room) is a failure: exit code 1."""
+    """Other errors of the folder (no rights, no room) are failures: exit code 1."""
     (tmp_path / "file").write_text("kept")
     result = ran(adl, "--out", tmp_path / "file" / below)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -257,14 +263,14 @@ def test_a_folder_that_cannot_be_written_is_a_failure(adl: Path) -> None:
     assert "/proc/nobody/writes/here cannot be written" in result.stderr
 
 
-def test_a_picture_of_an_earlier_plan_does_not_stay(adl: Path, tmp_path: Path) -> None:
+def test_a_drawing_of_an_earlier_plan_is_removed(adl: Path, tmp_path: Path) -> None:
     (tmp_path / "plan.svg").write_text("of yesterday")
-    told(adl, "--out", tmp_path)
+    plan_json(adl, "--out", tmp_path)
     assert not (tmp_path / "plan.svg").exists()
 
 
-def test_the_table_says_what_is_where_and_why(tmp_path: Path) -> None:
-    """Who was joined by what, who could not be joined, and what a resize did to each PE."""
+def test_the_table_shows_the_operators_and_reasons_of_each_pe(tmp_path: Path) -> None:
+    """Constraints that join or separate operators, and the effect of a resize on each PE."""
     adl = Adl().chain("a", "b", "c", "d").region("d", 1)
     adl.operators["a"].partitions = adl.operators["b"].partitions = '<coLocation colocId="X"/>'
     adl.operators["c"].restartable = False
@@ -280,7 +286,7 @@ def test_the_table_says_what_is_where_and_why(tmp_path: Path) -> None:
 
 
 def test_the_graph_has_every_operator_in_its_pe(adl: Path) -> None:
-    """One cluster a PE, one arrow a connection; those between PEs stand out."""
+    """A cluster for each PE, an arrow for each connection; those between PEs are coloured."""
     graph = ran(adl, "--fusion", "manual=2", "--format", "dot").stdout
     assert graph.startswith("digraph plan {")
     assert graph.count("subgraph cluster_") == 2
@@ -295,10 +301,10 @@ def test_a_name_cannot_break_out_of_the_graph(tmp_path: Path) -> None:
     assert 'label="x\\"];evil\\\\\\n1 PE' in graph
 
 
-def test_the_picture_is_drawn_where_graphviz_is_there(
+def test_the_graph_is_drawn_if_graphviz_is_installed(
     adl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here a program that copies what it is given; without one only the graph is printed."""
+    """Graphviz is a program here that copies its input; without one only the graph is printed."""
     program = tmp_path / "dot"
     program.write_text('#!/bin/sh\ncat > "$3"\n')
     program.chmod(0o755)
@@ -311,7 +317,7 @@ def test_the_picture_is_drawn_where_graphviz_is_there(
 
 
 @pytest.mark.parametrize("program", ["#!/bin/sh\nexit 3\n", "not a program"])
-def test_a_graphviz_that_fails_is_told_in_a_sentence(
+def test_a_failure_of_graphviz_is_reported_in_a_sentence(
     adl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     dot = tmp_path / "dot"
@@ -326,14 +332,14 @@ def test_a_graphviz_that_fails_is_told_in_a_sentence(
 
 def test_the_example_can_be_planned() -> None:
     (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
-    assert told(adl, "--fusion", "legacy", "--resize", "Counted=5")["update"]["added"] > 0
+    assert plan_json(adl, "--fusion", "legacy", "--resize", "Counted=5")["update"]["added"] > 0
 
 
-def test_automatic_asks_for_the_cluster_that_is_not_there(adl: Path) -> None:
+def test_automatic_uses_the_nodes_of_the_options(adl: Path) -> None:
     """More CPU allows more PEs; what was chosen, and from what, is in the table."""
     words = (adl, "--width", "f=20", "--fusion", "automatic")
-    few = told(*words, "--nodes", "1", "--node-cpus", "2")["pes"]
-    many = told(*words, "--nodes", "9", "--node-cpus", "2")["pes"]
+    few = plan_json(*words, "--nodes", "1", "--node-cpus", "2")["pes"]
+    many = plan_json(*words, "--nodes", "9", "--node-cpus", "2")["pes"]
     assert 1 <= few <= 2 < many <= 18
     table = ran(*words, "--nodes", "9", "--node-cpus", "2", "--format", "table").stdout
     what = r"\(automatic: \d+ PEs for \d+ to \d+ threads on 9 nodes of 2 CPUs\)"
@@ -341,10 +347,10 @@ def test_automatic_asks_for_the_cluster_that_is_not_there(adl: Path) -> None:
 
 
 def test_channels_may_be_kept_apart(adl: Path) -> None:
-    """As `fusion.type` of a Job says."""
+    """As with `fusion.type` of a Job."""
     words = (adl, "--fusion", "manual=1")
-    assert told(*words)["pes"] == 1
-    assert told(*words, "--type", "channelExlocation")["pes"] == 2
+    assert plan_json(*words)["pes"] == 1
+    assert plan_json(*words, "--type", "channelExlocation")["pes"] == 2
 
 
 def test_help_teaches() -> None:
@@ -355,7 +361,7 @@ def test_help_teaches() -> None:
 
 
 def examples() -> list[tuple[str, str]]:
-    """The words and the answer of each plan that a page for people shows."""
+    """The arguments and the output of each plan that a page for people shows."""
     pages = [(ROOT / name).read_text() for name in ("README.md", "docs/fusion.md")]
     shown = [each for page in pages for each in page.split("$ .venv/bin/millrace plan ")[1:]]
     return [(words, text) for words, _, text in (each.partition("\n") for each in shown)]

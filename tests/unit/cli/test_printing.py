@@ -1,4 +1,4 @@
-"""What is on standard output is the answer, and nothing else."""
+"""Standard output has the answer and nothing else."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ print_json({"pes": 1})
 
 
 def test_what_a_c_library_prints_is_not_behind_the_json() -> None:
-    """METIS prints there when a part gets nothing; its buffer is written at the end."""
+    """METIS prints there if a part is empty; its buffer is flushed when the process ends."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == '{\n  "pes": 1\n}\n'
 
 
-def test_an_answer_that_cannot_be_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """A disk that is full is no traceback; a reader that has enough is typer's affair."""
+def test_an_answer_that_cannot_be_written_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """A full disk is no traceback; typer handles a closed pipe."""
     with pytest.raises(typer.Exit) as caught, failures_printed():
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.exit_code == 1
@@ -47,7 +47,7 @@ def test_an_answer_that_cannot_be_written_is_told(capsys: pytest.CaptureFixture[
         raise FileNotFoundError(errno.ENOENT, "a defect of ours", "file")
 
 
-def test_without_a_standard_output_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_standard_output_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert not is_terminal()
     answers().print("nobody reads this")
@@ -62,7 +62,7 @@ def test_an_encoding_without_arrows_gets_them_escaped(monkeypatch: pytest.Monkey
 
 
 def test_being_terminated_is_an_exit_that_cleans_up() -> None:
-    """And what was done about SIGTERM before is done again afterwards."""
+    """And the former handler of SIGTERM is restored."""
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as caught, terminated_by_exit():
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What a state folder holds is for its owner only, whatever the umask is and whatever was there."""
+"""Files of a state folder are private, whatever the umask is and whatever existed before."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRITES = (
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], autouse=True)
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Each that people have, and the most careless."""
+    """Usual umasks, and the most open one."""
     before = os.umask(request.param)
     yield request.param
     os.umask(before)
@@ -69,7 +69,7 @@ def test_a_state_that_is_open_to_others_is_closed_with_all_in_it(state: Path) ->
 
 
 def test_an_open_folder_with_something_else_in_it_is_left_as_it_is(state: Path) -> None:
-    """It may be a home, or /tmp: who else works there would be locked out."""
+    """It may be a home, or /tmp: its other users would be locked out."""
     (state / "thesis.txt").touch()
     (state / "thesis.txt").chmod(0o644)
     with pytest.raises(Misused, match=r"holds thesis\.txt, which is not millrace's: .*`chmod 700 "):
@@ -103,12 +103,14 @@ def test_what_belongs_to_another_user_is_refused(
         return os.stat_result((*found[: stat.ST_UID], uid, *found[stat.ST_UID + 1 :]))
 
     monkeypatch.setattr(Path, "lstat", lied)
-    said = rf"{theirs} belongs to another user \(uid {os.geteuid() + 1}\)\. Say another --state\."
-    with pytest.raises(Misused, match=said) as caught:
+    message = (
+        rf"{theirs} belongs to another user \(uid {os.geteuid() + 1}\)\. Say another --state\."
+    )
+    with pytest.raises(Misused, match=message) as caught:
         layout_of(state)
     assert caught.value.exit_code == 2
     if not name:
-        with pytest.raises(Misused, match=said):
+        with pytest.raises(Misused, match=message):
             PairFolder(state).check_is_ours()
 
 
@@ -119,7 +121,7 @@ def test_the_bundle_root_that_a_person_names_keeps_the_modes_of_a_person(
     assert stat.S_IMODE((tmp_path / "bundles").stat().st_mode) == 0o777 & ~umask
 
 
-async def test_what_children_write_is_for_their_owner(tmp_path: Path) -> None:
+async def test_files_of_children_are_private_to_their_owner(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     command = (sys.executable, "-c", WRITES.format(tmp_path / "data"))
     with pytest.raises(ChildEnded):

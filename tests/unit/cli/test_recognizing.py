@@ -1,4 +1,4 @@
-"""What a file is that somebody names, told in the words of people, with what to do instead."""
+"""Messages about files of the wrong kind: plain words, and what to do instead."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def ran(*words: str | Path) -> tuple[int, str, str]:
         (ADL.decode().encode("utf-16-le"), "neither"),
     ],
 )
-def test_a_file_is_known_by_how_it_begins(content: bytes, kind: str) -> None:
+def test_the_first_bytes_decide_the_kind(content: bytes, kind: str) -> None:
     assert kind_of(content) == kind
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "it is empty"),
         (b"hello world", "it begins with 'hello world'"),
@@ -53,24 +53,24 @@ def test_a_file_is_known_by_how_it_begins(content: bytes, kind: str) -> None:
     ],
     ids=["empty", "text", "zeros", "terminal", "UTF-16"],
 )
-def test_what_is_neither_is_told_without_a_parser_s_words(
-    tmp_path: Path, content: bytes, said: str
+def test_a_file_of_another_kind_gets_a_message_of_ours(
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
-    """`plan` says which kinds of file it takes, `bundle show` and `verify` what this one is."""
+    """`plan` names the kinds that it accepts, `bundle show` and `verify` the kind of the file."""
     path = tmp_path / "x.adl"
     path.write_bytes(content)
     code, out, _ = ran("plan", path, "--format", "json")
     error = json.loads(out)
     assert (code, error["error"]) == (1, "BundleInvalid")
     assert "neither a bundle (.sab) nor an application description (.adl, XML)" in error["message"]
-    assert error["message"].endswith(said)
+    assert error["message"].endswith(message)
     for words in (["show", "--format", "table"], ["verify", "--format", "table"], ["pack"]):
         code, out, err = ran("bundle", *words, path)
         assert code == 1
-        assert said in out + err
+        assert message in out + err
 
 
-def test_a_folder_is_told_what_to_name_instead() -> None:
+def test_the_message_about_a_folder_names_the_files_to_use() -> None:
     for words in (["plan"], ["bundle", "show"], ["bundle", "verify"]):
         code, out, err = ran(*words, ROOT / "examples" / "wordcount")
         assert (code, out) == (2, "")
@@ -78,7 +78,7 @@ def test_a_folder_is_told_what_to_name_instead() -> None:
 
 
 def test_an_adl_is_not_submitted_as_a_bundle(tmp_path: Path) -> None:
-    """It was put into the bundle root, and a job made that could not be planned."""
+    """It was put into the bundle root, and the job could not be planned."""
     path, root = tmp_path / "x.adl", tmp_path / "root"
     path.write_bytes(ADL)
     with pytest.raises(Misused, match=r"is an ADL, not a bundle: `millrace bundle pack "):
@@ -86,7 +86,7 @@ def test_an_adl_is_not_submitted_as_a_bundle(tmp_path: Path) -> None:
     assert not root.exists()
 
 
-def test_an_adl_is_no_bundle_and_is_told_how_to_become_one(tmp_path: Path) -> None:
+def test_the_message_about_an_adl_names_the_command_that_packs_it(tmp_path: Path) -> None:
     path = tmp_path / "x.adl"
     path.write_bytes(ADL)
     for command in ("show", "verify"):
@@ -96,7 +96,7 @@ def test_an_adl_is_no_bundle_and_is_told_how_to_become_one(tmp_path: Path) -> No
 
 
 def test_a_pipe_may_be_planned(tmp_path: Path) -> None:
-    """Its name says nothing, and it is read once."""
+    """Its name has no suffix, and it is read once."""
     path = tmp_path / "63"
     path.write_bytes(ADL)
     code, out, _ = ran("plan", path)

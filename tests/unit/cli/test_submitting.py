@@ -1,4 +1,4 @@
-"""What `millrace submit` posts is stored whole, or refused in the server's own words."""
+"""The Job of `millrace submit` is stored completely, or refused with the server's message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def wish(tmp_path: Path, **pod: Any) -> Submission:
+def submission(tmp_path: Path, **pod: Any) -> Submission:
     bundle = tmp_path / "a.sab"
     bundle.write_bytes(b"PK\x03\x04")
     return Submission(bundle, spec={"processingElement": {"podTemplate": {"spec": pod}}})
@@ -41,12 +41,12 @@ def wish(tmp_path: Path, **pod: Any) -> Submission:
 async def test_a_field_that_the_server_would_drop_is_refused_with_its_name(
     kubeconfig: Path, tmp_path: Path
 ) -> None:
-    """Else the job would run without it, and only a warning that nobody sees had said so."""
+    """Else the job would run without it, and only a warning that is not shown would report it."""
     async with connected(kubeconfig) as cluster:
         field = r"spec\.processingElement\.podTemplate\.spec\.nodeSelectr"
         with pytest.raises(Failure, match=f'the job was refused: .*unknown field "{field}"'):
-            await submit(cluster, wish(tmp_path, nodeSelectr={"disk": "ssd"}), tmp_path)
-        name = await submit(cluster, wish(tmp_path, nodeSelector={"disk": "ssd"}), tmp_path)
+            await submit(cluster, submission(tmp_path, nodeSelectr={"disk": "ssd"}), tmp_path)
+        name = await submit(cluster, submission(tmp_path, nodeSelector={"disk": "ssd"}), tmp_path)
         stored = await cluster.kube.get(JOBS, "default", name)
     pod = stored["spec"]["processingElement"]["podTemplate"]["spec"]
     assert pod == {"nodeSelector": {"disk": "ssd"}}

@@ -14,11 +14,11 @@ from cli.topics import LOOKS_AFTER_MAX, TopicsOptions, apply_topics
 from services.chassis.log.kafka_topics import Found, wanted_topics
 from tests.virtual_time import virtually
 
-WISH = TopicsOptions("127.0.0.1:1", "late")
+OPTIONS = TopicsOptions("127.0.0.1:1", "late")
 
 
 class LateBrokers:
-    """They create what is asked for, and know of it after so many looks."""
+    """They create topics, and list them only after `looks` requests."""
 
     def __init__(self, looks: int) -> None:
         self.looks_left = looks
@@ -29,7 +29,7 @@ class LateBrokers:
             self.created = True
             return None
         self.looks_left -= self.created
-        wanted = wanted_topics(WISH.prefix)
+        wanted = wanted_topics(OPTIONS.prefix)
         if self.looks_left > 0:
             return [Found(each) for each in wanted]
         return [Found(each, each.partitions, each.settings) for each in wanted]
@@ -42,17 +42,17 @@ class LateBrokers:
 async def test_a_broker_that_has_just_started_may_learn_late_of_a_new_topic(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It was said to be missing two seconds after it was created."""
+    """It was reported missing two seconds after it was created."""
     brokers = LateBrokers(LOOKS_AFTER_MAX - 1)
     monkeypatch.setattr(topics, "Brokers", lambda *_args, **_options: brokers)
-    await apply_topics(WISH, Screen(quiet=True))
+    await apply_topics(OPTIONS, Screen(quiet=True))
     assert brokers.created
 
 
 @virtually
-async def test_a_topic_that_never_appears_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_topic_that_never_appears_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         topics, "Brokers", lambda *_args, **_options: LateBrokers(2 * LOOKS_AFTER_MAX)
     )
     with pytest.raises(Failure, match="is missing"):
-        await apply_topics(WISH, Screen(quiet=True))
+        await apply_topics(OPTIONS, Screen(quiet=True))

@@ -1,4 +1,4 @@
-"""What `millrace up` cannot use is said in a sentence that names it."""
+"""`millrace up` names an invalid option in a sentence."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path
     Layout(UpOptions(tmp_path / "k", api_port=port), tmp_path / "state")
 
 
-def test_a_pair_without_real_is_no_wish_to_be_ignored(tmp_path: Path) -> None:
+def test_a_pair_without_real_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Misused, match=r"--pair .* needs --real"):
         UpOptions(tmp_path / "k", pair=tmp_path)
 
 
-def test_ports_of_services_are_none_that_an_outgoing_connection_may_take(tmp_path: Path) -> None:
-    """A service that was stopped found its port taken, and was started in vain for ever."""
+def test_ports_of_services_are_never_those_of_outgoing_connections(tmp_path: Path) -> None:
+    """The port of a stopped service was taken, and its restarts failed for ever."""
     layout = Layout(UpOptions(tmp_path / "k", real=True, instances=3), tmp_path / "state")
     ports = [layout.api_port, *layout.ports.values()]
     assert len(set(ports)) == len(ports)

@@ -1,4 +1,4 @@
-"""What a person sees of a job is what its objects say."""
+"""The views of a job show the state of its objects."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def test_a_job_runs_when_it_is_submitted_its_widths_are_in_force_and_every_pod_r
 
 
 def test_children_that_cannot_be_read_hide_no_others() -> None:
-    """Who may write into the namespace could else end every `millrace get` of a job."""
+    """Else anybody with write access to the namespace could break `millrace get`."""
     bad = {"metadata": {"name": "x"}, "spec": Unreadable("spec nests")}
     view = view_of(job(), [region(2, 2), bad], [pe(0), bad], [pod(0)])
     assert view.regions == {"R": (2, 2)}
     assert set(view.pes) == {0}
 
 
-def test_a_job_without_processing_elements_says_what_it_waits_for() -> None:
-    """Its line is all that a person sees of it until its placement was found."""
+def test_the_line_of_a_job_without_processing_elements_has_its_message() -> None:
+    """The line is all that people see of it until its placement is found."""
     waiting = job("Submitting", message="waits for capacity: node-1 lacks 1 cpu")
     assert "waits for capacity: node-1 lacks 1 cpu" in plain(
         job_panel(view_of(waiting, [], [], []))
@@ -73,7 +73,7 @@ def test_a_job_without_processing_elements_says_what_it_waits_for() -> None:
 
 
 def test_a_failure_counts_for_the_spec_that_it_was_decided_on() -> None:
-    """A changed spec that was not looked at yet has not failed."""
+    """A changed spec that is not observed yet has not failed."""
     failed = job("Failed")
     assert view_of(failed, [], [], []).has_failed
     failed["metadata"]["generation"] = 2
@@ -87,7 +87,7 @@ def test_the_newest_pod_that_stays_is_the_pes() -> None:
     assert (view.pes[0].pod, view.pes[0].launch, view.pes[0].phase) == ("u0-3", 3, "Running")
 
 
-def test_a_comparison_says_who_came_restarted_stayed_and_went() -> None:
+def test_a_comparison_lists_added_restarted_untouched_and_removed_pes() -> None:
     """By the pods' uids, not by their names."""
     before = view_of(job(), [], [pe(0), pe(1), pe(2)], [pod(0), pod(1), pod(2)])
     after = view_of(job(), [], [pe(0), pe(1), pe(3)], [pod(0), pod(1, 2), pod(3)])
@@ -112,8 +112,8 @@ def test_tables_show_phases_widths_and_how_many_are_left_out() -> None:
     assert "… and 60 more" in text
 
 
-def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
-    """Without an empty table of processing elements, and without what is not the newest word."""
+def test_the_reasons_of_a_failed_job_and_of_a_refused_width_are_shown() -> None:
+    """Without an empty table of processing elements, and without outdated refusals."""
     failed = view_of(job("Failed", reason="UnknownRegion", message="no such region"), [], [], [])
     assert plain(job_panel(failed)).splitlines()[1:] == ["UnknownRegion: no such region"]
     refused = view_of(job(), [region(9, 2, "WidthRefused", "too wide")], [pe(0)], [pod(0)])
@@ -122,23 +122,23 @@ def test_a_job_that_failed_says_why_and_so_does_a_refused_width() -> None:
     assert "to 9" not in plain(job_panel(resizing))
 
 
-def test_a_width_that_waits_says_for_what_and_is_not_refused() -> None:
+def test_a_waiting_width_has_its_message_and_is_not_refused() -> None:
     message = "width 2 stays in force: width 9 waits for capacity"
     waiting = view_of(job(), [region(9, 2, "WidthWaits", message)], [pe(0)], [pod(0)])
     assert " ".join(plain(job_panel(waiting)).split()).count(f"R: {message}") == 1
     assert refusal(waiting, "R") == ""
 
 
-def test_who_watches_a_resize_is_told_while_it_waits_and_at_the_end_for_what() -> None:
-    """The table without problems is what `scale` shows, the state what it says at its time-out."""
+def test_a_waiting_resize_shows_its_message_while_it_waits_and_at_the_time_out() -> None:
+    """`scale` shows the table without problems, and the state after a time-out."""
     message = "width 2 stays in force: width 9 waits for capacity"
     waiting = view_of(job(), [region(9, 2, "WidthWaits", message)], [pe(0)], [pod(0)])
     assert f"R: {message}" in " ".join(plain(job_panel(waiting, problems=False)).split())
     assert f"R: {message}." in state_text(waiting)
 
 
-def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None:
-    """Until the newest is looked at, the status still speaks of the one before."""
+def test_the_refusal_of_an_earlier_width_is_no_refusal_of_the_newest() -> None:
+    """Until the newest is observed, the status belongs to the one before."""
     stale = region(4, 2, "WidthRefused", "9 is too wide")
     stale["status"]["observedGeneration"] = 3
     view = view_of(job(), [stale], [pe(0)], [pod(0)])
@@ -146,11 +146,11 @@ def test_what_was_said_of_an_earlier_width_is_no_refusal_of_the_newest() -> None
     assert refusal(view, "R", generation=4) == ""
 
 
-def test_who_waits_in_vain_is_told_which_processing_elements_do_not_run() -> None:
+def test_a_time_out_names_the_processing_elements_that_do_not_run() -> None:
     """A job is Submitted although a pod that somebody deleted is not launched again."""
     view = view_of(job(message="it runs"), [region(2, 2)], [pe(0), pe(1), pe(2)], [pod(0), pod(2)])
-    told = state_text(view)
-    assert told.startswith("Its phase is Submitted: it runs. Without a pod that runs: j-1;")
+    text = state_text(view)
+    assert text.startswith("Its phase is Submitted: it runs. Without a pod that runs: j-1;")
     assert state_text(view_of(job(message="it runs"), [], [pe(0)], [pod(0)])).endswith("it runs.")
     many = view_of(job(), [], [pe(number) for number in range(9)], [])
     assert "j-3, j-4, …;" in state_text(many)

@@ -1,4 +1,4 @@
-"""The words of the command line become manifests, or sentences that say what to do."""
+"""Arguments and options become manifests, or messages with the remedy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_jobs_name_comes_from_the_bundles_file_name(file: str, name: str) -> N
 
 @given(st.text(min_size=1, max_size=80).filter(lambda text: "/" not in text and "\0" not in text))
 def test_every_file_name_gives_a_name_that_the_api_server_takes(stem: str) -> None:
-    """Whatever a file is called, its name starts with a letter and ends as one should."""
+    """Any file name gives a valid name, which starts with a letter."""
     name = job_name_for(Path(f"{stem}.sab"))
     assert 1 <= len(name) <= 50
     assert name[0].isascii()
@@ -39,8 +39,8 @@ def test_every_file_name_gives_a_name_that_the_api_server_takes(stem: str) -> No
     assert name[-1].isalnum()
 
 
-def test_fusion_is_said_in_one_word() -> None:
-    """manual=N, legacy, automatic; anything else is misused and the message says what to say."""
+def test_fusion_is_given_in_one_word() -> None:
+    """manual=N, legacy, automatic; anything else is misuse, and the message lists these."""
     assert fusion_of("manual=3") == {"manual": 3}
     assert fusion_of("legacy") == {"legacy": True}
     assert fusion_of("automatic") == {"automatic": True}
@@ -59,13 +59,15 @@ def test_a_region_may_hold_an_equals_sign_in_its_pattern() -> None:
             region_width_of("--width", words)
 
 
-def test_a_manifest_says_only_what_was_asked_for() -> None:
-    """Defaults are the API server's business."""
+def test_a_manifest_has_only_the_given_options() -> None:
+    """The API server fills in the defaults."""
     plain = manifest_of(Submission(Path("x/app.sab")))
     assert plain["metadata"] == {"name": "app", "namespace": "default"}
     assert plain["spec"] == {"bundle": {"name": "app.sab"}}
-    wish = Submission(Path("app.sab"), "j", "ns", "legacy", ("*.R=2", "S=3"), ("a=1", "b=x=y"))
-    assert manifest_of(wish)["spec"] == {
+    submission = Submission(
+        Path("app.sab"), "j", "ns", "legacy", ("*.R=2", "S=3"), ("a=1", "b=x=y")
+    )
+    assert manifest_of(submission)["spec"] == {
         "bundle": {"name": "app.sab"},
         "fusion": {"legacy": True},
         "parallelRegions": [{"alias": "*.R", "width": 2}, {"alias": "S", "width": 3}],
@@ -82,7 +84,7 @@ def test_the_example_is_packed_the_same_way_twice(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_exactly_one_adl_is_misused(tmp_path: Path) -> None:
-    """The message counts them; an ADL that is none is a failure that names the file."""
+    """The message counts them; an invalid ADL is a failure that names the file."""
     with pytest.raises(Misused, match="holds 0"):
         pack_folder(tmp_path, None)
     (tmp_path / "a.adl").write_text("hello")

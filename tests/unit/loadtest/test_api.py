@@ -18,7 +18,7 @@ __all__ = ["dialled"]
 
 
 async def test_a_watch_that_is_cut_is_closed_at_once(dialled: list[socket.socket]) -> None:
-    """Not when the server says goodbye: a loop that ends before would leave it open."""
+    """Not when the server closes it: a loop that ends before would leave it open."""
     async with stubborn_server() as (server, authority):
         api = Api(server, authority=authority)
         async with api, aclosing(api.watch("/pods", "1")) as events:
@@ -42,7 +42,7 @@ async def test_a_watch_event_may_be_as_large_as_an_object_may_be() -> None:
             assert await anext(events) == large
 
 
-async def test_a_watch_that_is_refused_says_so() -> None:
+async def test_a_refused_watch_raises() -> None:
     """A server that has too much to do, or has just started; a Status is no event."""
 
     async def watch(_request: web.Request) -> web.Response:

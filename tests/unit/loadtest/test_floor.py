@@ -9,7 +9,7 @@ from loadtest.profiles import resize_floor_writes, submit_floor_writes
 
 
 class Recording:
-    """An API that takes everything and remembers it."""
+    """An API that accepts and records every request."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

@@ -1,4 +1,4 @@
-"""The benchmark of placement: its jobs are as large as it says, and both sides of the edge."""
+"""The benchmark of placement: the size of its jobs, and both sides of the edge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's benchmark: its applications have the size that they say, and growth is judged."""
+"""The planner's benchmark: sizes of its applications, and the threshold of growth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def drafted(adl: str) -> Draft:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_both_forms_of_an_application_have_the_operators_and_connections_that_it_says(
+def test_both_forms_of_an_application_have_its_operators_and_connections(
     shape: Shape,
 ) -> None:
     application = shape.made(1_000)
@@ -54,16 +54,16 @@ def row(operators: int, plan_s: float, render_s: float = 0.1) -> Measured:
     )
 
 
-def test_growth_is_told_per_operator_and_connection_and_refused_above_its_threshold() -> None:
+def test_growth_is_relative_to_operators_and_connections_and_has_a_threshold() -> None:
     linear = [row(1_000, 0.1), row(10_000, 1.0)]
     assert not exceeded(linear)
     assert "| 1.00 |" in render(linear)
     steep = [row(1_000, 0.1), row(10_000, 1.01 * GROWTH_MAX)]
-    (told,) = exceeded(steep)
-    assert "chain, legacy, 10000 operators: planning grew 1.31 times" in told
+    (message,) = exceeded(steep)
+    assert "chain, legacy, 10000 operators: planning grew 1.31 times" in message
     slow_rendering = [row(1_000, 0.1), replace(row(10_000, 1.0), render_s=2_000)]
-    (told,) = exceeded(slow_rendering)
-    assert "rendering grew 2.00 times" in told
+    (message,) = exceeded(slow_rendering)
+    assert "rendering grew 2.00 times" in message
 
 
 def test_shapes_and_schemes_are_compared_with_themselves_only() -> None:

@@ -1,4 +1,4 @@
-"""What the benchmark reads from the services' own figures."""
+"""Figures that the benchmark reads from the metrics of services."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_percentiles_are_interpolated_in_their_bucket() -> None:
     assert times.percentile_s(0.95) == pytest.approx(0.15)
 
 
-def test_services_are_told_apart_and_runs_are_added_up() -> None:
+def test_services_are_kept_apart_and_runs_are_added_up() -> None:
     metrics = Metrics()
     metrics.observe("millrace_stage_seconds", 0.1, stage="read")
     samples = merged([samples_of(metrics.text(), name) for name in ("a", "b", "b")])

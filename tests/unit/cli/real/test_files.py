@@ -1,4 +1,4 @@
-"""What the parts read: who may come in, whom a kubeconfig trusts, how brokers find each other."""
+"""The files of the parts: users of the API server, trust of kubeconfigs, quorum of brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pair whose parts are not what they should be leaves nothing running, and says why."""
+"""A pair with a failing part leaves nothing running, and reports why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAILS = "echo the disk is full; exit 1"
 
 
 class FakeBuild:
-    """Programs that are scripts; what they do is said by each test."""
+    """Programs that are shell scripts; each test writes them."""
 
     def __init__(self, folder: Path) -> None:
         self.build = Build(folder, str(folder / "bin" / "java"))
@@ -73,14 +73,14 @@ async def up_until_etcd_runs(folder: PairFolder) -> asyncio.Task[pairs.Pair]:
             return up
 
 
-async def test_a_part_that_ends_at_once_is_told_with_the_end_of_its_log(
+async def test_a_part_that_ends_at_once_is_reported_with_the_end_of_its_log(
     build: FakeBuild, folder: PairFolder
 ) -> None:
     build.make("server", FAILS)
     with pytest.raises(Failure, match="etcd ended; the end of its log:\nthe disk is full"):
         await pair_up(PairOptions(folder.path), Progress())
     assert processes(folder) == 0
-    assert folder.log(ETCD).exists()  # for whoever wants to know more
+    assert folder.log(ETCD).exists()  # kept for more details
 
 
 async def test_an_interrupted_up_leaves_nothing(build: FakeBuild, folder: PairFolder) -> None:
@@ -93,10 +93,10 @@ async def test_an_interrupted_up_leaves_nothing(build: FakeBuild, folder: PairFo
     assert not folder.path.exists()
 
 
-async def test_who_prepares_the_folder_of_a_broker_is_ended_as_well(
+async def test_the_process_that_formats_the_folder_of_a_broker_is_ended_as_well(
     build: FakeBuild, folder: PairFolder
 ) -> None:
-    """Left by a killed command, it wrote its cluster's id into the folder of the next pair."""
+    """One left by a killed command wrote its cluster's id into the folder of the next pair."""
     plan = pairs.new_plan(PairOptions(folder.path), read_pins(), build.build)
     folder.prepare(plan)
     formatting = asyncio.create_task(format_broker(folder, plan, "kafka-1"))
@@ -141,7 +141,7 @@ async def test_status_names_every_part_that_does_not_run(
     assert {part.problem for part in parts} == {"does not run"}
 
 
-async def test_down_removes_the_folder_and_says_whether_there_was_one(
+async def test_down_removes_the_folder_and_returns_whether_there_was_one(
     build: FakeBuild, folder: PairFolder
 ) -> None:
     build.make("server", FAILS)

@@ -1,4 +1,4 @@
-"""What `millrace real` refuses, finds and says, without starting anything."""
+"""Refusals, status and messages of `millrace real`, without starting anything."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-async def test_without_go_one_sentence_says_what_to_install(path: Path) -> None:
+async def test_without_go_one_sentence_names_what_to_install(path: Path) -> None:
     with pytest.raises(Misused, match=r"Go 1\.26\.0 or newer .* not found: install it"):
         await build_of(PINS, Progress())
 
@@ -57,7 +57,7 @@ async def test_a_go_that_refuses_the_pins_is_too_old(path: Path) -> None:
         await build_of(PINS, Progress())
 
 
-async def test_without_maven_one_sentence_says_what_to_install(path: Path) -> None:
+async def test_without_maven_one_sentence_names_what_to_install(path: Path) -> None:
     program(path, "go", "go1.26.8")
     with pytest.raises(Misused, match=r"Maven is needed .* not found: install it"):
         await build_of(PINS, Progress())
@@ -69,7 +69,7 @@ async def test_a_java_that_is_too_old_is_named(path: Path) -> None:
         await checked_java()
 
 
-async def test_without_java_one_sentence_says_what_to_install(path: Path) -> None:
+async def test_without_java_one_sentence_names_what_to_install(path: Path) -> None:
     (path / "java").unlink()
     with pytest.raises(Misused, match="`java` was not found: install it"):
         await checked_java()
@@ -84,7 +84,7 @@ async def test_a_build_that_fails_leaves_nothing_behind(path: Path) -> None:
     assert [entry.name for entry in building.cache_folder().iterdir()] == [".no-such-build.lock"]
 
 
-def test_the_programs_are_told_their_version() -> None:
+def test_the_version_is_linked_into_the_programs() -> None:
     assert "component-base/version.gitVersion=v1.36.3" in linker_flags("1.36.3")
     assert "component-base/version.gitMinor=36" in linker_flags("1.36.3")
 
@@ -150,17 +150,17 @@ def test_a_plan_of_another_version_is_no_plan(tmp_path: Path) -> None:
 
 
 async def test_one_command_at_a_time_works_on_a_pair(tmp_path: Path) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     order: list[str] = []
 
     async def second() -> None:
-        async with locked(tmp_path / "pair", said.append):
+        async with locked(tmp_path / "pair", lines.append):
             order.append("second")
 
-    async with locked(tmp_path / "pair", said.append):
+    async with locked(tmp_path / "pair", lines.append):
         other = asyncio.create_task(second())
         await asyncio.sleep(0)
-        assert len(said) == 1
+        assert len(lines) == 1
         order.append("first")
     await other
     assert order == ["first", "second"]
@@ -197,13 +197,13 @@ def test_every_node_has_an_address_of_its_own() -> None:
     assert len(addresses) == 300
 
 
-def test_a_metadata_request_is_as_long_as_it_says() -> None:
+def test_a_metadata_request_begins_with_its_length() -> None:
     request = metadata_request(correlation=7)
     assert struct.unpack(">i", request[:4])[0] == len(request) - 4
     assert struct.unpack(">hhi", request[4:12]) == (3, 1, 7)
 
 
-def test_the_answer_to_another_request_is_not_believed() -> None:
+def test_the_answer_to_another_request_is_refused() -> None:
     assert broker_count(struct.pack(">ii", 7, 3), correlation=7) == 3
     with pytest.raises(ValueError, match="another request"):
         broker_count(struct.pack(">ii", 8, 3), correlation=7)
@@ -223,12 +223,12 @@ async def test_a_broker_has_to_know_of_the_others() -> None:
         assert await kafka_problem(f"{host}:{port}", 3) == "knows 2 of 3 brokers"
 
 
-async def test_a_port_where_nobody_listens_is_no_broker() -> None:
+async def test_a_port_without_a_listener_is_no_broker() -> None:
     [port] = free_ports(1, FirstPorts())  # type: ignore[arg-type]
     assert "does not answer" in await kafka_problem(f"127.0.0.1:{port}", 1)
 
 
-async def test_waiting_in_vain_tells_the_last_problem_and_the_log() -> None:
+async def test_a_time_out_reports_the_last_problem_and_the_log() -> None:
     async def problem() -> str:
         return "asleep"
 
@@ -236,7 +236,7 @@ async def test_waiting_in_vain_tells_the_last_problem_and_the_log() -> None:
         await until(problem, "etcd is not ready", 0.0, lambda: ["its log"])
 
 
-def test_a_part_that_is_not_healthy_says_why_in_the_table() -> None:
+def test_the_table_has_the_problem_of_an_unhealthy_part() -> None:
     parts = [PartStatus("etcd", 1, "3.6.8", "", 7, 50_000_000, 3.0), PartStatus("kwok", 2, "", "x")]
     table = status_table(parts, 1000.0)
     columns = {str(column.header): list(map(str, column.cells)) for column in table.columns}

@@ -66,11 +66,11 @@ def test_the_pins_of_this_tree_can_be_read() -> None:
     assert set(pins.versions) == {"go", "etcd", "kubernetes", "kwok", "kafka"}
 
 
-def test_kwoks_pods_know_every_behavior_that_an_annotation_can_ask_for() -> None:
-    """The sandbox's kubelet and kwok are steered by the same words."""
+def test_kwok_implements_every_behavior_that_an_annotation_can_request() -> None:
+    """The sandbox's kubelet and kwok obey the same values of the annotation."""
     text = "\n".join(file.read_text() for file in STAGES.glob("pod-*.yaml"))
-    asked = set(Behavior) - {Behavior.RUN, Behavior.EVICT}
-    assert [word for word in asked if word not in text] == []
+    requested = set(Behavior) - {Behavior.RUN, Behavior.EVICT}
+    assert [word for word in requested if word not in text] == []
     assert all(annotation in text for annotation in (BEHAVIOR, AFTER, EXIT_CODE))
 
 

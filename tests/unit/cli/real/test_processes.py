@@ -1,4 +1,4 @@
-"""A process is known by more than its number, and a recycled number is nobody of ours."""
+"""A process is identified by more than its pid; a reused pid is another process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_signal_goes_to_a_process_that_only_has_the_number() -> None:
 
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[list[ProcessId]]:
-    """Whatever a test appends is gone at its end."""
+    """Processes that a test appends are stopped at its end."""
     processes: list[ProcessId] = []
     yield processes
     stop(processes, grace_s=0)
@@ -70,7 +70,7 @@ def run(code: str, folder: Path) -> ProcessId:
     return process
 
 
-def test_a_process_is_found_by_its_marker_though_nobody_wrote_its_number_down(
+def test_a_process_is_found_by_its_marker_if_its_pid_was_not_recorded(
     tmp_path: Path, started: list[ProcessId]
 ) -> None:
     started.append(run(FOREVER, tmp_path))
@@ -82,7 +82,7 @@ def test_a_process_is_found_by_its_marker_though_nobody_wrote_its_number_down(
 def test_a_process_that_becomes_another_program_is_found_in_between(
     tmp_path: Path, started: list[ProcessId]
 ) -> None:
-    """Its environment is empty for a moment; one that was missed then was left running."""
+    """Its environment is empty for a moment; a process that was missed then kept running."""
     restless = tmp_path / "restless"
     restless.write_text(f"#!/bin/sh\nexec {restless}\n")
     restless.chmod(0o755)
@@ -93,7 +93,7 @@ def test_a_process_that_becomes_another_program_is_found_in_between(
 
 
 @pytest.mark.parametrize("code", [FOREVER, DEAF])
-def test_a_stopped_process_is_gone_also_if_it_is_deaf(
+def test_a_stopped_process_is_gone_also_if_it_ignores_sigterm(
     code: str, tmp_path: Path, started: list[ProcessId]
 ) -> None:
     started.append(run(code, tmp_path))
@@ -116,8 +116,10 @@ def test_a_process_has_a_session_of_its_own(tmp_path: Path, started: list[Proces
     assert os.getsid(started[0].pid) == started[0].pid
 
 
-def test_what_a_process_writes_is_for_its_owner(tmp_path: Path, started: list[ProcessId]) -> None:
-    """Also of a person with a careless umask, which stays as it is."""
+def test_files_of_a_process_are_private_to_its_owner(
+    tmp_path: Path, started: list[ProcessId]
+) -> None:
+    """Also with an open umask, which is restored."""
     (tmp_path / "data").mkdir(mode=0o700)
     before = os.umask(0)
     try:
@@ -131,6 +133,6 @@ def test_what_a_process_writes_is_for_its_owner(tmp_path: Path, started: list[Pr
 
 
 def until_logged(folder: Path) -> None:
-    """Wait until the process has said that it is up."""
+    """Wait until the process has logged that it is up."""
     while "here" not in (folder / "log").read_text():
         os.sched_yield()
