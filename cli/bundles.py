@@ -17,7 +17,7 @@ import typer
 from cli.bundling import pack_source
 from cli.failing import Failure
 from cli.printing import answers, failures_printed, is_terminal, print_json
-from cli.recognizing import begins, contents_of, kind_of
+from cli.recognizing import beginning_of, contents_of, kind_of
 from cli.showing import Rows, Screen, answer, print_lines
 from contracts.bundle_format import (
     Bundle,
@@ -137,7 +137,7 @@ def checked(path: Path) -> Checked:
     kind = kind_of(data)
     if kind == "bundle":
         return checked_bytes(data)
-    what = f"it is no bundle: {begins(data)}"
+    what = f"it is no bundle: {beginning_of(data)}"
     if kind == "ADL":
         what = (
             f"it is an ADL, not a bundle: `millrace bundle pack {path}` makes a bundle of it, "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli.failing import Failure, Misused
-from cli.recognizing import begins, kind_of
+from cli.recognizing import beginning_of, kind_of
 from contracts.bundle_format import BundleInvalid, pack
 
 
@@ -46,7 +46,7 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     try:
         data = adl.read_bytes()
         if kind_of(data) != "ADL":
-            raise Failure(f"{adl} cannot be packed: it is no ADL (XML): {begins(data)}")
+            raise Failure(f"{adl} cannot be packed: it is no ADL (XML): {beginning_of(data)}")
         content = pack(data, files=files)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

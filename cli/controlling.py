@@ -24,7 +24,7 @@ Acts = Mapping[str, Callable[[str], Awaitable[str]]]
 
 
 @asynccontextmanager
-async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> AsyncIterator[None]:
+async def controlled(state: Path, acts: Acts, report: Callable[[str], None]) -> AsyncIterator[None]:
     """Serve requests inside of the block.
 
     One request at a time: a start that overtakes a stop would leave two processes of a service.
@@ -36,7 +36,7 @@ async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> Asy
             async with asyncio.timeout(REQUEST_S_MAX):
                 request = (await reader.readline()).decode(errors="replace").strip()
             async with turn:
-                outcome = await _carried_out(request, acts)
+                outcome = await _carry_out(request, acts)
             writer.write(f"{outcome}\n".encode())
             await writer.drain()
         except (OSError, TimeoutError):
@@ -49,7 +49,7 @@ async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> Asy
     try:
         server = await asyncio.start_unix_server(answer, socket)
     except OSError as problem:  # a path may have 107 characters
-        say(f"services cannot be stopped and started from outside: {problem}")
+        report(f"services cannot be stopped and started from outside: {problem}")
         yield
         return
     socket.chmod(0o600)
@@ -60,7 +60,7 @@ async def controlled(state: Path, acts: Acts, say: Callable[[str], None]) -> Asy
         socket.unlink(missing_ok=True)
 
 
-async def _carried_out(request: str, acts: Acts) -> str:
+async def _carry_out(request: str, acts: Acts) -> str:
     word, _, service = request.partition(" ")
     try:
         if word not in acts:

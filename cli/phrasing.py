@@ -20,7 +20,7 @@ _OPTIONS = (
 )
 
 
-def in_words_of_options(sentence: str) -> str:
+def with_option_names(sentence: str) -> str:
     """The sentence with options of the command in place of fields of the Job."""
     for field, option in _OPTIONS:
         sentence = field.sub(option, sentence)

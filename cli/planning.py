@@ -22,7 +22,7 @@ import typer
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
-from cli.phrasing import given_twice, in_words_of_options
+from cli.phrasing import given_twice, with_option_names
 from cli.printing import (
     answers,
     failures_printed,
@@ -82,7 +82,7 @@ class Step:
 
 
 @collector_paused()
-def plan_words(options: PlanOptions, keep: Keep) -> list[Step]:
+def plan_steps(options: PlanOptions, keep: Keep) -> list[Step]:
     """The requested generations, in order; `keep` receives the texts of their AADLs.
 
     Raises PlanRefused, and Misused if an option cannot be parsed.
@@ -186,7 +186,7 @@ def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
     try:
         with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
-            steps = plan_words(options, lambda name, text: (Path(spool) / name).write_bytes(text))
+            steps = plan_steps(options, lambda name, text: (Path(spool) / name).write_bytes(text))
             for old in folder.iterdir():
                 if _OURS.fullmatch(old.name):
                     old.unlink()
@@ -198,7 +198,7 @@ def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
 
 
 @contextmanager
-def _patience(words: str) -> Iterator[None]:
+def _status_if_slow(words: str) -> Iterator[None]:
     """After a second, show on a terminal what takes so long."""
     status = Screen(stderr=True).status(words)
     if not sys.stderr.isatty():
@@ -307,8 +307,8 @@ def plan_command(
 def _answer(options: PlanOptions, form: Format, out: Path | None) -> None:
     try:
         with failures_printed(), terminated_by_exit():
-            with _patience(f"planning {options.source.name}"):
-                steps = plan_words(options, _forget) if out is None else plan_into(options, out)
+            with _status_if_slow(f"planning {options.source.name}"):
+                steps = plan_steps(options, _discard) if out is None else plan_into(options, out)
             _print(steps, form, out, _warnings(options, steps))
     except PlanRefused as refusal:
         _print_refusal(refusal, form)
@@ -317,12 +317,12 @@ def _answer(options: PlanOptions, form: Format, out: Path | None) -> None:
         raise typer.Exit(130) from None
 
 
-def _forget(_content_id: str, _text: bytes) -> None:
+def _discard(_content_id: str, _text: bytes) -> None:
     """Discard the text of an AADL: all of them may be larger than memory."""
 
 
 def _warnings(options: PlanOptions, steps: list[Step]) -> list[str]:
-    found = map(in_words_of_options, steps[0].result.warnings)
+    found = map(with_option_names, steps[0].result.warnings)
     return [*given_twice("--param", _values(options)), *found]
 
 
@@ -346,7 +346,7 @@ def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str
 
 
 def _draw_svg(graph: str, target: Path) -> None:
-    with _patience(f"drawing {target}"):
+    with _status_if_slow(f"drawing {target}"):
         is_drawn = draw_svg(graph, target)
     if not is_drawn:
         _print_all([f"{target} is not drawn: Graphviz (its program `dot`) is not installed"])
@@ -358,7 +358,7 @@ def _print_all(sentences: Iterable[str]) -> None:
 
 
 def _print_refusal(refusal: PlanRefused, form: Format) -> None:
-    message = in_words_of_options(refusal.message)
+    message = with_option_names(refusal.message)
     if form == "json":
         print_json({"error": refusal.code, "message": message}, is_indented=False)
     else:

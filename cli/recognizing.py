@@ -58,7 +58,7 @@ def bundle_of(source: Path) -> Bundle:
     if kind == "neither":
         message = (
             f"{source} is neither a bundle (.sab) nor an application description (.adl, XML): "
-            f"{begins(data)}"
+            f"{beginning_of(data)}"
         )
         raise PlanRefused(Reason.BUNDLE_INVALID, field=str(source), value="", message=message)
     if len(data) > (most := BundleLimits().adl_bytes_max):
@@ -75,7 +75,7 @@ def bundle_of(source: Path) -> Bundle:
     )
 
 
-def begins(data: bytes) -> str:
+def beginning_of(data: bytes) -> str:
     """A sentence about the first bytes of a file that is neither a bundle nor an ADL."""
     if not data:
         return "it is empty"

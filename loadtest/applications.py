@@ -205,7 +205,7 @@ class Shape:
 def chain(operators: int) -> Application:
     """A source, operators in series, a sink; no region."""
     pairs = [(at, at + 1) for at in range(operators - 1)]
-    text = spelt_out([f"Op{at}" for at in range(operators)], pairs)
+    text = without_regions([f"Op{at}" for at in range(operators)], pairs)
     return Application("chain", text, text, operators, operators - 1)
 
 
@@ -298,7 +298,7 @@ def _nested_expanded(widths: tuple[int, ...], length: int) -> str:
     for first in range(1, sink, length):
         stops = [0, *range(first, first + length), sink]
         pairs += pairwise(stops)
-    return spelt_out(names, pairs)
+    return without_regions(names, pairs)
 
 
 def _physical_names(widths: tuple[int, ...], length: int) -> Iterator[str]:
@@ -309,7 +309,7 @@ def _physical_names(widths: tuple[int, ...], length: int) -> Iterator[str]:
             yield f"{around}_Op{at}"
 
 
-def spelt_out(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> str:
+def without_regions(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> str:
     """Operators without regions; `pairs` are indices of source and target of each connection."""
     sources: list[list[End]] = [[] for _ in names]
     targets: list[list[End]] = [[] for _ in names]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cli.showing import answer_lines
 from contracts.bundle_format import BundleLimits, open_bundle, pack
-from loadtest.applications import chain, channels, fan, nested, spelt_out, wide_connection
+from loadtest.applications import chain, channels, fan, nested, wide_connection, without_regions
 from planner.application.adl import read_application
 from planner.drafting import draft
 from planner.fusion.fusing import fuse_manual
@@ -78,7 +78,7 @@ def _shapes() -> Iterator[tuple[str, str]]:
         ("random, forwards", _random()),
     ):
         names = [f"Op{at}" for at in range(1 + max(max(pair) for pair in pairs))]
-        yield name, spelt_out(names, pairs)
+        yield name, without_regions(names, pairs)
 
 
 def _grid(side: int) -> Pairs:

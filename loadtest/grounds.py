@@ -25,7 +25,7 @@ NODES = 4
 FLOOR_NAMESPACE = "millrace-floor"
 ACCOUNT_WAIT_S = 0.2
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Ground:
 
 
 @asynccontextmanager
-async def sandbox_ground(state: Path, say: Say) -> AsyncIterator[Ground]:
+async def sandbox_ground(state: Path, report: Report) -> AsyncIterator[Ground]:
     """Two sandboxes, one of them without services."""
     ours = UpOptions(state / "ours.kubeconfig", nodes=NODES, state=state / "ours")
     bare = UpOptions(state / "bare.kubeconfig", nodes=NODES, state=state / "bare", services=())
     async with (
-        running_system(ours, say) as system,
-        running_system(bare, say) as alone,
+        running_system(ours, report) as system,
+        running_system(bare, report) as alone,
         Api(system.server) as api,
         Api(alone.server) as floor,
     ):
@@ -55,12 +55,12 @@ async def sandbox_ground(state: Path, say: Say) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def pair_ground(state: Path, pair: Path | None, say: Say) -> AsyncIterator[Ground]:
+async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIterator[Ground]:
     """The services on the real pair; a pair that ran before stays up."""
     os.environ["MILLRACE_NAMESPACES"] = "default"  # for the children
     kubeconfig = state / "real.kubeconfig"
     options = UpOptions(kubeconfig, nodes=NODES, state=state / "real", real=True, pair=pair)
-    async with running_system(options, say) as system, Api.of(kubeconfig) as api:
+    async with running_system(options, report) as system, Api.of(kubeconfig) as api:
         found, parts = await pair_status(PairOptions(pair))
         assert found is not None  # the system runs on it
         gauges = _gauges(system, {part.name: part.pid for part in parts if part.pid})

@@ -40,9 +40,9 @@ class Decided:
     aim: float
 
 
-def measure_all(runs: int, say: Callable[[str], None]) -> list[Decided]:
+def measure_all(runs: int, report: Callable[[str], None]) -> list[Decided]:
     """Measure the ordinary job, a hundred of them in a row, and ten jobs at the edge."""
-    say("placement")
+    report("placement")
     cluster = a_cluster()
     pass_s = one_pass()
     runs_of_short = max(runs, PASSES)

@@ -207,7 +207,7 @@ def _memory(what: str) -> int:
 # --------------------------------------------------------------------------- all of them
 
 
-def measure_all(sizes: Sequence[int], runs: int, say: Callable[[str], None]) -> list[Measured]:
+def measure_all(sizes: Sequence[int], runs: int, report: Callable[[str], None]) -> list[Measured]:
     """Measure every shape, scheme and size, each in its own process; then the wide connection.
 
     Takes the best of the runs. Every size has the same number of runs, or growth would be biased.
@@ -216,13 +216,13 @@ def measure_all(sizes: Sequence[int], runs: int, say: Callable[[str], None]) -> 
     for shape in SHAPES:
         for scheme in SCHEMES:
             for size in sizes:
-                say(f"planner: {shape.name}, {scheme}, {size} operators")
+                report(f"planner: {shape.name}, {scheme}, {size} operators")
                 best = _in_a_process(shape.name, scheme, size)
                 for _ in range(runs - 1):
                     best = best.best_of(_in_a_process(shape.name, scheme, size))
                 found.append(best)
     for scheme in SCHEMES:
-        say(f"planner: a connection of {WIDE[0]} × {WIDE[1]} channels, {scheme}")
+        report(f"planner: a connection of {WIDE[0]} × {WIDE[1]} channels, {scheme}")
         found.append(_in_a_process("wide", scheme, sum(WIDE)))
     return found
 

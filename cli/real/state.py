@@ -112,7 +112,7 @@ class PairFolder:
 
 
 @asynccontextmanager
-async def locked(path: Path, say: Callable[[str], None]) -> AsyncIterator[None]:
+async def locked(path: Path, report: Callable[[str], None]) -> AsyncIterator[None]:
     """Hold the lock of a folder; the kernel releases it when we end. Raises Misused, TimedOut."""
     lock = path.parent / f".{path.name}.lock"
     try:
@@ -122,7 +122,7 @@ async def locked(path: Path, say: Callable[[str], None]) -> AsyncIterator[None]:
         raise Misused(f"{path} cannot be made: {problem}. Say another --state.") from problem
     with opened as file:
         if not _try_lock(file.fileno()):
-            say(f"another command works on {path}; waiting for it")
+            report(f"another command works on {path}; waiting for it")
             await _until_locked(file.fileno(), path)
         yield
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.phrasing import given_twice, in_words_of_options
+from cli.phrasing import given_twice, with_option_names
 from tests.unit.cli.test_planning import ran, written
 from tests.unit.planner.adl_writing import Adl
 
@@ -83,7 +83,7 @@ def test_likely_mistakes_are_warned_of(
     ],
 )
 def test_fields_become_options(sentence: str, expected: str) -> None:
-    assert in_words_of_options(sentence) == expected
+    assert with_option_names(sentence) == expected
 
 
 def test_a_key_that_is_given_once_is_not_warned_of() -> None:
