@@ -75,11 +75,11 @@ def open_bundle(data: bytes, limits: BundleLimits) -> Bundle:
     return bundle
 
 
-def check_build_id(said: str, found: str) -> None:
+def check_build_id(declared: str, found: str) -> None:
     """Refuse a bundle whose tar is not the one it was built with. Raises BundleInvalid."""
-    if found != said.lower():
+    if found != declared.lower():
         raise BundleInvalid(
-            f"buildId {shown_path(said)} of {INFO_MEMBER} is not the SHA-224 of"
+            f"buildId {shown_path(declared)} of {INFO_MEMBER} is not the SHA-224 of"
             f" {TAR_MEMBER} ({found}): the bundle is damaged or was changed",
             part="buildId",
         )

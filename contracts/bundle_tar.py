@@ -48,18 +48,18 @@ class TarStream:
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
         """Every file, directory and link. Raises BundleInvalid and BundleTooLarge."""
-        said: dict[str, str] = {}
+        extended: dict[str, str] = {}
         while (header := self._next()) is not None:
             if header.type in _LONG_NAMES:
                 text = self._record(header).rstrip(b"\0")
-                said[_LONG_NAMES[header.type]] = text.decode("utf-8", "surrogateescape")
+                extended[_LONG_NAMES[header.type]] = text.decode("utf-8", "surrogateescape")
             elif header.type in _RECORDS:
-                said |= self._pairs(self._record(header))
+                extended |= self._pairs(self._record(header))
             elif header.type == tarfile.XGLTYPE:
                 self._check_global(self._pairs(self._record(header)))
             else:
-                self._name_anew(header, said)
-                said = {}
+                self._apply_extended(header, extended)
+                extended = {}
                 self._check(header)
                 self._unread = _padded(header.size)
                 yield header
@@ -122,15 +122,15 @@ class TarStream:
         if wrong := sorted(pairs.keys() & _OF_ALL):
             raise self._bad(f"gives all members one {wrong[0]}")
 
-    def _name_anew(self, header: tarfile.TarInfo, said: Mapping[str, str]) -> None:
-        """Apply what extended headers said of this one."""
-        if any(key.startswith("GNU.sparse") for key in said):
+    def _apply_extended(self, header: tarfile.TarInfo, extended: Mapping[str, str]) -> None:
+        """Apply the values of extended headers to this one."""
+        if any(key.startswith("GNU.sparse") for key in extended):
             raise self._bad(f"has a sparse file: {shown_path(header.name)}")
-        header.name = said.get("path", header.name)
+        header.name = extended.get("path", header.name)
         if header.isdir():
             header.name = header.name.rstrip("/")
-        header.linkname = said.get("linkpath", header.linkname)
-        size = said.get("size")
+        header.linkname = extended.get("linkpath", header.linkname)
+        size = extended.get("size")
         if size is not None:
             if not size.isascii() or not size.isdigit() or len(size) > 18:
                 raise self._bad(f"has a member of {shown_path(size)} bytes")

@@ -27,7 +27,7 @@ NUMBER_MAX = 2**62
 
 
 class FactType(StrEnum):
-    """What was seen; SYNC_COMPLETED says that everything that exists of a kind has been said."""
+    """What was seen; SYNC_COMPLETED: every object of a kind that exists has been published."""
 
     ADDITION = "com.ibm.streams.fact.addition"
     MODIFICATION = "com.ibm.streams.fact.modification"
@@ -37,7 +37,7 @@ class FactType(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Epoch:
-    """When something was said: the incarnation of watch-ingest and the number of its list.
+    """When a record was published: the incarnation of watch-ingest and the number of its list.
 
     Epochs of one cluster are ordered; another `cluster_uid` (the uid of namespace `kube-system`)
     empties a reader's table.
@@ -97,7 +97,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class SyncCompleted:
-    """Everything that exists of `kind` has been said in `epoch` (or since, by the watch).
+    """Every object of `kind` has been published in `epoch` (or since, by the watch).
 
     `full` marks every key of a reader dirty once, so that each stage reconciles on its own; a
     comparison (not full) publishes differences only and refreshes nothing.
@@ -109,7 +109,7 @@ class SyncCompleted:
 
     @property
     def key(self) -> str:
-        """The record's key, said to every partition."""
+        """The record's key; it goes to every partition."""
         return f"sync/{self.kind}"
 
     def to_json(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _part_of_path(field: str, value: object) -> str:
     """The value, if it can be the name of an object; raises ValueError.
 
     What is decided about an object with another name is refused again and again, or, with a `/` in
-    it, asked of another resource; its job would wait for that until the next full resync.
+    it, sent to another resource; its job would wait for that until the next full resync.
     """
     if not isinstance(value, str) or not _is_name(value):
         raise ValueError(f"its {field} is no name of an object: {str(value)[:40]!r}")

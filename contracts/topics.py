@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 
 RETENTION_S = 7 * 24 * 3600
-"""How long the log keeps a record; what exists is said again long before."""
+"""How long the log keeps a record; what exists is published again long before."""
 PARTITIONS = 8
 DEFAULT_PREFIX = "millrace"
 

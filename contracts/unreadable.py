@@ -1,4 +1,4 @@
-"""Objects of which not everything can be read: `Unreadable`, and how deep a value may nest.
+"""Objects with parts that cannot be read: `Unreadable`, and how deep a value may nest.
 
 The API server takes objects that our JSON reader, our log or our decisions cannot: they nest
 thousands of levels deep. Such an object exists, so nobody may take it for deleted, and nobody may
@@ -23,7 +23,7 @@ PLACE_STEPS_MAX: Final = 6
 
 
 class ObjectUnreadable(Exception):
-    """Somebody asked for a part of an object that cannot be read; `why` is for people."""
+    """Code used a part of an object that cannot be read; `why` is for people."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""What is answered: a placement of the whole job, why there is none, or that nobody knows."""
+"""The answers: a placement of the whole job, a refusal with its reason, or unknown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 
 from contracts.reasons import Reason
 
-NEAREST_TOLD_MAX: Final = 3
-"""How many of the nodes that came closest are told."""
+NEAREST_NAMED_MAX: Final = 3
+"""How many of the nodes that came closest a message names."""
 
 
 class Family(StrEnum):
@@ -82,7 +82,7 @@ class Refused:
 
     @property
     def waits(self) -> bool:
-        """Whether the job is asked about again until its submission time-out."""
+        """Whether the job is tried again until its submission time-out."""
         return self.families == (Family.CAPACITY,)
 
 

@@ -59,7 +59,7 @@ def _some_exclusion_is_short(problem: Problem) -> bool:
 
 
 def _isolation_is_short(problem: Problem) -> bool:
-    """Fewer nodes, or domains, than units of which each has one for itself."""
+    """Fewer nodes, or domains, than units that each need one alone."""
     inside = [each for each in problem.classes if each.is_isolated]
     closed = np.zeros(len(problem.cluster), bool)
     return _are_too_many(problem, inside, closed, is_of_nodes=problem.is_of_hosts)

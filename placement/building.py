@@ -74,8 +74,8 @@ def _known(nodes: Iterable[int]) -> Ints:
 
 
 def _resources(job: Job) -> tuple[str, ...]:
-    asked = {name for kind in job.kinds for name, amount in kind[0].requests.items() if amount}
-    return (PODS, *sorted(asked - {PODS}))
+    requested = {name for kind in job.kinds for name, amount in kind[0].requests.items() if amount}
+    return (PODS, *sorted(requested - {PODS}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Unit:
 class _Likeness(NamedTuple):
     """What units of one class have in common; `held` are nodes of what they must be with."""
 
-    asked: frozenset[Hashable]
+    demands: frozenset[Hashable]
     clashes: bool
     amounts: tuple[int, ...]
     held: tuple[tuple[int, ...], ...]
@@ -148,7 +148,7 @@ class _Draft:
                 self._exclude(token)
 
     def _moving(self) -> list[tuple[Pe, ...]]:
-        """The kinds without what runs, of which tokens and isolation are kept."""
+        """The kinds without PEs that run; tokens and isolation of these are kept."""
         if not self.fixed:
             return list(self.job.kinds)
         moving, isolated = [], []
@@ -222,7 +222,7 @@ class _Draft:
         alike: dict[_Likeness, list[_Unit]] = {}
         for unit in self.units:
             likeness = _Likeness(
-                asked=frozenset(self._asked(pe) for pe, _ in unit.kinds),
+                demands=frozenset(self._demands_of(pe) for pe, _ in unit.kinds),
                 clashes=self._clashes(unit),
                 amounts=self._amounts(unit),
                 held=self._held_by(unit),
@@ -245,7 +245,7 @@ class _Draft:
             group=likeness.group,
         )
 
-    def _asked(self, pe: Pe) -> Hashable:
+    def _demands_of(self, pe: Pe) -> Hashable:
         needs_domain = self._needs_domain(pe)
         return self.masks.key(pe, needs_domain=needs_domain), self._is_isolated(pe)
 
@@ -310,7 +310,7 @@ class _Draft:
         if likeness.clashes:
             return np.zeros(0, np.int64)
         is_beside = bool(likeness.held) or self.closed is not None or self.taken is not None
-        if not (is_beside or self.keeps) and len(likeness.asked) == 1:
+        if not (is_beside or self.keeps) and len(likeness.demands) == 1:
             return self.masks.nodes(first, needs_domain=needs)
         mask = self.masks.of(first, needs_domain=needs).copy()
         for pe, _ in others:

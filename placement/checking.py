@@ -22,7 +22,7 @@ _Where = list[tuple[int, str | None]]
 
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
-    """What is wrong with a placement, in sentences; nothing, if it holds all that is asked."""
+    """What is wrong with a placement, in sentences; empty if it meets all constraints."""
     view = _View(cluster, job, placed, running(cluster, job))
     if view.unplaced:
         return [f"PE {pe} has no node that exists" for pe in view.unplaced]
@@ -34,7 +34,7 @@ def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
 
 @dataclass(slots=True)
 class _View:
-    """A placement, and what is asked of it again and again.
+    """A placement, and values of it that are used again and again.
 
     `kinds`: PEs that ask for the same, and the node of each; `at`: the numbers of those nodes that
     exist; `mine`: members by pool, `inside`: as sets; `alone`: the exclusive pools that have each
@@ -139,18 +139,18 @@ class _View:
     # ------------------------------------------------------------------ requests
 
     def capacity(self) -> Iterator[str]:
-        """Nodes that would be asked for more than they have, on which something is new."""
+        """Nodes with something new whose requests exceed what they have."""
         resources = sorted({PODS}.union(*(kind[0].requests for kind, _ in self.kinds)))
-        asked: dict[str, list[int]] = {}
+        requested: dict[str, list[int]] = {}
         for kind, names in self.kinds:
             own = dict(_with_itself(kind[0].requests))
             amounts = [own.get(name, 0) for name in resources]
             for node in names:
-                row = asked.get(node)
-                asked[node] = amounts if row is None else list(map(add, row, amounts))
-        there = [node for node in asked if node in self.at]
+                row = requested.get(node)
+                requested[node] = amounts if row is None else list(map(add, row, amounts))
+        there = [node for node in requested if node in self.at]
         at = np.array([self.at[node] for node in there], np.int64)
-        columns = zip(*(asked[node] for node in there), strict=True)
+        columns = zip(*(requested[node] for node in there), strict=True)
         for resource, amounts_of in zip(resources, columns, strict=False):
             free = self.cluster.free(resource)[at].tolist()
             if any(map(gt, amounts_of, free)):
@@ -158,7 +158,7 @@ class _View:
                     if amount > left and amount > 0:
                         yield from self._too_much(node, resource, amount, left)
 
-    def _too_much(self, node: str, resource: str, asked: int, free: int) -> Iterator[str]:
+    def _too_much(self, node: str, resource: str, requested: int, free: int) -> Iterator[str]:
         """What the job's own pods have there is free for it; what only stays is not judged."""
         pods = [pod for pod in self.cluster.pods.get(self.job.name, ()) if pod.node == node]
         had = sum(dict(_with_itself(pod.requests)).get(resource, 0) for pod in pods)
@@ -167,13 +167,13 @@ class _View:
         here = [pe for pe in self.job.pes if self.placed.assignment[pe.id] == node]
         moved = [pe for pe in here if pe.id not in self.running]
         more = sum(dict(_with_itself(pe.requests)).get(resource, 0) for pe in moved)
-        if asked > free + had and (more > 0 or asked > kept):
-            yield f"{node} has {free + had} of {resource}, asked for are {asked}"
+        if requested > free + had and (more > 0 or requested > kept):
+            yield f"{node} has {free + had} of {resource}, requested are {requested}"
 
     # ------------------------------------------------------------------ pools
 
     def members(self) -> Iterator[str]:
-        """Pools that are not what they are asked to be."""
+        """Pools that differ from their declaration."""
         for pool in self.job.chosen_pools:
             names = [name for name in self.mine.get(pool.index, ()) if name]
             yield from self._sized(pool, names)
@@ -215,7 +215,7 @@ class _View:
             yield f"{name} of {pool.name} takes no pods"
 
     def claims(self) -> Iterator[str]:
-        """Nodes that two hold of which one does so exclusively."""
+        """Nodes that two pools hold, one of them exclusively."""
         users: dict[str, list[Pool]] = {}
         for pool in self.job.chosen_pools:
             for name in set(self.mine.get(pool.index, ())) - {""}:
@@ -265,14 +265,14 @@ class _View:
                     found.setdefault(token, []).extend(where)
         return sorted(found.items())
 
-    def _meeting(self, pes: _Where, said: str) -> Iterator[str]:
+    def _meeting(self, pes: _Where, sentence: str) -> Iterator[str]:
         new = Counter(place for pe, place in pes if pe not in self.running)
         runs = {place for pe, place in pes if pe in self.running}
         if new[None]:
-            yield f"{said}: some are in no domain"
+            yield f"{sentence}: some are in no domain"
         for place, count in new.items():
             if place is not None and (count > 1 or place in runs):
-                yield said
+                yield sentence
 
     def _accompanied(self) -> Iterator[str]:
         """Isolated PEs that are not alone; of those that run, what comes is looked at."""

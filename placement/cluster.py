@@ -68,7 +68,7 @@ class Node:
 class Pod:
     """A pod that is bound to a node; or one that will be, of a PE whose job has been placed there.
 
-    `job` (namespace/name) is empty where the pod is none of Streams; `is_bound` tells the two
+    `job` (namespace/name) is empty if no job owns the pod; `is_bound` tells the two
     apart: what is bound stays where it is. `requests` does not count the pod itself.
     """
 
@@ -113,7 +113,7 @@ class Cluster:
     held: Ints
     held_exclusively: Ints
     remembered: dict[Hashable, Any] = field(default_factory=dict)
-    """What was asked once and is asked again by other jobs: nothing but what follows from it."""
+    """Values that follow from the cluster alone, kept for other jobs."""
 
     @classmethod
     def of(
@@ -177,7 +177,7 @@ class Cluster:
         """The node of this name or, where it reads as one, with this address.
 
         Of several with one address it is the first that is ready: the others are what it was before
-        it was set up anew.
+        it was set up again.
         """
         address = normalised(host)
         if address is None:

@@ -15,7 +15,7 @@ from itertools import islice
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from placement.answers import (
-    NEAREST_TOLD_MAX,
+    NEAREST_NAMED_MAX,
     Family,
     Nearest,
     Refused,
@@ -56,17 +56,17 @@ def missing(cluster: Cluster, job: Job) -> Refused | None:
 
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
     if normalised(host) is None:
-        said = f"{who} {_quoted(host)}, and no node has that name"
+        sentence = f"{who} {_quoted(host)}, and no node has that name"
         near = [Nearest(name, (f"is not {_quoted(host)}",)) for name in _like(cluster, host)]
     else:
-        said = f"{who} {host}, and no node has that address"
+        sentence = f"{who} {host}, and no node has that address"
         near = [
             Nearest(name, (f"has {has}",)) for name, has in _beside(cluster, host) if name != host
         ]
         if host in cluster.index:
-            said += "; one has it as its name, but what reads as an address is looked up as one"
-    nearest = tuple(near[:NEAREST_TOLD_MAX])
-    return Refused(Reason.HOST_MISSING, said + closest_nodes(nearest), (Family.HOSTS,), nearest)
+            sentence += "; one has it as its name, but what reads as an address is looked up as one"
+    nearest = tuple(near[:NEAREST_NAMED_MAX])
+    return Refused(Reason.HOST_MISSING, sentence + closest_nodes(nearest), (Family.HOSTS,), nearest)
 
 
 def _quoted(host: str) -> str:
@@ -76,9 +76,9 @@ def _quoted(host: str) -> str:
 
 def _like(cluster: Cluster, host: str) -> list[str]:
     """The names of nodes most like this one; of those that are not like it, the first ones."""
-    found = difflib.get_close_matches(host, cluster.index, n=NEAREST_TOLD_MAX, cutoff=0.5)
+    found = difflib.get_close_matches(host, cluster.index, n=NEAREST_NAMED_MAX, cutoff=0.5)
     others = (name for name in cluster.names if name not in found)
-    return [*found, *islice(others, NEAREST_TOLD_MAX - len(found))]
+    return [*found, *islice(others, NEAREST_NAMED_MAX - len(found))]
 
 
 def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
@@ -89,29 +89,31 @@ def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
         ipaddress.ip_address(address) for address, form in known.items() if form is not None
     ]
     near = (each for each in addresses if each.version == wanted.version)
-    for each in nsmallest(NEAREST_TOLD_MAX + 1, near, key=lambda a: (abs(int(a) - int(wanted)), a)):
+    for each in nsmallest(
+        NEAREST_NAMED_MAX + 1, near, key=lambda a: (abs(int(a) - int(wanted)), a)
+    ):
         for at in cluster.addresses[str(each)]:
             yield cluster.nodes[at].name, str(each)
 
 
 def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
-    asked = set(pool.tags)
+    wanted = set(pool.tags)
 
     def lacks(node: Node) -> int:
-        return len(asked - node.tags)
+        return len(wanted - node.tags)
 
-    closest = sorted(cluster.nodes, key=lacks)[:NEAREST_TOLD_MAX]
-    near = [node for node in closest if lacks(node) < len(asked)] or closest
+    closest = sorted(cluster.nodes, key=lacks)[:NEAREST_NAMED_MAX]
+    near = [node for node in closest if lacks(node) < len(wanted)] or closest
     nearest = tuple(
-        Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(asked - node.tags)))
+        Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(wanted - node.tags)))
         for node in near
     )
     listed = ", ".join(pool.tags)
-    has = "no node has it" if len(asked) == 1 else "no node has them all"
+    has = "no node has it" if len(wanted) == 1 else "no node has them all"
     return Refused(
         Reason.TAG_MISSING,
         f"the pool {pool.name} asks for nodes with the "
-        f"{'tag' if len(asked) == 1 else 'tags'} {listed}, and {has}{closest_nodes(nearest)}",
+        f"{'tag' if len(wanted) == 1 else 'tags'} {listed}, and {has}{closest_nodes(nearest)}",
         (Family.TAGS,),
         nearest,
     )
@@ -178,8 +180,8 @@ def _of_pool(cluster: Cluster, job: Job, pool: Pool) -> Iterator[Refused]:
             named[at] = host
     nodes = {host if (at := cluster.node_of(host)) is None else at for host in pool.hosts}
     if nodes and pool.size is not None and len(nodes) < pool.size:
-        said = f"the pool {pool.name} asks for {pool.size} nodes, and names {len(nodes)}"
-        yield Refused(Reason.POOL_TOO_SMALL, said, (Family.SIZE,))
+        sentence = f"the pool {pool.name} asks for {pool.size} nodes, and names {len(nodes)}"
+        yield Refused(Reason.POOL_TOO_SMALL, sentence, (Family.SIZE,))
 
 
 def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refused]:

@@ -129,7 +129,7 @@ def _checked(problem: Problem, solution: Solution) -> Placed | None:
 
 
 def search(problem: Problem, budget: Budget) -> Solution | Exhausted | None:
-    """A solution, None where there is none, or neither within what is left."""
+    """A solution, None if none exists, or neither within the time left."""
     if problem.overfull:
         return None
     found = attempt(problem, Draw(), budget.is_over)

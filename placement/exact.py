@@ -1,10 +1,10 @@
-"""Finds a solution or proves that there is none, by mixed-integer programming (HiGHS).
+"""Finds a solution, or proves that none exists, by mixed-integer programming (HiGHS).
 
 1. Classes that always find a place are left out: more nodes take one of their units than all other
    units and pools together could touch. They are placed when the others are.
 2. Of nodes that look alike to what is left, as many stay as could be used.
 3. Where no pool chooses members and a node can be filled in few ways, how many nodes are filled in
-   which way is searched (patterning.py): nodes that look alike are no longer told apart.
+   which way is searched (patterning.py): interchangeable nodes become one.
 4. Else, or where that met its limit, which units go to which node is searched (program.py).
 5. A solution is read in whole numbers, and somebody else checks it (checking.py).
 
@@ -32,7 +32,7 @@ _PATTERNS_SHARE: Final = 0.5
 
 
 def solve(problem: Problem, limit_s: float) -> Solution | Exhausted | None:
-    """A solution, None where there is none, or that the limit was reached first."""
+    """A solution, None if none exists, or that the limit was reached first."""
     hard = hard_classes(problem)
     if limit_s <= 0 or len(hard) * len(problem.cluster) > COMPARED_MAX:
         return Exhausted()

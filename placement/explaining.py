@@ -3,7 +3,7 @@
 1. One family at a time is lifted; those without which there is a placement are blockers, and the
    first in the order of `Family` is named: what waiting can cure before what it cannot.
 2. Where none of those that pass is one, but all of them together are (a node is closed and full),
-   these are named: what is asked for would do, as soon as they have passed.
+   these are named: the request fits as soon as they have passed.
 3. Where no single one is, all are lifted, and those that need not be are put back one by one.
 4. What found no place (a unit, or a pool) is shown with the nodes that lack least for it
    (nearing.py).
@@ -44,7 +44,7 @@ _WHY = {
 }
 _TEMPORARY = frozenset({Family.CAPACITY, Family.CLOSED, Family.EXCLUSIVITY})
 """What may be otherwise soon, with the same application and the same nodes."""
-_SAID = {
+_SENTENCES = {
     Family.CAPACITY: "nodes that qualify have too little free, or are not ready yet",
     Family.CLOSED: "nodes that qualify are cordoned or tainted",
     Family.HOSTS: "the hosts that are named cannot take it",
@@ -60,12 +60,12 @@ _SAID = {
 def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     """The refusal of a problem that has no solution.
 
-    Whether waiting could help has to be known for one: else the same is asked again.
+    Whether waiting could help has to be known for one: else the same job is tried again.
     """
     culprit, who = _culprit(problem)
     if not len(problem.cluster):
-        said = "the cluster has no node yet"
-        return Refused(Reason.INSUFFICIENT_CAPACITY, said, (Family.CAPACITY,))
+        sentence = "the cluster has no node yet"
+        return Refused(Reason.INSUFFICIENT_CAPACITY, sentence, (Family.CAPACITY,))
     relevant = [family for family in Family if _is_relevant(problem, family)]
     without = {family: has_placement(frozenset({family})) for family in relevant}
     blocking = [family for family in relevant if without[family]]
@@ -74,12 +74,14 @@ def explain(problem: Problem, has_placement: HasPlacement) -> Refused | Unknown:
     near = nearest(problem, culprit, families)
     is_known = families or None not in without.values()
     if not is_known or without.get(Family.CAPACITY, False) is None:
-        said = f"{who} finds no place, and it was not found in time which constraint is in the way"
-        return Unknown(said + closest_nodes(near))
+        sentence = (
+            f"{who} finds no place, and it was not found in time which constraint is in the way"
+        )
+        return Unknown(sentence + closest_nodes(near))
     why = _why(families)
-    reasons = ", and ".join(_SAID[family] for family in families)
+    reasons = ", and ".join(_SENTENCES[family] for family in families)
     if not families and _is_short(culprit):
-        why, reasons = Reason.POOL_TOO_SMALL, _SAID[Family.SIZE]
+        why, reasons = Reason.POOL_TOO_SMALL, _SENTENCES[Family.SIZE]
     if families == (Family.EXCLUSIVITY,) and not _is_others(problem):
         why, reasons = _own_exclusivity(problem, culprit)
     others = [family.value for family in blocking if family not in families]
@@ -116,14 +118,14 @@ def _is_others(problem: Problem) -> bool:
 def _own_exclusivity(
     problem: Problem, culprit: UnitClass | PoolChoice | None
 ) -> tuple[Reason, str]:
-    """What is said where exclusive pools of the job itself stand in the way of the rest of it."""
+    """The refusal where exclusive pools of the job itself leave too little for the rest of it."""
     exclusive = {pool.index: pool.name for pool in problem.job.chosen_pools if pool.is_exclusive}
     if isinstance(culprit, UnitClass):
         inside = {problem.job.by_id[pe].pool for pe in culprit.units[0]}
         for index in exclusive.keys() & inside if len(inside) > 1 else ():
             pool = f"the exclusive pool {exclusive[index]}"
-            said = f"it must be together, and not all of it is in {pool}"
-            return Reason.CONSTRAINTS_CONTRADICT, said
+            sentence = f"it must be together, and not all of it is in {pool}"
+            return Reason.CONSTRAINTS_CONTRADICT, sentence
     own = _pool(problem, culprit).index if isinstance(culprit, PoolChoice) else None
     names = [name for index, name in exclusive.items() if index != own]
     if not names:
@@ -132,8 +134,8 @@ def _own_exclusivity(
             "the rest of the job needs nodes beside it, and too few are left",
         )
     of = f"the exclusive pool{'s' * (len(names) > 1)} {' and '.join(names[:3])}"
-    said = f"{of} of the same job needs nodes of its own, and too few are left"
-    return Reason.POOL_TOO_SMALL, said
+    sentence = f"{of} of the same job needs nodes of its own, and too few are left"
+    return Reason.POOL_TOO_SMALL, sentence
 
 
 def _counts(problem: Problem, culprit: UnitClass | PoolChoice | None) -> str:
@@ -143,12 +145,12 @@ def _counts(problem: Problem, culprit: UnitClass | PoolChoice | None) -> str:
     groups = [[each for each in problem.classes if token in each.apart] for token in culprit.apart]
     groups.append([each for each in problem.classes if each.is_isolated])
     for inside in groups:
-        asked = sum(len(each.units) for each in inside)
+        count = sum(len(each.units) for each in inside)
         nodes = np.unique(np.concatenate([np.zeros(0, np.int64), *(c.nodes for c in inside)]))
         places = len(nodes) if problem.is_of_hosts else len(np.unique(problem.domains[nodes]))
-        if asked > places:
+        if count > places:
             of = "nodes" if problem.is_of_hosts else f"values of {problem.job.topology_key}"
-            return f" ({asked} ask for one each, and {places} {of} qualify)"
+            return f" ({count} ask for one each, and {places} {of} qualify)"
     return ""
 
 
@@ -196,7 +198,7 @@ def _passing(
 
 
 def _together(relevant: list[Family], has_placement: HasPlacement) -> tuple[Family, ...]:
-    """Families that have to give way together, none of which could stay."""
+    """Families that have to give way together; each of them has to."""
     needed = set(relevant)
     if not has_placement(frozenset(needed)):
         return ()
@@ -217,15 +219,15 @@ def _culprit(problem: Problem) -> tuple[UnitClass | PoolChoice | None, str]:
     others = len(found.units) - 1
     like = f" (and {others} like it)" if others else ""
     amounts = zip(problem.resources, found.requests.tolist(), strict=True)
-    asked = ", ".join(
+    requests = ", ".join(
         written_amount(name, amount) for name, amount in amounts if name != PODS and amount
     )
-    asks = f", which asks for {asked}," if asked else ""
-    more = _asked(problem.job, [problem.job.by_id[pe] for pe in found.units[0]])
+    asks = f", which asks for {requests}," if requests else ""
+    more = _demands(problem.job, [problem.job.by_id[pe] for pe in found.units[0]])
     return found, f"{' with '.join(names[:4])}{like}{asks}{more}"
 
 
-def _asked(job: Job, pes: list[Pe]) -> str:
+def _demands(job: Job, pes: list[Pe]) -> str:
     """What PEs ask of their place, but for amounts."""
     names = {pool.index: pool.name for pool in job.chosen_pools}
     found: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What is asked: the PEs of a job, the pools that its application declares, and its topology key.
+"""The request: the PEs of a job, the pools that its application declares, and its topology key.
 
 A `Job` is the whole of it after the change that is being decided on; pods of the job whose PE it
 does not name are leaving, and what they take counts as free.

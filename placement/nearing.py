@@ -1,6 +1,6 @@
 """The nodes that come closest to taking what found no place, and all that each of them lacks.
 
-First those that lack only what stands in the way: what waits for them, or mends them, is placed.
+First those that lack only what the refusal names: a job that waits for them can be placed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from contracts.labels import HOSTNAME
-from placement.answers import NEAREST_TOLD_MAX, Family, Nearest
+from placement.answers import NEAREST_NAMED_MAX, Family, Nearest
 from placement.cluster import Bools, Floats, Ints, Node
 from placement.job import Pe, Pool
 from placement.problem import PoolChoice, Problem, UnitClass
 
 _BEYOND_CURE = 100
-_JOBS_TOLD_MAX = 2
+_JOBS_NAMED_MAX = 2
 
 Lacking = tuple[Family, Ints | Bools]
 """A family, and how many things of it each node lacks."""
@@ -36,7 +36,7 @@ def nearest(
     order = _ordered(len(problem.cluster), lacking, families, short)
     return tuple(
         Nearest(node.name, tuple(_lacks(problem, pes, culprit, at, node)))
-        for at in order[:NEAREST_TOLD_MAX].tolist()
+        for at in order[:NEAREST_NAMED_MAX].tolist()
         if (node := problem.cluster.nodes[at])
     )
 
@@ -46,7 +46,7 @@ def _ordered(
 ) -> Ints:
     """Nodes by what else they lack, then those first that lack something of these families.
 
-    A host that is named stays the one that is asked for, whatever else stands in the way.
+    A host that a PE names stays required, whatever else stands in the way.
     """
     cured, others = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     for family, count in lacking:
@@ -139,7 +139,7 @@ def _lacks(
 
 
 def _room(problem: Problem, unit_class: UnitClass, at: int) -> str:
-    """What is said of a node that takes one of the units, but has others of the job to take."""
+    """The sentence on a node that takes one of the units, but has others of the job to take."""
     where, count = np.flatnonzero(unit_class.nodes == at), len(unit_class.units)
     room = int(problem.room(unit_class)[where[0]]) if len(where) else 0
     if 0 < room < count:
@@ -163,20 +163,21 @@ def _closed(node: Node, pes: list[Pe]) -> Iterator[str]:
         yield "is not ready"
     if node.unschedulable:
         yield "is cordoned"
-    said_already = {"node.kubernetes.io/unschedulable": node.unschedulable}
+    named_already = {"node.kubernetes.io/unschedulable": node.unschedulable}
     for taint in node.taints:
         if taint.repels and not all(
             any(each.tolerates(taint) for each in pe.tolerations) for pe in pes
         ):
             value = f"={taint.value}" if taint.value else ""
-            if not said_already.get(taint.key):
+            if not named_already.get(taint.key):
                 yield f"has the taint {taint.key}{value}:{taint.effect}"
 
 
 def _taken(problem: Problem, at: int, *, is_exclusive: bool) -> Iterator[str]:
     """Who holds a node, and whose PEs keep an exclusive pool off it; each job is named once.
 
-    Jobs and pools of other namespaces have no names: who may not list them there is not told here.
+    Jobs and pools of other namespaces have no names: a user who may not list them must not learn
+    them here.
     """
     name, own = problem.cluster.nodes[at].name, problem.job.name
     holding = [
@@ -197,7 +198,7 @@ def _running(problem: Problem, node: str, known: set[str]) -> Iterator[str]:
     """The jobs with PEs on a node, but for those that are known already."""
     pods = problem.cluster.pods.items()
     jobs = sorted(job for job, of in pods if job not in known and any(p.node == node for p in of))
-    named = [job for job in jobs if _may_be_named(job, problem.job.name)][:_JOBS_TOLD_MAX]
+    named = [job for job in jobs if _may_be_named(job, problem.job.name)][:_JOBS_NAMED_MAX]
     more = f" and {len(jobs) - len(named)} more" if len(jobs) > len(named) else ""
     if named:
         yield f"runs PEs of {', '.join(named)}{more}"
@@ -233,7 +234,7 @@ def _near_pool(
     if pool.hosts:
         outside = outside[cluster.among(pool.hosts)[outside]]
     inside = [kind[0] for kind in problem.job.kinds_in(pool)]
-    for at in outside[:NEAREST_TOLD_MAX].tolist():
+    for at in outside[:NEAREST_NAMED_MAX].tolist():
         node = cluster.nodes[at]
         tags = () if pool.hosts else pool.tags
         lacks = [f"lacks the tag {tag}" for tag in tags if tag not in node.tags]
@@ -243,7 +244,7 @@ def _near_pool(
 
 
 def _kept(problem: Problem, pool: Pool, at: int) -> str:
-    """What is said of a node that the job itself uses for something else."""
+    """The sentence on a node that the job itself uses for something else."""
     for other in problem.job.chosen_pools:
         if other.index != pool.index and problem.cluster.among(other.hosts)[at]:
             return f"is named by the pool {other.name} of the same job"

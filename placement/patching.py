@@ -1,6 +1,6 @@
 """A cluster in which a little has changed: what stays is shared, the rest is copied and patched.
 
-Making all arrays of thousands of nodes anew takes tens of milliseconds; one pod or node changes
+Making all arrays of thousands of nodes again takes tens of milliseconds; one pod or node changes
 only its own places in them.
 """
 
@@ -27,7 +27,7 @@ from placement.cluster import (
 
 
 def with_nodes(cluster: Cluster, changed: Iterable[Node]) -> Cluster:
-    """The same nodes by name, some of which are not as they were."""
+    """The same nodes by name; some have changed."""
     new = {cluster.index[node.name]: node for node in changed}
     old = {at: cluster.nodes[at] for at in new}
     nodes = list(cluster.nodes)

@@ -5,7 +5,7 @@
    may leave cannot be used, and is left out: at the edge few remain. Nor is one begun that classes
    could not fill so far: which amounts they add up to is known beforehand.
 2. Whole numbers: how many nodes of a kind have a pattern. Rows: no more than there are; all units
-   of a class. Nodes that look alike are not told apart, on which a program over nodes founders.
+   of a class. Interchangeable nodes count as one kind; a program over single nodes takes too long.
 3. What the patterns hold too much of is taken off again.
 
 It answers for jobs whose hosts are nodes and whose pools choose no members: what a node takes then
@@ -41,7 +41,7 @@ Pattern = tuple[int, ...]
 def search_patterns(
     problem: Problem, hard: list[int], kept: Kept, limit_s: float
 ) -> list[tuple[Ints, Ints]] | Exhausted | None:
-    """Nodes and counts of each hard class, None where there are none, or that it cannot say."""
+    """Nodes and counts of each hard class, None if none exist, or that the search gave up."""
     chooses = any(pool.chooses for pool in problem.pools)
     _, first, many = np.unique(kept.kinds, return_index=True, return_counts=True)
     if chooses or not problem.is_of_hosts or not hard or not 0 < len(first) <= KINDS_MAX:
@@ -136,7 +136,7 @@ class _Listing:
         return self.found
 
     def _sums(self, free: list[int]) -> _Sums | None:
-        """Of the resource of which least may be left, if its numbers are small enough."""
+        """Of the scarcest resource, if its numbers are small enough."""
         if not free:
             return None
         tight = min(range(len(free)), key=lambda at: self.slack[at] / max(1, free[at]))
@@ -212,13 +212,13 @@ def _counted(
     """How many nodes have each pattern, of all kinds one after the other."""
     table = np.array([each for found in patterns for each in found], np.int64)
     kind = np.repeat(np.arange(len(patterns)), [len(found) for found in patterns])
-    asked = np.array([len(problem.classes[at].units) for at in hard])
+    units = np.array([len(problem.classes[at].units) for at in hard])
     if not len(table) or bool((table.max(axis=0) == 0).any()):
         return None
     rows = Rows()
     at, column = np.nonzero(table.T)
     most = np.full(len(hard), np.inf)
-    rows.add(at, column, table.T[at, column].astype(float), asked.astype(float), most)
+    rows.add(at, column, table.T[at, column].astype(float), units.astype(float), most)
     rows.add(kind, np.arange(len(kind)), 1.0, -np.inf, many.astype(float))
     bounds = Bounds(np.zeros(len(kind)), many[kind].astype(float))
     found = searched(bounds, rows, limit_s)

@@ -82,7 +82,7 @@ def chosen_pools(
 
 @dataclass(slots=True)
 class _View:
-    """What is asked of each pool again: `held` by others, exclusively or at all; how many PEs
+    """Values of each pool, used again: `held` by others, exclusively or at all; how many PEs
     of this job's pools run on each node; how many pools name each node."""
 
     cluster: Cluster

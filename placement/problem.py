@@ -1,7 +1,7 @@
 """A job and a cluster as arrays: what the searches work on.
 
 Nothing here is a pod: PEs that must share a node are one unit, and units that ask for the same are
-one class, of which only counts are decided. A `Problem` is stated by `building.py`.
+one class, and only counts are decided. A `Problem` is built by `building.py`.
 """
 
 from __future__ import annotations

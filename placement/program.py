@@ -32,7 +32,7 @@ Counts = tuple[Ints, Ints]
 class Variables:
     """Whole numbers of one class or pool: their nodes, bounds, and the number of the first.
 
-    Of what is said of domains the nodes are domains.
+    In constraints on domains, the nodes are domains.
     """
 
     nodes: Ints
@@ -169,13 +169,13 @@ class Program:
         """Amounts are divided by what all of them have in common, so that numbers stay small."""
         nodes_of = [z.nodes for z in self.z]
         for at in range(len(self.problem.resources)):
-            asked = [int(each.requests[at]) for each in self.classes]
-            common = math.gcd(*asked)
+            requests = [int(each.requests[at]) for each in self.classes]
+            common = math.gcd(*requests)
             if not common:
                 continue
             free = self.problem.free[:, at] // common
             most = np.zeros_like(free)
-            for amount, z in zip(asked, self.z, strict=True):
+            for amount, z in zip(requests, self.z, strict=True):
                 most[z.nodes] += z.high * (amount // common)
                 np.minimum(most, TOTAL_MAX, out=most)
             tight = np.flatnonzero(most > free)
@@ -183,7 +183,7 @@ class Program:
                 continue
             cells = [
                 np.isin(nodes, tight) & (amount > 0)
-                for nodes, amount in zip(nodes_of, asked, strict=True)
+                for nodes, amount in zip(nodes_of, requests, strict=True)
             ]
             row = np.concatenate(
                 [np.searchsorted(tight, z.nodes[c]) for z, c in zip(self.z, cells, strict=True)]
@@ -192,7 +192,7 @@ class Program:
             value = np.concatenate(
                 [
                     np.full(int(c.sum()), float(a // common))
-                    for c, a in zip(cells, asked, strict=True)
+                    for c, a in zip(cells, requests, strict=True)
                 ]
             )
             scale = np.maximum(1.0, free[tight] / _TIGHT_MAX)

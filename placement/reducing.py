@@ -43,12 +43,12 @@ class Kept:
 
 
 def alike(problem: Problem, hard: list[int]) -> Kept:
-    """Nodes of which no more look alike than could be used; where hosts are zones, all."""
+    """At most n of each group of interchangeable nodes; all nodes if domains are not hosts."""
     nodes = np.arange(len(problem.cluster))
     if not problem.is_of_hosts or not len(nodes):
         return Kept(nodes, nodes)
     classes = [problem.classes[at] for at in hard]
-    asked = [
+    requested = [
         min(sum(len(each.units) * int(each.requests[at]) for each in classes), AMOUNT_MAX)
         for at in range(len(problem.resources))
     ]
@@ -58,7 +58,7 @@ def alike(problem: Problem, hard: list[int]) -> Kept:
     nodes = nodes[useful]
     if not len(nodes):
         return Kept(nodes, nodes)
-    columns = [*np.minimum(problem.free, np.array(asked, np.int64)).T, *traits]
+    columns = [*np.minimum(problem.free, np.array(requested, np.int64)).T, *traits]
     _, kind = np.unique(np.array(columns).T[nodes], axis=0, return_inverse=True)
     kind = kind.ravel()
     most = sum(len(each.units) for each in classes) + sum(pool.least for pool in problem.pools)

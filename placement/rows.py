@@ -57,7 +57,7 @@ class Rows:
 
 
 def searched(bounds: Bounds, rows: Rows, limit_s: float) -> Floats | Exhausted | None:
-    """Whole numbers that hold all rows, None where there are none, or neither within the limit."""
+    """Whole numbers that meet all rows, None if none exist, or neither within the limit."""
     width = len(bounds.lb)
     result = milp(
         np.zeros(width),

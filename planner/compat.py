@@ -131,14 +131,14 @@ def widened(
     pools: Mapping[int, PoolRecord],
 ) -> PositionedMeaning:
     """The meaning with what only a position or another PE brings in."""
-    said = dict(vars(meaning))
-    said["pools"] = tuple(
+    fields = dict(vars(meaning))
+    fields["pools"] = tuple(
         PoolMeaning(pool.index, pool.name, pool.size, pool.mode, pool.hosts, pool.tags)
         for _, pool in sorted(pools.items())
     )
-    said["tuple_types"] = tuple(sorted(application.tuple_types.items()))
-    said["toolkits"] = tuple(sorted(application.toolkits.items()))
-    return PositionedMeaning(**said, position=position)
+    fields["tuple_types"] = tuple(sorted(application.tuple_types.items()))
+    fields["toolkits"] = tuple(sorted(application.toolkits.items()))
+    return PositionedMeaning(**fields, position=position)
 
 
 # --------------------------------------------------------------------------- imports

@@ -22,7 +22,7 @@ _LEVEL = 3
 
 
 class CompressedTexts(Mapping[Key, str]):
-    """A mapping that compresses what it is given, and restores what it is asked for."""
+    """A mapping that compresses what it is given, and restores single values."""
 
     def __init__(self) -> None:
         """Empty."""

@@ -1,9 +1,9 @@
 """Why operators of a draft met in a PE, and why neighbours did not: sentences for people.
 
 Nothing is decided here. Together: shared ids of co-location, or hosts that are isolated with all
-that must be on them; what is left was packed. Where it may run is told beside. Apart: the first
+that must be on them; what is left was packed. Where it may run is beside it. Apart: the first
 rule of profiles.py between a PE and one that it is connected with. Under legacy nothing is packed,
-so nobody is told what is apart.
+so what is apart is left out.
 """
 
 from __future__ import annotations
@@ -123,14 +123,16 @@ def _joined(members: list[Operator]) -> Iterable[str]:
 
 
 def _named(operators: list[Operator]) -> str:
-    return _told([shown(operator.name) for operator in operators[:NAMED_MAX]], len(operators))
+    return _counted_list(
+        [shown(operator.name) for operator in operators[:NAMED_MAX]], len(operators)
+    )
 
 
 def _listed(values: Sequence[str]) -> str:
-    return _told([repr(shown(value)) for value in values[:NAMED_MAX]], len(values))
+    return _counted_list([repr(shown(value)) for value in values[:NAMED_MAX]], len(values))
 
 
-def _told(first: list[str], count: int) -> str:
+def _counted_list(first: list[str], count: int) -> str:
     more = count - len(first)
     return ", ".join(first) + (f" and {more} more" if more else "")
 
@@ -156,7 +158,9 @@ def _apart(draft: Draft, units: Mapping[int, list[Unit]]) -> dict[int, tuple[tup
         return found + (_shared(profiles[pe], profiles[other]) if "ex-located" in found else "")
 
     return {
-        pe: tuple((other, told) for other in sorted(others) if (told := why(pe, other)) is not None)
+        pe: tuple(
+            (other, reason) for other in sorted(others) if (reason := why(pe, other)) is not None
+        )
         for pe, others in beside.items()
     }
 

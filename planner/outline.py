@@ -2,7 +2,7 @@
 
 `outline` says what a draft holds; `outline_of_resize` what became of one draft in another. Both are
 plain JSON. An operator survives if it keeps its number (with `compat` also where it is numbered
-anew: the original matches operators by what they are), and it is changed by a resize where it
+again: the original matches operators by what they are), and it is changed by a resize where it
 survives and
 
 * is inside of a region that got another width, or

@@ -94,7 +94,7 @@ class _TooLarge(Exception):
 
 def _completed(drafted: Draft, keep: Keep) -> PlanResult:
     request, topology, identities = drafted.request, drafted.topology, drafted.identities
-    sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.told, _divisible(drafted))
+    sizes = Sizes(topology, drafted.pe_of, identities, drafted.widths.sources, _divisible(drafted))
     if not request.compat:
         _check_isolated(drafted)
     _check_sizes(sizes, request)

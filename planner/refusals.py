@@ -40,7 +40,7 @@ class PlanRefused(Exception):
         return found.group(1) if found else self.reason.value
 
     def within(self, field: str, value: object) -> PlanRefused:
-        """The same refusal, said of the field of the Job's spec that brought the culprit in."""
+        """The same refusal, for the field of the Job's spec that brought the culprit in."""
         message = f"{field}: {shown(value)}: {self.message}"
         return PlanRefused(self.reason, field=field, value=value, message=message)
 

@@ -1,4 +1,4 @@
-"""What the planner is asked: everything a plan depends on, as one frozen value."""
+"""The request to the planner: everything a plan depends on, as one frozen value."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a resize may not change: the channels of a consistent region.
 
 Its operators drain, checkpoint and reset together, and a checkpoint is of as many channels as there
-were; nobody divides its states anew. The specification asks to refuse such a width, or to drain
-first, and there is nobody yet who drains.
+were; its states are not divided again. The specification demands to refuse such a width, or to
+drain first, and there is nobody yet who drains.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _refusal(region: Region, member: Primitive, width: object, in_force: int) ->
         field=field,
         value=width,
         message=f"{field} is {width}, and {channels} must stay: the operator"
-        f" '{shown(member.name)}' is in a consistent region; submit the job anew to change it",
+        f" '{shown(member.name)}' is in a consistent region; submit the job again to change it",
     )
 
 

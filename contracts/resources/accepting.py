@@ -46,7 +46,7 @@ OPERATORS_OWN: Final = frozenset(path[1] for path, _, _ in IGNORED if path[0] ==
 """Options of ProcessingElements that a plan says; those of a Job's template are ignored."""
 
 _URLS: Final = ("http", "github", "url")
-# field of a bundle, the fields one of which gives it a meaning, the value that says nothing
+# field of a bundle, the fields one of which gives it a meaning, the value without a meaning
 WITHOUT_URL: Final[tuple[tuple[str, tuple[str, ...], Any], ...]] = (
     ("pullPolicy", _URLS, "IfNotPresent"),
     ("secret", ("url",), None),

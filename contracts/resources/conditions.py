@@ -1,6 +1,6 @@
 """Conditions as every status carries them: the model, and the one way to change a list of them.
 
-Which conditions a resource has and what their reasons mean is said by the resource's module and by
+Which conditions a resource has and what their reasons mean is in the resource's module and by
 `contracts/reasons.py`.
 """
 
@@ -107,7 +107,7 @@ def stalled_patch(
 ) -> dict[str, Any] | None:
     """The patch of a status that has Stalled say `why`, or be gone where that is empty.
 
-    None where it stands so; that is asked after every run of a key.
+    None if the status has it already; called after every run of a key.
     """
     return _passing_patch(object_, STALLED, ConditionStatus.TRUE, reason=reason, why=why, now=now)
 
@@ -131,8 +131,8 @@ def _passing_patch(
     """The patch of a condition that is there only while it has something to say."""
     why = shown(why, MESSAGE_CHARS_MAX)
     before = [dict(each) for each in part_of(object_, "status").get("conditions") or ()]
-    said = {each.get("type"): each.get("message") for each in before}.get(type_, "")
-    if said == why:
+    written = {each.get("type"): each.get("message") for each in before}.get(type_, "")
+    if written == why:
         return None
     after = [each for each in before if each.get("type") != type_]
     if why:

@@ -1,7 +1,7 @@
 """Where the fields of Job and ProcessingElement come from, and when each is taken up.
 
 Beside the models, not in them: names, types, defaults and descriptions are the models' (`job.py`,
-`processing_element.py`), what is ignored or refused is said in `accepting.py`, and only what
+`processing_element.py`), what is ignored or refused is in `accepting.py`, and only what
 neither can know stands here. A note holds for a field and what is below it, unless that has one of
 its own. `deploy/fields.py` draws `docs/fields.md` from all of them; tests ask the code of both
 services whether each moment is true.
@@ -65,7 +65,7 @@ class Moment(Enum):
     AT_ONCE = (
         "a change",
         "at once",
-        "pod-state-machine launches the PE anew as soon as it sees the change.",
+        "pod-state-machine launches the PE again as soon as it sees the change.",
     )
 
     CERTIFICATE = (
@@ -198,7 +198,7 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "maxRestartsInARow": FieldNote(
         _O.OURS,
         (_M.POD_END,),
-        "Ten minutes of a pod's life start the count anew; disruptions by the cluster do not count."
+        "Ten minutes of a pod's life reset the count; disruptions by the cluster do not count."
         " Condition `RestartsExhausted` says how to go on.",
     ),
     "nodeLossTimeOutInSeconds": FieldNote(
@@ -254,14 +254,14 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         _O.ORIGINAL,
         (_M.AT_ONCE,),
         "Lowered, it does nothing; `status.launchCount` never falls. A new value of the annotation"
-        " `streams.ibm.com/restart` launches the PE anew, too, once for each value.",
+        " `streams.ibm.com/restart` launches the PE again, too, once for each value.",
     ),
     "placement": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
     "placement.isolations": FieldNote(_O.OURS, (_M.LAUNCH,)),
     "placement.topologyKey": FieldNote(_O.OURS, (_M.LAUNCH,)),
     "placement.required": FieldNote(_O.OURS, (_M.LAUNCH,)),
     "placement.nodeName": FieldNote(_O.OURS, (_M.LAUNCH,)),
-    "operators": FieldNote(_O.ORIGINAL, (), "For people; a resize writes them anew."),
+    "operators": FieldNote(_O.ORIGINAL, (), "For people; a resize writes them again."),
     "regions": _OPERATORS_OWN,
     "connectivity": _OPERATORS_OWN,
     "job": FieldNote(_O.OURS, (), "For people: the label `streams.ibm.com/job` counts."),
@@ -276,7 +276,7 @@ OTHER_NAMES: Final[Mapping[str, str]] = {
 
 
 def nearest(notes: Mapping[str, T], path: str) -> T | None:
-    """What is said of a field, such as `parallelRegions[].alias`, or of what it is in, or None."""
+    """The note of a field, such as `parallelRegions[].alias`, or of its parent, or None."""
     return next((notes[each] for each in _upwards(path) if each in notes), None)
 
 

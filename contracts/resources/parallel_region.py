@@ -22,7 +22,7 @@ from .fields import NOT_NULLABLE, WIDTH_MAX, Count, Fields, Message, ObjectName,
 
 
 class ParallelRegionSpec(Fields):
-    """The width that is asked for."""
+    """The requested width."""
 
     alias: Text = Field(min_length=1, description="Logical name, such as Result.Region1.")
     width: int = Field(
@@ -67,7 +67,7 @@ PARALLEL_REGION = CustomResource(
     description="A parallel region of a job; change its width to resize the job.",
     columns=(
         PrinterColumn("Alias", "string", ".spec.alias", "Logical name of the region."),
-        PrinterColumn("Width", "integer", ".spec.width", "Number of channels asked for."),
+        PrinterColumn("Width", "integer", ".spec.width", "Number of channels requested."),
         PrinterColumn("InForce", "integer", ".status.width", "Number of channels in force."),
         REASON_COLUMN,
         MESSAGE_COLUMN,

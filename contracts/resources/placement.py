@@ -1,4 +1,4 @@
-"""Placement: where a job with host constraints may run, asked by the job and answered as a whole.
+"""Placement: a request of a job with host constraints, and where it may run, as one answer.
 
 fusion-backend writes the spec of each plan generation before anything else of it; hostpool-manager
 answers in the status. An answer speaks of the `metadata.generation` in `observedGeneration`. What
@@ -47,7 +47,7 @@ POOLS_MAX: Final = 4_096
 NEAREST_MAX: Final = 16
 FAMILIES_MAX: Final = 64
 PES_MAX: Final = 20_000
-"""Of one Placement, asked or assigned: what is decided as a whole must end."""
+"""Of one Placement, requested or assigned: what is decided as a whole must end."""
 RUNS_CHARS_MAX: Final = 65_536
 """Every second of so many PEs: ids of up to five digits, each with a comma."""
 
@@ -144,7 +144,7 @@ class PeClass(Fields):
 class PlacementSpec(Fields):
     """What a job asks for."""
 
-    generation: Count = Field(description="Plan generation that is asked about.")
+    generation: Count = Field(description="Plan generation that the request is about.")
     topology_key: Text = Field(
         default=HOSTNAME,
         min_length=1,
@@ -258,7 +258,7 @@ PLACEMENT = CustomResource(
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Whether the job is placed."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation in force."),
-        PrinterColumn("Asked", "integer", ".spec.generation", "Plan generation asked about."),
+        PrinterColumn("Asked", "integer", ".spec.generation", "Plan generation of the request."),
         REASON_COLUMN,
         MESSAGE_COLUMN,
         AGE_COLUMN,

@@ -16,7 +16,7 @@ from .pod_schema import SCHEMA
 
 POD_SPEC: Final = "PodSpec"
 LIKENESS_MIN: Final = 0.75
-"""How alike two names are at least of which one is meant to be the other (1 is equal)."""
+"""The least likeness of two names of which one may be a typing error of the other (1: equal)."""
 QUANTITIES: Final = frozenset({"limits", "requests", "overhead", "sizeLimit", "divisor"})
 """Fields of text that take a plain number as well."""
 _SIMPLE: Final[Mapping[str, tuple[type, str]]] = {

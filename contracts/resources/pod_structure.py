@@ -20,7 +20,7 @@ CONTAINERS_MAX: Final = 64
 ITEMS_MAX: Final = 1024
 """Of any other list: variables, volumes, mounts, tolerations, expressions."""
 PORT_CHARS_MAX: Final = 253
-"""Of a port that is said by its name."""
+"""Of a port that is given by its name."""
 
 _ABSENT: Final[Mapping[str, frozenset[str]]] = {POD_SPEC: frozenset({"ephemeralContainers"})}
 """Fields that no new pod has."""

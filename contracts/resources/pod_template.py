@@ -2,7 +2,7 @@
 
 A pod is made of the PE's fields; the template is laid over it. One rule: what millrace says of a
 pod stays, what the template says beside it is added, and a template that speaks of what is
-millrace's is refused, whatever it says. `contradictions` is that refusal, asked by fusion-backend
+millrace's is refused, whatever its value. `contradictions` is that refusal, used by fusion-backend
 before a job is planned and by pod-state-machine before a pod is made; how the two are put together
 is the latter's affair. Everything else in `spec` is for the API server to judge.
 """
@@ -186,7 +186,7 @@ def _given(group: Json, ours: Mapping[str, str], place: str) -> Iterator[Contrad
 
 
 def _misshapen(group: Json, place: str) -> Iterator[Contradiction]:
-    """Lists that are none: laying them over a pod would lose what is in the pod."""
+    """Values that are not lists: laying them over a pod would lose what is in the pod."""
     for name, key in LISTS_BY_KEY.items():
         value = group.get(name)
         if value is None:

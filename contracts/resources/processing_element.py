@@ -2,7 +2,7 @@
 
 fusion-backend writes the spec (people may raise `spec.launchCount`), pod-state-machine the status.
 Fields of the original that its operator wrote into the spec are accepted everywhere; what becomes
-of them is said in `accepting.py`.
+of them is in `accepting.py`.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ class ProcessingElementTemplate(Fields):
         default=None,
         ge=0,
         le=INT32_MAX,
-        description="Floor of status.launchCount: raise it to launch the PE anew.",
+        description="Floor of status.launchCount: raise it to launch the PE again.",
     )
     placement: PlacementRequest | None = Field(
         default=None, description="Where the PE must run; written by the operator."
@@ -349,7 +349,7 @@ class ProcessingElementSpec(ProcessingElementTemplate):
         default=0,
         ge=0,
         le=INT32_MAX,
-        description="Floor of status.launchCount: raise it to launch the PE anew.",
+        description="Floor of status.launchCount: raise it to launch the PE again.",
     )
 
 

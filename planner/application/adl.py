@@ -101,7 +101,7 @@ def _parsed(adl: bytes, kept: Kept) -> tuple[Element, MembersRead]:
     if is_plain(adl):
         with suppress(PlanRefused, BundleInvalid):
             return read_while_parsing(adl, kept)
-    # What is wrong is told in the order of the steps and in the words of a whole parse.
+    # Errors come in the order of the steps and in the words of a whole parse.
     try:
         return parse_untrusted_xml(adl, part="the ADL"), {}
     except BundleInvalid as error:

@@ -168,7 +168,7 @@ class Node:
 
     def refuse(self, attribute: str, value: object, what: str) -> NoReturn:
         """The ADL is invalid here."""
-        who = self._told()
+        who = self._named()
         raise PlanRefused(
             Reason.ADL_INVALID,
             field=f"ADL {self.name}@{attribute}",
@@ -176,7 +176,7 @@ class Node:
             message=f"{who} in line {self.element.sourceline} of the ADL {what}",
         )
 
-    def _told(self) -> str:
+    def _named(self) -> str:
         """The element, and by whose name people find it."""
         if named := self.element.get("name"):
             return f"{self.name} {shown(named)!r}"

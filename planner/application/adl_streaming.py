@@ -4,7 +4,7 @@
 2. what remains are the catalogues and the tree of composites, which adl.py reads.
 
 An operator that is wrong ends it: then everything is read again in the order of adl.py, which
-says what it would have said first. So does a document of another version, which has none of these
+gives the same first error. So does a document of another version, which has none of these
 elements.
 """
 

@@ -5,7 +5,7 @@ little more than a name, and as the PEs that the compiler fused, with all that i
 
 1. index the PEs: operators by index, PE ports by operator port, imports and exports by name;
 2. give each operator of the tree what its twin in a PE says; `spl.adapter::Import` and `Export` are
-   ordinary operators of the tree, what they move is said by PE ports;
+   ordinary operators of the tree, PE ports declare what they move;
 3. operators of one PE get the co-location id `pe<index>`, so that they are fused as compiled;
 4. take the names of version 4200 for everything else.
 
@@ -214,10 +214,10 @@ def _share_library(node: Node, twin: Node, pe: Node) -> None:
 
 
 def _merge_ports(node: Node, twin: Node, side: str, pe_ports: dict[Place, Element]) -> None:
-    said = {port.required("index"): port for port in twin.within(f"{side}Ports", f"{side}Port")}
+    declared = {port.required("index"): port for port in twin.within(f"{side}Ports", f"{side}Port")}
     for port in node.within(f"{side}Ports", "port"):
         index = port.required("index")
-        found = said.pop(index, None)
+        found = declared.pop(index, None)
         if found is None:
             port.refuse("index", index, f"of {shown(node.get('name'))} is in no PE")
         for name in _OF_PORTS:
@@ -243,7 +243,7 @@ def _move(node: Node, physical: _Physical) -> None:
     found = (physical.imports if is_import else physical.exports).pop(name, None)
     if found is None:
         node.refuse("name", name, f"is named by no PE port as what it {_moves(is_import)}")
-    pe_port, said = found
+    pe_port, declared = found
     side = "output" if is_import else "input"
     port = next(iter(node.within(f"{side}Ports", "port")), None)
     if port is not None:
@@ -252,15 +252,15 @@ def _move(node: Node, physical: _Physical) -> None:
         _copy(port.element, "tupleTypeIndex", pe_port)
         _transport(port.element, pe_port)
     if is_import:
-        streams = said.getparent()
+        streams = declared.getparent()
         if streams is not None:
             _copy(element, "filter", streams)
-        _add(element, said, etree.QName(said).localname, **_attributes(said))
+        _add(element, declared, etree.QName(declared).localname, **_attributes(declared))
         return
-    _copy(element, "allowFilter", said)
-    if (stream := said.get("name")) is not None:
+    _copy(element, "allowFilter", declared)
+    if (stream := declared.get("name")) is not None:
         element.set("streamName", stream)
-    element.extend(list(said.iterchildren(_tag("properties"))))
+    element.extend(list(declared.iterchildren(_tag("properties"))))
 
 
 def _moves(is_import: bool) -> str:
@@ -277,7 +277,7 @@ def _attributes(element: Element) -> dict[str, str]:
 def _define(application: Node, toolkits: dict[str, str], physical: _Physical) -> None:
     """Toolkits of definitions are those of their operators; nobody uses one without operators.
 
-    All definitions are of C++. What a PE may do is said of the definitions that it uses.
+    All definitions are of C++. The permissions of a PE are those of the definitions that it uses.
     """
     capabilities: dict[str, dict[str, Element]] = {}
     for used, pe in physical.users:

@@ -56,23 +56,23 @@ class RegionWidths:
     """The width of each region by region index, and (region, field, width) for people."""
 
     by_region: Mapping[int, int]
-    asked: tuple[tuple[str, str, int], ...]
+    requests: tuple[tuple[str, str, int], ...]
 
     @property
     def widest_field(self) -> str:
         """The field that brought the widest region: what a person changes first."""
-        return max(self.asked, key=lambda each: each[2])[1] if self.asked else "bundle"
+        return max(self.requests, key=lambda each: each[2])[1] if self.requests else "bundle"
 
     @property
-    def told(self) -> str:
+    def sources(self) -> str:
         """The widths and the fields that brought them, widest first."""
-        ordered = sorted(self.asked, key=lambda each: (-each[2], each[0]))
-        told = [
+        ordered = sorted(self.requests, key=lambda each: (-each[2], each[0]))
+        first = [
             f"{shown(region)}={width} by {field}"
             for region, field, width in ordered[:WIDTHS_NAMED_MAX]
         ]
-        more = len(ordered) - len(told)
-        return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+        more = len(ordered) - len(first)
+        return ", ".join(first) + (f" and {more} more" if more > 0 else "")
 
 
 def resolve_values(
@@ -136,7 +136,7 @@ def _extra(
     used: Mapping[str, list[str]],
     values: tuple[model.SubmissionValue, ...],
 ) -> tuple[str, ...]:
-    """A warning for each that nobody asked for."""
+    """A warning for each that nothing requests."""
     names = Counter(value.name for value in values)
     there = [each.name if names[each.name] == 1 else _qualified(each) for each in values]
     return tuple(
@@ -193,7 +193,7 @@ def resolve_widths(
     patterns = sorted(dict(overrides).items())
     _check_names(regions, patterns, exact)
     widths: dict[int, int] = {}
-    asked: list[tuple[str, str, int]] = []
+    requests: list[tuple[str, str, int]] = []
     for region in regions:
         field: str
         width: object
@@ -206,8 +206,8 @@ def resolve_widths(
         else:
             field, width = _declared(region, values)
         widths[region.index] = _checked(region, field, width)
-        asked.append((region.name, field, widths[region.index]))
-    return RegionWidths(widths, tuple(asked))
+        requests.append((region.name, field, widths[region.index]))
+    return RegionWidths(widths, tuple(requests))
 
 
 def repeated(overrides: Iterable[tuple[str, int]]) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def _pieces(pe: meaning.PeMeaning) -> Iterator[str]:
 
 
 def _spread(name: str, parts: Iterable[str]) -> Iterator[str]:
-    """What `_holder` makes of parts, none of which is empty, in pieces."""
+    """The pieces that `_holder` makes of parts that are not empty."""
     is_empty = True
     for part in parts:
         if is_empty:

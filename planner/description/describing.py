@@ -193,8 +193,10 @@ class Describer:
             if display is not None:
                 displays.setdefault(display, operator.name)
         if len(displays) > 1:
-            asked = sorted(displays.items())
-            listed = ", ".join(f"{shown(display)} of {shown(name)!r}" for display, name in asked)
+            sorted_displays = sorted(displays.items())
+            listed = ", ".join(
+                f"{shown(display)} of {shown(name)!r}" for display, name in sorted_displays
+            )
             raise PlanRefused(
                 Reason.CONSTRAINTS_CONTRADICT,
                 field="display",

@@ -1,4 +1,4 @@
-"""What is too large, said before it is made: PEs by the least that their AADL can have.
+"""Refuses PEs before they are made, by the least size that their AADL can have.
 
 Describing and rendering a PE of ten thousand operators takes seconds and ends in a refusal; how
 many operators, ports and connections it has is known before. The bytes of an element are those of
@@ -36,7 +36,7 @@ class Sizes:
         widths: str,
         divisible: frozenset[int],
     ) -> None:
-        """One pass over operators, ports and connections; `widths` says who asked for them.
+        """One pass over operators, ports and connections; `widths` has the sources of the widths.
 
         `divisible`: PEs whose operators may be in several. Of one operator, or of operators that
         constraints join, no scheme of fusion makes less.

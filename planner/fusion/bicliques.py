@@ -1,6 +1,6 @@
 """Bicliques: connections of many with many, where each source is connected with each target.
 
-Two wide regions, one behind the other, connect a million pairs of units. Whoever fuses units needs
+Two wide regions, one behind the other, connect a million pairs of units. The fusion of units needs
 their counts, and none of them for itself.
 """
 

@@ -8,8 +8,8 @@ profiles.py looks at two PEs; this is about all of them.
 1. What the application holds together is together from the beginning, whatever becomes of it:
    contradicting.py looks at that.
 2. Two PEs become one if all that is then on their host may be there: no id of ex-location comes
-   twice, and both hosts are asked for by the same names, pools and places. Of host isolation there
-   is nothing to be asked: `conflict` lets nobody into its PE whom others follow.
+   twice, and both hosts are required by the same names, pools and places. Host isolation needs
+   no check: `conflict` lets nobody into its PE whom others follow.
 3. Operators that nothing binds to a host, nor keeps from one, go with whomever they are put: nobody
    else follows them. They are not known here, so that most applications cost nothing.
 
@@ -45,13 +45,13 @@ class Cohosting:
     def __init__(self, topology: Topology, units: Iterable[Unit], in_force: HostRules) -> None:
         """Each unit is a PE of its own."""
         bound = [] if in_force.is_original else [unit for unit in units if _is_bound(unit)]
-        asked = [_asked(topology, unit, in_force) for unit in bound]
+        demands = [_demands_of_unit(topology, unit, in_force) for unit in bound]
         self._number = {unit: number for number, unit in enumerate(bound)}
         self._steps: list[_Step] = []
-        self._hosts = self._nodes = _Groups(asked, self._steps)
+        self._hosts = self._nodes = _Groups(demands, self._steps)
         if in_force.topology_key != HOSTNAME:
             self._nodes = _Groups(
-                [_Demands(places=set(each.places)) for each in asked], self._steps
+                [_Demands(places=set(each.places)) for each in demands], self._steps
             )
         hosts: dict[object, int] = {}
         nodes: dict[object, int] = {}
@@ -71,11 +71,11 @@ class Cohosting:
         if pe is None or unit is None or unit not in self._number:
             return None
         one, other = self._number[pe], self._number[unit]
-        mine, theirs = self._hosts.asked_by(one), self._hosts.asked_by(other)
+        mine, theirs = self._hosts.demands_of(one), self._hosts.demands_of(other)
         if mine is not theirs and not mine.apart.isdisjoint(theirs.apart):
             both = repr(shown(min(mine.apart & theirs.apart)))
             return f"what would be on one host is ex-located (CDISR3211E): by {both}"
-        if self._nodes.asked_by(one).places != self._nodes.asked_by(other).places:
+        if self._nodes.demands_of(one).places != self._nodes.demands_of(other).places:
             return "what would be on one host asks for other hosts (CDISR3209E)"
         return None
 
@@ -114,15 +114,15 @@ class _Demands:
 class _Groups:
     """Units joined by size, without shortening of ways, so that it can be undone in reverse."""
 
-    def __init__(self, asked: list[_Demands], steps: list[_Step]) -> None:
-        self.asked = asked
-        self.sizes = [1] * len(asked)
-        self.parent = list(range(len(asked)))
+    def __init__(self, demands: list[_Demands], steps: list[_Step]) -> None:
+        self.demands = demands
+        self.sizes = [1] * len(demands)
+        self.parent = list(range(len(demands)))
         self._steps = steps
 
-    def asked_by(self, number: int) -> _Demands:
+    def demands_of(self, number: int) -> _Demands:
         """What the group of a unit asks for."""
-        return self.asked[self.root(number)]
+        return self.demands[self.root(number)]
 
     def root(self, number: int) -> int:
         """Who stands for the group."""
@@ -138,7 +138,7 @@ class _Groups:
         if small == large:
             return
         added = []
-        for mine, theirs in zip(self.asked[large].all, self.asked[small].all, strict=True):
+        for mine, theirs in zip(self.demands[large].all, self.demands[small].all, strict=True):
             added.append(theirs - mine)
             mine.update(added[-1])
         self.parent[small] = large
@@ -158,7 +158,7 @@ class _Step:
     def undo(self) -> None:
         self.groups.parent[self.small] = self.small
         self.groups.sizes[self.large] -= self.groups.sizes[self.small]
-        for mine, added in zip(self.groups.asked[self.large].all, self.added, strict=True):
+        for mine, added in zip(self.groups.demands[self.large].all, self.added, strict=True):
             mine.difference_update(added)
 
 
@@ -170,7 +170,7 @@ def _operators(topology: Topology, unit: Unit) -> Iterable[Operator]:
     return (topology.operators[index] for index in unit.operators)
 
 
-def _asked(topology: Topology, unit: Unit, in_force: HostRules) -> _Demands:
+def _demands_of_unit(topology: Topology, unit: Unit, in_force: HostRules) -> _Demands:
     found = _Demands()
     for operator in _operators(topology, unit):
         own = operator.constraints

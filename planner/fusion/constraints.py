@@ -146,12 +146,12 @@ def _profiles(
     own: dict[int, Profile] = {}
     shared: dict[tuple[Constraints, int | None], Profile] = {}
     for index, operator in topology.operators.items():
-        asked = operator.constraints, consistent.get(index)
-        profile = shared.get(asked)
+        key = operator.constraints, consistent.get(index)
+        profile = shared.get(key)
         if profile is None:
             profile = _own_profile(topology, operator, consistent.get(index), in_force)
             if not profile.exlocations and not profile.host_exlocations:
-                shared[asked] = profile
+                shared[key] = profile
         own[index] = _in_channels(profile, operator, rule)
     if in_force.topology_key == HOSTNAME:
         return _inherited(own, hosts, (*_OF_NODES, *_OF_HOSTS))

@@ -80,7 +80,7 @@ def have_contradictions(
     in_force: HostRules,
     running: frozenset[int],
 ) -> bool:
-    """Whether operators of which one is new are together in PEs, or on their hosts, and must not.
+    """Whether operators, one of them new, are together in PEs, or on their hosts, and must not.
 
     Where the units of the PEs have none (refuse_contradictions), others PEs of them have none.
     """
@@ -93,9 +93,9 @@ def _check_place(topology: Topology, operator: Operator) -> None:
     pool, place = operator.constraints.pool, operator.constraints.pool_slot
     if pool is None or place is None:
         return
-    asked = topology.pools[pool]
-    sizes = [len(asked.hosts)] if asked.hosts else []
-    sizes += [asked.size] if asked.size is not None else []
+    declared = topology.pools[pool]
+    sizes = [len(declared.hosts)] if declared.hosts else []
+    sizes += [declared.size] if declared.size is not None else []
     if not sizes or place < min(sizes):
         return
     raise PlanRefused(
@@ -104,7 +104,7 @@ def _check_place(topology: Topology, operator: Operator) -> None:
         value=place,
         message=(
             f"the operator {_name(operator)} asks for place {place} of the host pool"
-            f" {shown(asked.name)!r}, which has {counted(min(sizes), 'host')}, from place 0 on"
+            f" {shown(declared.name)!r}, which has {counted(min(sizes), 'host')}, from place 0 on"
         ),
     )
 
@@ -237,7 +237,7 @@ def _on_node(topology: Topology, members: Members) -> Iterator[_Clash]:
 
 
 def _on_other_names(topology: Topology, members: Members) -> Iterator[_Clash]:
-    """Two operators of which each names nodes that the other does not name."""
+    """Two operators that each name nodes that the other does not name."""
     seen: dict[frozenset[str], Operator] = {}
     for each in members:
         names = _node_names(topology, each)
@@ -245,11 +245,11 @@ def _on_other_names(topology: Topology, members: Members) -> Iterator[_Clash]:
             continue
         for others, other in seen.items():
             if not names & others:
-                said = (
-                    f"{_name(other)} may run on {_said(_listed(others))} and"
-                    f" {_name(each)} on {_said(_listed(names))}"
+                differing = (
+                    f"{_name(other)} may run on {_shown_value(_listed(others))} and"
+                    f" {_name(each)} on {_shown_value(_listed(names))}"
                 )
-                yield _Clash(other, each, "host", f"their hosts differ: {said} (CDISR3209E)")
+                yield _Clash(other, each, "host", f"their hosts differ: {differing} (CDISR3209E)")
                 return
         seen[names] = each
 
@@ -313,8 +313,8 @@ def _differing(members: Members, field: str, trait: Trait, code: str) -> Iterato
             first = each, value
         elif first[1] != value:
             why = (
-                f"their {field} differs: {_said(first[1])} of {_name(first[0])} and"
-                f" {_said(value)} of {_name(each)}{_code(code)}"
+                f"their {field} differs: {_shown_value(first[1])} of {_name(first[0])} and"
+                f" {_shown_value(value)} of {_name(each)}{_code(code)}"
             )
             yield _Clash(first[0], each, field, why)
             return
@@ -366,7 +366,7 @@ def _code(code: str) -> str:
     return f" (CDISR{code}E)" if code else ""
 
 
-def _said(value: Hashable) -> str:
+def _shown_value(value: Hashable) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 

@@ -25,7 +25,7 @@ from planner.fusion.bicliques import Biclique
 SEED = 1
 PASSES_MAX = 4
 PARTS_TRIED_MAX = 64
-"""So many parts are asked whether they take a vertex that its own may not have; then a new one."""
+"""So many parts are tried for a vertex that its own part may not have; then a new one."""
 
 
 class Graph:
@@ -79,7 +79,7 @@ class Rules(Protocol):
     """What may share a part."""
 
     def begun(self) -> None:
-        """A partition anew: what was in the parts of an earlier one is in none."""
+        """A new partition: what was in the parts of an earlier one is in no part."""
 
     def opened(self) -> RuledPart:
         """An empty part."""
@@ -96,7 +96,7 @@ class RuledPart(Protocol):
 
 
 def partition(graph: Graph, parts: int, rules: Rules | None) -> list[list[int]]:
-    """The vertices of each part. More parts than asked for only where rules leave no other way."""
+    """The vertices of each part. More parts than requested only where rules leave no other way."""
     if parts >= len(graph):
         return [[vertex] for vertex in range(len(graph))]
     if parts == 1 and rules is None:

@@ -1,7 +1,7 @@
 """What a set of operators asks for in sum, and why two sets may not share a PE.
 
 `conflict` has the rules and the messages of the original. What an operator asks for, and who must
-share a PE, is said in constraints.py.
+share a PE, is in constraints.py.
 """
 
 from __future__ import annotations

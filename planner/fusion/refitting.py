@@ -10,7 +10,7 @@ others change than those that the width itself changes.
 
 A PE that lost its last operator goes away. Operators whose constraints changed with the width (an
 id that holds `getMaxChannels()`) may have to leave: a unit that its PE refuses is placed as if new.
-What new operators forbid to a PE that runs, it refuses only if asked to (`is_strict`): all stay,
+What new operators forbid to a PE that runs, it refuses only with `is_strict`: all stay,
 unless the width could not be had otherwise.
 """
 

@@ -29,7 +29,7 @@ from planner.fusion.profiles import ChannelPath, Profile, conflict
 from planner.graph.topology import Topology
 
 TILES_TRIED_MAX = 64
-"""So many tiles of a channel are asked whether they take a unit; then it makes another one."""
+"""So many tiles of a channel are tried for a unit; then another one is made."""
 
 
 @dataclass(frozen=True, slots=True)

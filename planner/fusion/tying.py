@@ -1,7 +1,7 @@
 """Which constraints hold two operators together: what a refusal tells beside what keeps them apart.
 
 Two operators may be held together by a third one, or by many: the shortest way from the one to the
-other is told.
+other is named.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from planner.fusion.placing import HostRules
 from planner.graph.topology import Operator, Topology
 from planner.refusals import shown
 
-TIES_TOLD_MAX = 4
+TIES_NAMED_MAX = 4
 
 Tie = tuple[str, str]
 """(what kind of constraint, its value): operators that share one are together."""
@@ -77,9 +77,9 @@ def shortest_chain(tied: Sequence[Tied], one: Operator, other: Operator) -> str:
         return f"by {_named(steps[0].tie)}"
     ties = [
         f"{_named(step.tie)} of {_quoted(step.before)} and {_quoted(step.operator)}"
-        for step in steps[:TIES_TOLD_MAX]
+        for step in steps[:TIES_NAMED_MAX]
     ]
-    more = f" and {len(steps) - TIES_TOLD_MAX} more" if len(steps) > TIES_TOLD_MAX else ""
+    more = f" and {len(steps) - TIES_NAMED_MAX} more" if len(steps) > TIES_NAMED_MAX else ""
     return f"by {', '.join(ties)}{more}"
 
 

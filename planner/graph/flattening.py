@@ -115,7 +115,8 @@ def _too_large(widths: RegionWidths, count: int, what: str, count_max: int) -> P
         Reason.PLAN_TOO_LARGE,
         field=widths.widest_field,
         value=count,
-        message=f"the widths ({widths.told}) make {count} {what}; at most {count_max} are allowed",
+        message=f"the widths ({widths.sources}) make {count} {what};"
+        f" at most {count_max} are allowed",
     )
 
 

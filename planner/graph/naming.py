@@ -30,7 +30,7 @@ class Naming:
     """The places of one graph; those of composites are kept, since everything inside needs them."""
 
     def __init__(self) -> None:
-        """Nothing asked yet."""
+        """Nothing computed yet."""
         self._composites: dict[Vertex, VertexPath] = {}
         self._logical: dict[tuple[int, str], _Logical] = {}
 

@@ -253,7 +253,7 @@ class Walk:
             raise self._too_many()
 
     def _too_many(self) -> PlanRefused:
-        widths = f" ({self._widths.told})" if self._widths.asked else ""
+        widths = f" ({self._widths.sources})" if self._widths.requests else ""
         return PlanRefused(
             Reason.PLAN_TOO_LARGE,
             field=self._widths.widest_field,
@@ -273,8 +273,8 @@ class Walk:
             operator=place.physical,
             item=item,
             application=item.application or "",
-            stream=self._told(item.stream or "", place),
-            subscription=self._told(item.subscription or "", place),
+            stream=self._substituted(item.stream or "", place),
+            subscription=self._substituted(item.subscription or "", place),
         )
 
     def _export(self, vertex: Vertex) -> StreamExport:
@@ -282,18 +282,20 @@ class Walk:
         assert isinstance(item, model.Export)
         return StreamExport(
             operator=place.physical,
-            stream=None if item.stream is None else self._told(item.stream, place),
+            stream=None if item.stream is None else self._substituted(item.stream, place),
             allow_filter=item.allow_filter,
             congestion_policy=item.congestion_policy,
             properties=None
             if item.properties is None
             else tuple(
-                replace(each, values=tuple(self._told(value, place) for value in each.values))
+                replace(
+                    each, values=tuple(self._substituted(value, place) for value in each.values)
+                )
                 for each in item.properties
             ),
         )
 
-    def _told(self, text: str, place: VertexPath) -> str:
+    def _substituted(self, text: str, place: VertexPath) -> str:
         """The text with its intrinsics replaced; without regions the original leaves them alone."""
         return substituted(text, place.levels) if self._widths.by_region else text
 

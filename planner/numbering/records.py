@@ -36,11 +36,11 @@ PathStep = tuple[int, int, int, int]
 class Fusion:
     """The fusion scheme of a job, and what the number of its PEs was chosen from.
 
-    `requested` is what the job spec said; `type` how channels of parallel regions fuse. `pes_max`
-    is the N of manual, and for automatic the number that was chosen at submission (reckoning.py)
-    from what follows: `nodes` and their CPU, that of a PE's pod, and the threads. CPU is in
-    thousandths; 0 says that it is not known, a limit of 0 that there is none.
-    `is_divided`: request and limit are those of the whole job, which its PEs share.
+    `requested` is the value of the job spec; `type` how channels of parallel regions fuse.
+    `pes_max` is the N of manual, and for automatic the number that was chosen at submission
+    (reckoning.py) from what follows: `nodes` and their CPU, that of a PE's pod, and the threads.
+    CPU is in thousandths; 0: not known; a limit of 0: no limit. `is_divided`: request and limit are
+    those of the whole job, which its PEs share.
 
     Records of older releases hold automatic as `manual`, with N = the number of nodes.
     """
@@ -154,7 +154,7 @@ class OperatorRecord(NamedTuple):
 
 
 class PortKey(NamedTuple):
-    """What a PE port is for life; splitter and channel are -1 where there is none."""
+    """What a PE port is for life; splitter and channel are -1 without one."""
 
     direction: Direction
     operator: int
