@@ -1,4 +1,4 @@
-"""What a pod was told to do: by its annotations, or by a test through the kubelet's port.
+"""The behaviour of a pod: by its annotations, or by a test through the kubelet's port.
 
 Pure. Annotations are `sandbox.millrace.dev/behavior` (run, complete, fail, hang, image-pull-error,
 never-ready), `…/after` (a duration such as 2s or 500ms since its start) and `…/exit-code`. A node
@@ -53,11 +53,11 @@ class BadDirective(ValueError):
 def directive_of(pod: Mapping[str, Any]) -> Directive:
     """What the annotations of a pod say. Raises BadDirective."""
     annotations = pod["metadata"].get("annotations") or {}
-    said = annotations.get(BEHAVIOR, Behavior.RUN)
-    if said not in set(Behavior) - {Behavior.EVICT}:
+    given = annotations.get(BEHAVIOR, Behavior.RUN)
+    if given not in set(Behavior) - {Behavior.EVICT}:
         known = ", ".join(sorted(set(Behavior) - {Behavior.EVICT}))
-        raise BadDirective(f"{BEHAVIOR}: {said!r} is none of {known}")
-    behavior = Behavior(said)
+        raise BadDirective(f"{BEHAVIOR}: {given!r} is not one of {known}")
+    behavior = Behavior(given)
     default_code = "1" if behavior is Behavior.FAIL else "0"
     code = annotations.get(EXIT_CODE, default_code)
     if not code.isdecimal() or int(code) > EXIT_CODE_MAX:
@@ -65,7 +65,7 @@ def directive_of(pod: Mapping[str, Any]) -> Directive:
     return Directive(behavior, _seconds(annotations.get(AFTER, "0s")), int(code))
 
 
-def is_told_silent(node: Mapping[str, Any]) -> bool:
+def is_silenced(node: Mapping[str, Any]) -> bool:
     """Whether the annotation of a node says that its kubelet is away."""
     return (node["metadata"].get("annotations") or {}).get(BEHAVIOR) == SILENT
 

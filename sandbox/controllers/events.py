@@ -34,7 +34,7 @@ class Recorder:
         self._component = component
         self._now = now
         self._repeat_min_s = settings.event_repeat_min_s
-        self._said_s: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._emitted_s: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def normal(self, obj: Obj, reason: str, message: str) -> None:
         self._say(obj, "Normal", reason, message)
@@ -47,8 +47,8 @@ class Recorder:
         namespace = meta.get("namespace") or "default"
         digest = hashlib.sha256(f"{meta['uid']}/{reason}/{message}".encode()).hexdigest()[:16]
         name = f"{meta['name'][:NAME_CHARS_MAX]}.{digest}"
-        said_s = self._said_s.get((namespace, name))
-        if said_s is not None and self._now() - said_s < self._repeat_min_s:
+        emitted_s = self._emitted_s.get((namespace, name))
+        if emitted_s is not None and self._now() - emitted_s < self._repeat_min_s:
             return
         self._remember(namespace, name)
         try:
@@ -86,7 +86,7 @@ class Recorder:
         return rfc3339(self._now())
 
     def _remember(self, namespace: str, name: str) -> None:
-        self._said_s[namespace, name] = self._now()
-        self._said_s.move_to_end((namespace, name))
-        if len(self._said_s) > REMEMBERED_MAX:
-            self._said_s.popitem(last=False)
+        self._emitted_s[namespace, name] = self._now()
+        self._emitted_s.move_to_end((namespace, name))
+        if len(self._emitted_s) > REMEMBERED_MAX:
+            self._emitted_s.popitem(last=False)

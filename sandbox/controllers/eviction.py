@@ -174,7 +174,7 @@ class Eviction:
 
 
 def _is_out_of_service(node: Obj | None) -> bool:
-    """Whether somebody said that nothing runs there, and its kubelet does not contradict."""
+    """Whether the node is marked as out of service, and its kubelet does not contradict."""
     if node is None or is_ready(node):
         return False
     taints = (node.get("spec") or {}).get("taints") or ()

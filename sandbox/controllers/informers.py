@@ -138,7 +138,7 @@ class Informers:
     def _drain(self) -> None:
         ready, self._ready = [self._informers[key] for key in self._ready], {}
         taken = [(event, informer) for informer in ready for event in informer.take()]
-        # Versions are counted for the whole store: causes are told before what they led to.
+        # Versions are counted for the whole store: causes are delivered before their consequences.
         taken.sort(key=lambda pair: pair[0].resource_version)
         for event, informer in taken:
             informer.apply(event)

@@ -1,4 +1,4 @@
-"""The kubelets of all nodes: run the pods that are bound to them, as told.
+"""The kubelets of all nodes: run the pods that are bound to them, by their behaviour.
 
 Reacts to pods, to the objects they mount and to nodes that come back. Whether a pod is let in is
 decided in admission.py, what happens to it then in kubelet_states.py; tests steer pods through
@@ -106,7 +106,7 @@ class Kubelet:
         self._order(namespace, name, Directive(Behavior.HANG))
 
     def release(self, namespace: str, name: str) -> None:
-        """Let a pod run and stop like any other, whatever it was told."""
+        """Let a pod run and stop like any other, whatever its behaviour was."""
         self._order(namespace, name, RUN)
 
     def _order(self, namespace: str, name: str, directive: Directive) -> None:

@@ -2,9 +2,9 @@
 
 Counted as pods and nodes come and go, once per term and value of its topology key, so that a
 decision costs as many look-ups as a pod has terms, however many pods there are. Who is counted is
-said by accounts.py; what the counts mean for a node is decided in feasibility.py and scoring.py.
+in accounts.py; what the counts mean for a node is decided in feasibility.py and scoring.py.
 
-1. `selected`: for terms that somebody asked about, the places of the pods that all of them select.
+1. `selected`: for terms that were looked up, the places of the pods that all of them select.
 2. `repelling`: for required anti-affinity of bound pods, the places of the pods that have it.
 3. `inclined`: the same for what bound pods prefer, and for their required affinity.
 """
@@ -139,7 +139,7 @@ def _count(counts: Counter[Place], terms: Terms, at: Labels, sign: int) -> None:
 
 
 def _needed_label(term: PodTerm) -> str:
-    """A label without which the term selects no pod; "" if there is none."""
+    """A label without which the term selects no pod; "" if no such label exists."""
     needed = (item.key for item in term.selector or () if item.operator in ("In", "Exists"))
     return next(needed, "")
 

@@ -59,7 +59,7 @@ def is_ready(node: Obj) -> bool:
 
 
 def ready_status(node: Obj) -> str | None:
-    """True, False or Unknown; None if nobody has said anything yet."""
+    """True, False or Unknown; None before the first report."""
     found = condition_of(node.get("status") or {}, "Ready")
     return None if found is None else str(found.get("status"))
 

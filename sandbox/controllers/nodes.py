@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from sandbox.controllers.behaviors import is_told_silent
+from sandbox.controllers.behaviors import is_silenced
 from sandbox.controllers.informers import Informers, Obj
 from sandbox.controllers.node_statuses import (
     alive_status,
@@ -71,7 +71,7 @@ class Nodes:
             listener(name)
 
     def is_alive(self, name: str) -> bool:
-        """Whether the node's kubelet works; whether the node exists is not asked."""
+        """Whether the node's kubelet works; the node need not exist."""
         return name not in self._stopped
 
     def on_return(self, listener: Callable[[str], None]) -> None:
@@ -84,13 +84,13 @@ class Nodes:
                 name = old["metadata"]["name"]
                 self._renewed_s.pop(name, None)
                 self._reported_s.pop(name, None)
-                if is_told_silent(old):
+                if is_silenced(old):
                     self._stopped.discard(name)
             return
         name = new["metadata"]["name"]
-        if is_told_silent(new):
+        if is_silenced(new):
             self.stop(name)
-        elif old is not None and is_told_silent(old):
+        elif old is not None and is_silenced(old):
             self.start(name)
         self.work.add(name)
         if old is None:

@@ -72,7 +72,7 @@ class Scheduler:
                 self._forget(new)
             if not self._accounts.holds(_uid(new)):
                 self._occupy(new, demand_of(new))
-        elif _is_ours(new) and (old is None or _asks_anew(old, new)):
+        elif _is_ours(new) and (old is None or _is_due_again(old, new)):
             self.work.add(location_of(new))
 
     def _occupy(self, pod: Obj, demand: Demand) -> None:
@@ -164,7 +164,7 @@ def _same_offer(old: Obj, new: Obj) -> bool:
     )
 
 
-def _asks_anew(old: Obj, new: Obj) -> bool:
+def _is_due_again(old: Obj, new: Obj) -> bool:
     """Whether a waiting pod changed in what it asks; its status is our own writing."""
     return bool(
         _uid(old) != _uid(new) or old.get("spec") != new.get("spec") or _labels(old) != _labels(new)

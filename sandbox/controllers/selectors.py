@@ -50,7 +50,7 @@ class Requirement:
 
 
 def _integer(text: str | None) -> int | None:
-    """A whole number of 64 bits, as Go reads it; None if it is none."""
+    """A whole number of 64 bits, as Go reads it; None for any other value."""
     if text is None or not _INTEGER.fullmatch(text):
         return None
     number = int(text)
@@ -76,8 +76,8 @@ class NodeTerm:
 
     def names(self) -> frozenset[str] | None:
         """The nodes that it names; None if it names none."""
-        said = [frozenset(item.values) for item in self.fields if _names(item)]
-        return frozenset.intersection(*said) if said else None
+        named = [frozenset(item.values) for item in self.fields if _names(item)]
+        return frozenset.intersection(*named) if named else None
 
 
 def _names(item: Requirement) -> bool:

@@ -32,8 +32,8 @@ class Answer:
 
     def all_headers(self) -> dict[str, str]:
         """With the warnings in one header, as a client reads them."""
-        said = {"warning": ", ".join(self.warnings)} if self.warnings else {}
-        return {**self.headers, **said}
+        extra = {"warning": ", ".join(self.warnings)} if self.warnings else {}
+        return {**self.headers, **extra}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def json_answer(status: int, body: Any) -> Answer:
 
 
 def with_warnings(answer: Answer, texts: Sequence[str]) -> Answer:
-    """The answer and what is said beside it."""
+    """The answer and its warnings."""
     return replace(answer, warnings=tuple(f'299 - "{_quoted(text)}"' for text in texts))
 
 

@@ -38,7 +38,7 @@ from sandbox.store.watching import StoredObject
 
 WATCH_TIMEOUT_S = 45 * 60.0  # of watches that do not say how long they want to last
 _OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
-# Kinds of which a DELETE shows the object itself, where others show a Status.
+# Kinds whose DELETE answers with the object itself, where others show a Status.
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
 _TEXT = {"content-type": "text/plain"}
 
@@ -174,21 +174,21 @@ class Api:
 
     def _page(self, call: Call, options: ListOptions) -> tuple[Page, int]:
         """A page of a collection, and the version that it shows."""
-        asked = wanted(options, self.store.version)
+        page = wanted(options, self.store.version)
         where = (call.rt, call.target.namespace)
         try:
             found = self.store.list(
-                *where, labels=options.labels, fields=options.fields, as_of=asked.as_of
+                *where, labels=options.labels, fields=options.fields, as_of=page.as_of
             )
         except ApiError as error:
-            if asked.after is not None and error.code == HTTPStatus.GONE:
-                raise too_old(asked) from error
+            if page.after is not None and error.code == HTTPStatus.GONE:
+                raise too_old(page) from error
             raise
         collection = found.items
-        if asked.limit and options.selects and not options.name:
-            collection = self.store.list(*where, as_of=asked.as_of).items
+        if page.limit and options.selects and not options.name:
+            collection = self.store.list(*where, as_of=page.as_of).items
         last = key_of(collection[-1]) if collection else None
-        return page_of(found.items, found.resource_version, asked, last), found.resource_version
+        return page_of(found.items, found.resource_version, page, last), found.resource_version
 
     def _watch(self, call: Call) -> WatchAnswer:
         line = rendering.line_of(call, _shape(call, of_list=True), self._now)

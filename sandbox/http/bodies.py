@@ -91,7 +91,7 @@ def decoded(body: bytes, *, to_doubles: bool = False) -> Any:
             return whole
         sent, depth = measured(whole)
         if depth > DEPTH_MAX:
-            json_text.refuse_depth(json_text.mended(body).decode())
+            json_text.refuse_depth(json_text.repaired(body).decode())
         return sent
     if body.count(b"{") + body.count(b"[") > SHALLOW_BRACKETS_MAX and is_deep(sent):
         return folded(sent)

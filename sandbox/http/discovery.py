@@ -71,7 +71,7 @@ class Discovery:
         self._kept_revision = registry.revision
 
     def answer(self, path: str, accept: str) -> Answer | None:
-        """The document at a path, or None when there is none."""
+        """The document at a path, or None if no document is there."""
         path = path.rstrip("/") or "/"
         if path in _HEALTH:
             return Answer(200, b"ok", {"content-type": "text/plain; charset=utf-8"})
@@ -265,8 +265,8 @@ def _aggregated(version: str, groups: list[dict[str, Any]]) -> Answer:
         "metadata": {},
         "items": groups,
     }
-    said = f"application/json;g=apidiscovery.k8s.io;v={version};as={_AGGREGATED}"
-    return Answer(200, orjson.dumps(body), {"content-type": said})
+    content_type = f"application/json;g=apidiscovery.k8s.io;v={version};as={_AGGREGATED}"
+    return Answer(200, orjson.dumps(body), {"content-type": content_type})
 
 
 def _openapi_v2(accept: str) -> Answer:

@@ -2,7 +2,7 @@
 
 `InProcess` has the shape of the transport that clients use over HTTP, so that a simulation can run
 every service and the cluster under one virtual clock. A fault is a value that says what happens to
-one request; which requests it hits is decided by whoever passes `faults`.
+one request; which requests it hits is decided by the caller, who passes `faults`.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class InProcess:
         """Lines until the watch ends, falls silent or is cut."""
         loop = asyncio.get_running_loop()
         ends_at = None if fault.cut_after_s is None else loop.time() + fault.cut_after_s
-        said = 0
+        sent = 0
         stream = chunks(answer)
         while True:
             silent_at = loop.time() + silence_s
@@ -150,9 +150,9 @@ class InProcess:
             if chunk is None:
                 return
             for line in chunk.splitlines():
-                if said == fault.cut_after_lines:
+                if sent == fault.cut_after_lines:
                     raise self._lost(f"GET {path}: the stream was cut")
-                said += 1
+                sent += 1
                 yield line
 
     def _fault(self, method: str, path: str) -> Fault:

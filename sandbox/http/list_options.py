@@ -20,7 +20,7 @@ EXACT = "Exact"
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """meta/v1 ListOptions. `initial_events` None leaves it to the version; `limit` 0 is none."""
+    """meta/v1 ListOptions. `initial_events` None leaves it to the version; `limit` 0: no limit."""
 
     labels: str
     fields: str

@@ -1,6 +1,6 @@
 """Requests counted by verb, resource, code and client, as Prometheus text.
 
-The client is the first word of the User-Agent, so that the writes of each service can be told
+The client is the first word of the User-Agent, so that the writes of each service can be kept
 apart; the names of the metric and its labels are those of kube-apiserver, `client` is ours.
 """
 
@@ -51,7 +51,7 @@ class RequestMetrics:
         if len(self._clients) >= CLIENTS_MAX:
             return "other"
         words = user_agent.split()
-        said = words[0] if words else "unknown"
-        client = "".join(char for char in said if char.isprintable() and char not in '"\\')
+        agent = words[0] if words else "unknown"
+        client = "".join(char for char in agent if char.isprintable() and char not in '"\\')
         self._clients[user_agent] = client
         return client

@@ -41,25 +41,25 @@ def media_types(accept: str) -> tuple[MediaType, ...]:
 
 def _media_type(part: str) -> MediaType:
     name, *parameters = (piece.strip() for piece in part.split(";"))
-    said = dict(pair.partition("=")[::2] for pair in parameters)
-    return MediaType(name, said.get("as", ""), said.get("g", ""), said.get("v", ""))
+    values = dict(pair.partition("=")[::2] for pair in parameters)
+    return MediaType(name, values.get("as", ""), values.get("g", ""), values.get("v", ""))
 
 
 @lru_cache(maxsize=256)
 def shape_of(accept: str) -> str | None:
     """Empty for whole objects, else Table, PartialObjectMetadata or …List; None if none is ours."""
-    asked = _asked(accept)
-    return None if asked is None else asked.shape
+    requested = _requested(accept)
+    return None if requested is None else requested.shape
 
 
 @lru_cache(maxsize=256)
 def version_of_shape(accept: str) -> str:
-    """The apiVersion of the shape that was asked for."""
-    asked = _asked(accept)
-    return f"meta.k8s.io/{asked.version}" if asked and asked.shape else META_API_VERSION
+    """The apiVersion of the shape that was requested."""
+    requested = _requested(accept)
+    return f"meta.k8s.io/{requested.version}" if requested and requested.shape else META_API_VERSION
 
 
-def _asked(accept: str) -> MediaType | None:
+def _requested(accept: str) -> MediaType | None:
     """The first entry that can be served."""
     for media in media_types(accept):
         of_meta = media.group == "meta.k8s.io" and media.version in _META_VERSIONS

@@ -75,13 +75,15 @@ def _refuse_future(version: int, current_version: int) -> None:
         raise too_large_version(version, current_version)
 
 
-def page_of(objects: Sequence[StoredObject], version: int, asked: Wanted, last: Key | None) -> Page:
-    """The part of the ordered `objects` that was asked for; `last` ends the collection."""
-    if asked.after is not None:
-        objects = [obj for obj in objects if key_of(obj) > asked.after]
-    if not asked.limit or len(objects) < asked.limit:
+def page_of(
+    objects: Sequence[StoredObject], version: int, wanted_page: Wanted, last: Key | None
+) -> Page:
+    """The part of the ordered `objects` that was requested; `last` ends the collection."""
+    if wanted_page.after is not None:
+        objects = [obj for obj in objects if key_of(obj) > wanted_page.after]
+    if not wanted_page.limit or len(objects) < wanted_page.limit:
         return Page(objects)
-    kept = objects[: asked.limit]
+    kept = objects[: wanted_page.limit]
     end = key_of(kept[-1])
     if last is None or last <= end:
         return Page(kept)
@@ -94,34 +96,34 @@ def key_of(obj: StoredObject) -> Key:
     return meta.get("namespace", ""), meta["name"]
 
 
-def too_old(asked: Wanted) -> ApiError:
+def too_old(wanted_page: Wanted) -> ApiError:
     """410 for a token whose state is forgotten, with one that goes on in the newest state."""
-    token = _token(_OF_ANY_VERSION, asked.after or ("", ""))
+    token = _token(_OF_ANY_VERSION, wanted_page.after or ("", ""))
     return ApiError(410, "Expired", _TOO_OLD, token=token)
 
 
 def _token(version: int, last: Key) -> str:
     start = "/".join(part for part in last if part) + "\0"
-    said = {"v": _WRITTEN_AS, "rv": version, "start": start}
-    return urlsafe_b64encode(orjson.dumps(said)).decode().rstrip("=")
+    decoded = {"v": _WRITTEN_AS, "rv": version, "start": start}
+    return urlsafe_b64encode(orjson.dumps(decoded)).decode().rstrip("=")
 
 
 def _read(token: str) -> tuple[int, Key]:
     """The version and the key of a token; 400 in the words of kube-apiserver for any other text."""
-    said = _decoded(token)
+    decoded = _decoded(token)
     of_version = "(version meta.k8s.io/v1)"
-    if said.get("v") != _WRITTEN_AS:
-        why = f"server does not recognize this encoded version {said.get('v', '')}"
+    if decoded.get("v") != _WRITTEN_AS:
+        why = f"server does not recognize this encoded version {decoded.get('v', '')}"
         raise bad_request(f"{_INVALID}: {why}")
-    if not said.get("rv"):
+    if not decoded.get("rv"):
         raise bad_request(f"{_INVALID}: incorrect encoded start resourceVersion {of_version}")
-    start = said.get("start", "")
+    start = decoded.get("start", "")
     if not start:
         raise bad_request(f"{_INVALID}: encoded start key empty {of_version}")
     if posixpath.normpath(f"/{start.lstrip('/')}") != f"/{start.removeprefix('/')}":
         raise bad_request(f"{_INVALID}: {start}")
     namespace, _, name = start.removesuffix("\0").rpartition("/")
-    return said["rv"], (namespace, name)
+    return decoded["rv"], (namespace, name)
 
 
 def _decoded(token: str) -> dict[str, Any]:
@@ -138,18 +140,18 @@ def _decoded(token: str) -> dict[str, Any]:
     raise bad_request(f"{_INVALID}: illegal base64 data at input byte {bad}")
 
 
-def _checked(said: Any) -> dict[str, Any]:
+def _checked(decoded: Any) -> dict[str, Any]:
     kinds = {"v": str, "rv": int, "start": str}
-    if said is None:
+    if decoded is None:
         return {}
-    if not isinstance(said, dict):
-        raise _misfit(said, "storage.continueToken")
+    if not isinstance(decoded, dict):
+        raise _misfit(decoded, "storage.continueToken")
     for name, kind in kinds.items():
-        value = said.get(name)
+        value = decoded.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             word = "int64" if kind is int else "string"
             raise _misfit(value, word, f"struct field continueToken.{name} of type")
-    return said
+    return decoded
 
 
 def _misfit(value: Any, kind: str, into: str = "value of type") -> ApiError:

@@ -37,11 +37,11 @@ def ready(pod: Obj, _: float) -> str:
 
 def status(pod: Obj, _: float) -> str:
     """One word for the state of a Pod."""
-    said = pod.get("status") or {}
+    status = pod.get("status") or {}
     if pod["metadata"].get("deletionTimestamp"):
-        if said.get("reason") == "NodeLost":
+        if status.get("reason") == "NodeLost":
             return "Unknown"
-        if said.get("phase") not in _ENDED:
+        if status.get("phase") not in _ENDED:
             return "Terminating"
     return _summary(pod).reason
 
@@ -70,21 +70,21 @@ def readiness_gates(pod: Obj, _: float) -> str:
 
 
 def _summary(pod: Obj) -> _Summary:
-    said = pod.get("status") or {}
+    status = pod.get("status") or {}
     gated = any(
         item.get("type") == "PodScheduled" and item.get("reason") == "SchedulingGated"
-        for item in said.get("conditions") or ()
+        for item in status.get("conditions") or ()
     )
-    reason = "SchedulingGated" if gated else said.get("reason") or said.get("phase") or ""
+    reason = "SchedulingGated" if gated else status.get("reason") or status.get("phase") or ""
     summary = _Summary(str(reason))
     containers = (pod.get("spec") or {}).get("initContainers") or ()
     initial = {item.get("name"): item for item in containers}
     if _initializing(pod, initial, summary) and not _has(pod, "Initialized"):
         return summary
-    staying = [item for item in said.get("initContainerStatuses") or () if _is_of(item, initial)]
+    staying = [item for item in status.get("initContainerStatuses") or () if _is_of(item, initial)]
     summary.restarts, summary.restarted_at = 0, []
     _count_restarts(staying, summary)
-    _look_at_containers(pod, said.get("containerStatuses") or (), summary)
+    _look_at_containers(pod, status.get("containerStatuses") or (), summary)
     return summary
 
 

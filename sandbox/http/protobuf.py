@@ -1,6 +1,6 @@
 """Protobuf bodies, as JSON would say them: what kubectl sends where it works with typed clients.
 
-Lives here: the wire format and the envelope of Kubernetes. Which fields a message has is said in
+Lives here: the wire format and the envelope of Kubernetes. Which fields a message has is in
 protobuf_messages.py. Answers are never protobuf: every client that sends it takes JSON too.
 https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 """
@@ -29,7 +29,7 @@ class Unreadable(ValueError):
 
 
 def sent_object(body: bytes, wanted: str) -> dict[str, Any]:
-    """The object in an envelope; 400 where the bytes are none, 415 for kinds without a table."""
+    """The object in an envelope; 400 for other bytes, 415 for kinds without a table."""
     try:
         return _decoded(body)
     except Unreadable as problem:
@@ -52,11 +52,11 @@ def _decoded(body: bytes) -> dict[str, Any]:
     if body == _MAGIC:
         raise Unreadable("empty body")
     envelope = _read(body[len(_MAGIC) :], MESSAGES["Unknown"])
-    said = envelope.get("typeMeta", {})
-    message = MESSAGES.get(said.get("kind", ""))
+    type_meta = envelope.get("typeMeta", {})
+    message = MESSAGES.get(type_meta.get("kind", ""))
     if message is None:
         raise unsupported_media_type(_WITHOUT_TABLE)
-    return {**said, **_read(base64.b64decode(envelope.get("raw", "")), message)}
+    return {**type_meta, **_read(base64.b64decode(envelope.get("raw", "")), message)}
 
 
 def _read(data: bytes, message: Message) -> dict[str, Any]:

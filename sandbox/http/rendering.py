@@ -1,4 +1,4 @@
-"""From stored objects to the bytes of a response, in the shape that the client asked for.
+"""From stored objects to the bytes of a response, in the shape that the client requested.
 
 Lives here: single objects, lists and the lines of watches. The shapes themselves are in
 negotiation.py and tables.py. The JSON of an object is made once, by the store.

@@ -50,15 +50,15 @@ class Call:
     query: Query
     headers: Mapping[str, str]
     body: bytes
-    warnings: list[str] = field(default_factory=list)  # what is said beside the answer
+    warnings: list[str] = field(default_factory=list)  # of the answer
 
     @property
     def content_type(self) -> str:
-        said = self.headers.get("content-type", "")
-        return said.partition(";")[0].strip().lower() or said
+        header = self.headers.get("content-type", "")
+        return header.partition(";")[0].strip().lower() or header
 
     def dry_run(self) -> bool:
-        """Whether `dryRun=All` was asked for; 422 for any other value."""
+        """Whether `dryRun=All` was requested; 422 for any other value."""
         value = self.query.text("dryRun")
         if value not in {"", "All"}:
             raise invalid_options("CreateOptions", not_supported("dryRun", [value], ("All",)))
@@ -129,22 +129,22 @@ class Call:
             raise bad_request(text) from problem
 
     def delete_options(self) -> DeleteOptions:
-        """DeleteOptions of the body or, when there is none, of the query parameters."""
+        """DeleteOptions of the body or, without a body, of the query parameters."""
         if self.body:
             sent = self._sent_options()
             if self.dry_run():
                 sent = {**sent, "dryRun": ["All"]}
             return DeleteOptions.from_body(sent)
-        said: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if (grace_s := self.query.number("gracePeriodSeconds")) is not None:
-            said["gracePeriodSeconds"] = grace_s
+            options["gracePeriodSeconds"] = grace_s
         if policy := self.query.text("propagationPolicy"):
-            said["propagationPolicy"] = policy
+            options["propagationPolicy"] = policy
         if self.query.text("orphanDependents"):
-            said["orphanDependents"] = self.query.flag("orphanDependents")
+            options["orphanDependents"] = self.query.flag("orphanDependents")
         if self.dry_run():
-            said["dryRun"] = ["All"]
-        return DeleteOptions.from_body(said)
+            options["dryRun"] = ["All"]
+        return DeleteOptions.from_body(options)
 
 
 def _unknown_of_operations(operations: Any) -> list[str]:

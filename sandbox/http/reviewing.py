@@ -23,8 +23,8 @@ def review(verb: str, call: Call) -> Answer:
     spec: dict[str, Any] = (sent.get("spec") or {}) if isinstance(sent, dict) else {}
     if sum(1 for field in _ATTRIBUTES if spec.get(field) is not None) != 1:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        said = spec.get("resourceAttributes")
-        raise invalid(call.rt, "", [invalid_value("spec.resourceAttributes", said, text)])
+        attributes = spec.get("resourceAttributes")
+        raise invalid(call.rt, "", [invalid_value("spec.resourceAttributes", attributes, text)])
     body = {
         "kind": call.rt.kind,
         "apiVersion": call.rt.api_version,

@@ -1,7 +1,7 @@
 """From the path of a request to what it addresses.
 
 Lives here: the grammar of API paths and of query parameters. Whether the resource exists is
-asked of the registry in api.py; paths that address no resource belong to discovery.py.
+looked up in the registry in api.py; paths that address no resource belong to discovery.py.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def table_of_one(rt: ResourceType, obj: Mapping[str, Any], now: float, include: 
 
 
 def in_version(shown: dict[str, Any], api_version: str) -> dict[str, Any]:
-    """The same Table in the version of the API that was asked for."""
+    """The same Table in the version of the API that was requested."""
     if api_version == META_API_VERSION:
         return shown
     for row in shown["rows"]:
@@ -81,15 +81,15 @@ def table_lines(
 
     A bookmark is a row, too: of an object that has nothing but its version.
     """
-    said: list[WatchEvent] = []
+    sent: list[WatchEvent] = []
 
     def line(event: WatchEvent) -> bytes:
         if event.type == "ERROR":
             return event.frame
         shown = {"resourceVersion": event.object["metadata"].get("resourceVersion", "")}
-        body = table(rt, [event.object], shown, now(), include=include, definitions=not said)
-        if not said:
-            said.append(event)
+        body = table(rt, [event.object], shown, now(), include=include, definitions=not sent)
+        if not sent:
+            sent.append(event)
         body = in_version(body, api_version)
         return written({"type": event.type, "object": body}) + b"\n"
 

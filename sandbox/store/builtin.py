@@ -109,7 +109,7 @@ def _restored(obj: Body, old: Mapping[str, Any], fields: tuple[str, ...]) -> Bod
 
 
 def _with_lists_of_addresses(obj: Body) -> Body:
-    """The address of a Pod and the range of a Node, said alone, are also lists of one."""
+    """The address of a Pod and the range of a Node, given alone, are also lists of one."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and (not addresses or addresses[0].get("ip") != address):

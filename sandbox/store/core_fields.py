@@ -56,15 +56,15 @@ class Struct:
         return result
 
     def zero(self) -> Body:
-        """The struct when nothing was said."""
+        """The struct without any field."""
         return {name: zero() for name, zero in self.always.items()}
 
 
 def read_kind(kind: str, body: Mapping[str, Any], unknown: list[str]) -> Body:
     """An object as its kind keeps it; paths of unknown fields go to `unknown`. Raises Misread."""
-    said = {name: value for name, value in body.items() if name not in _NOT_OF_STRUCTS}
+    given = {name: value for name, value in body.items() if name not in _NOT_OF_STRUCTS}
     heads = {name: body[name] for name in _NOT_OF_STRUCTS if name in body}
-    return {**heads, **_STRUCTS[kind].read(said, (), unknown)}
+    return {**heads, **_STRUCTS[kind].read(given, (), unknown)}
 
 
 def knows(kind: str) -> bool:
@@ -112,7 +112,7 @@ def _structs() -> dict[str, Struct]:
 
 
 def _reader(kind: str, structs: Mapping[str, Struct]) -> tuple[Read, Callable[[], Any]]:
-    """How a type is read, and what it is when nothing was said."""
+    """How a type is read, and its zero value."""
     if kind.startswith("[]"):
         return _list_reader(*_reader(kind[2:], structs)), lambda: None
     if kind.startswith("{}"):

@@ -170,7 +170,7 @@ _RANGES["05"] = ("second", 0, 59)
 
 def _parsed_time(text: str, layout: str) -> datetime:
     """A time in UTC, refused as Go's time.Parse refuses."""
-    at, said = 0, {}
+    at, parts = 0, {}
     for element, pattern in _ELEMENTS[layout]:
         found = re.compile(pattern).match(text, at)
         if found is None:
@@ -178,7 +178,7 @@ def _parsed_time(text: str, layout: str) -> datetime:
             raise Misread(
                 f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
             )
-        said[element] = found[0]
+        parts[element] = found[0]
         at = found.end()
         if element in _RANGES:
             name, low, high = _RANGES[element]
@@ -186,23 +186,23 @@ def _parsed_time(text: str, layout: str) -> datetime:
                 raise Misread(f'parsing time "{text}": {name} out of range')
     if text[at:]:
         raise Misread(f'parsing time "{text}": extra text: "{text[at:]}"')
-    return _moment(text, said)
+    return _moment(text, parts)
 
 
-def _moment(text: str, said: Mapping[str, str]) -> datetime:
-    fraction = (said.get(".000000") or said.get("") or "")[1:7].ljust(6, "0")
+def _moment(text: str, parts: Mapping[str, str]) -> datetime:
+    fraction = (parts.get(".000000") or parts.get("") or "")[1:7].ljust(6, "0")
     try:
         moment = datetime(
-            int(said["2006"]),
-            int(said["01"]),
-            int(said["02"]),
-            int(said["15"]),
-            int(said["04"]),
-            int(said["05"]),
+            int(parts["2006"]),
+            int(parts["01"]),
+            int(parts["02"]),
+            int(parts["15"]),
+            int(parts["04"]),
+            int(parts["05"]),
             int(fraction),
             tzinfo=UTC,
         )
-        zone = said["Z07:00"]
+        zone = parts["Z07:00"]
         if zone == "Z":
             return moment
         away = timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6]))
@@ -275,7 +275,7 @@ READERS: Mapping[str, Read] = {
     "string": _text,
     "time": _time,
 }
-# What a field holds that is always written, when nothing was said.
+# What a field holds that is always written, without a value.
 ZEROES: Mapping[str, Any] = {
     "any": None,
     "bool": False,

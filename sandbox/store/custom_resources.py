@@ -107,16 +107,16 @@ def _with_field(obj: Body, field: str, source: Mapping[str, Any]) -> Body:
 def _in_status(cause: Cause) -> Cause:
     """A change of the status alone is validated by its part of the schema: paths begin there."""
     inside = cause.field.removeprefix("status.")
-    said = cause.message.replace(f": {cause.field} in body", f": {inside} in body")
+    message = cause.message.replace(f": {cause.field} in body", f": {inside} in body")
     if cause.field == ROOT:
-        return replace(cause, field="status", message=said.replace(" in status.", " in "))
-    return replace(cause, message=said)
+        return replace(cause, field="status", message=message.replace(" in status.", " in "))
+    return replace(cause, message=message)
 
 
 def _unchanged(cause: Cause, obj: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Whether the value that is wrong was stored like that before, and may therefore stay.
 
-    Items of lists cannot be told apart, so a list has to be unchanged as a whole; a field that is
+    Items of lists have no identity, so a list has to be unchanged as a whole; a field that is
     missing may stay missing while its surroundings are unchanged.
     """
     steps = [name for name, index in _STEP.findall(cause.field.split("[")[0]) if name]

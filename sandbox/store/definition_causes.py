@@ -97,16 +97,16 @@ def _names(names: Obj) -> Iterator[Cause]:
             yield required(f"spec.names.{field}")
     mixed = "may have mixed case, but should otherwise match: "
     for field, prefix in (("plural", ""), ("singular", ""), ("kind", mixed), ("listKind", mixed)):
-        said = names.get(field) or ""
-        if said and (problem := _label_problem(said.lower() if prefix else said)):
-            yield invalid_value(f"spec.names.{field}", said, f"{prefix}{problem}")
+        given = names.get(field) or ""
+        if given and (problem := _label_problem(given.lower() if prefix else given)):
+            yield invalid_value(f"spec.names.{field}", given, f"{prefix}{problem}")
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         text = "kind and listKind may not be the same"
         yield invalid_value("spec.names.listKind", names["listKind"], text)
     for field in ("shortNames", "categories"):
-        for index, said in enumerate(names.get(field) or ()):
-            if problem := _label_problem(said):
-                yield invalid_value(f"spec.names.{field}[{index}]", said, problem)
+        for index, given in enumerate(names.get(field) or ()):
+            if problem := _label_problem(given):
+                yield invalid_value(f"spec.names.{field}[{index}]", given, problem)
 
 
 def _stored(obj: Body) -> Iterator[Cause]:
@@ -128,18 +128,18 @@ def _version(version: Obj, path: str, schema_path: str) -> Iterator[Cause]:
 
 def _scale(scale: Obj, path: str) -> Iterator[Cause]:
     for field, below in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
-        said, where = scale.get(field), f"{path}.{field}"
-        if not said:
+        given, where = scale.get(field), f"{path}.{field}"
+        if not given:
             yield required(where)
-        elif not said.startswith("."):
-            yield invalid_value(where, said, "must be a simple json path starting with .")
-        elif not said.startswith(f"{below}."):
-            yield invalid_value(where, said, f"should be a json path under {below}")
-    said, where = scale.get("labelSelectorPath"), f"{path}.labelSelectorPath"
-    if said and not said.startswith("."):
-        yield invalid_value(where, said, "must be a simple json path starting with .")
-    elif said and not said.startswith((".spec.", ".status.")):
-        yield invalid_value(where, said, "should be a json path under either .spec or .status")
+        elif not given.startswith("."):
+            yield invalid_value(where, given, "must be a simple json path starting with .")
+        elif not given.startswith(f"{below}."):
+            yield invalid_value(where, given, f"should be a json path under {below}")
+    given, where = scale.get("labelSelectorPath"), f"{path}.labelSelectorPath"
+    if given and not given.startswith("."):
+        yield invalid_value(where, given, "must be a simple json path starting with .")
+    elif given and not given.startswith((".spec.", ".status.")):
+        yield invalid_value(where, given, "should be a json path under either .spec or .status")
 
 
 def _column(column: Obj, path: str) -> Iterator[Cause]:
@@ -163,7 +163,7 @@ def _schema(schema: Any, path: str) -> Iterator[Cause]:
     forbidden = [cause for cause in found if cause.message.endswith(_UNSUPPORTED)]
     found = forbidden or found  # what cannot be read hides what is not structural
     for each in _all_below(schema, path):
-        found += [*_pattern(*each), *_lists(*each), *_rules_said(*each)]
+        found += [*_pattern(*each), *_lists(*each), *_rules_of(*each)]
     if not found:
         found = list(_defaults(schema, path))
     if not found:
@@ -254,7 +254,7 @@ def _map_list(keys: list[str], items: Obj, path: str) -> Iterator[Cause]:
             yield invalid_value(f"{path}.{_KEYS}", keys, "must not contain duplicate entries")
 
 
-def _rules_said(schema: Obj, path: str) -> Iterator[Cause]:
+def _rules_of(schema: Obj, path: str) -> Iterator[Cause]:
     for index, entry in enumerate(schema.get("x-kubernetes-validations") or ()):
         where = f"{path}.x-kubernetes-validations[{index}]"
         rule, message = (entry.get("rule") or "").strip(), entry.get("message") or ""
@@ -280,5 +280,7 @@ def _defaults(schema: Obj, path: str) -> Iterator[Cause]:
         holder = Schema({"type": "object", "properties": {"default": below}})
         complete = holder.defaulted({"default": below["default"]})
         for cause in holder.causes(complete):
-            said = cause.message.replace("default in body", " in body").replace("default.", "", 1)
-            yield Cause(f"{where}.{cause.field}", said, cause.reason)
+            message = cause.message.replace("default in body", " in body").replace(
+                "default.", "", 1
+            )
+            yield Cause(f"{where}.{cause.field}", message, cause.reason)

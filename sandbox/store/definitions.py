@@ -162,7 +162,7 @@ def _with_defaults(obj: Body) -> Body:
 
 
 def _not_accepted_yet(obj: Body) -> Body:
-    """What is answered to whoever creates a definition."""
+    """The answer to the creation of a definition."""
     stored = [item.get("name") for item in obj["spec"].get("versions") or () if item.get("storage")]
     names = {"plural": "", "kind": ""}
     status = {"conditions": None, "acceptedNames": names, "storedVersions": stored or None}

@@ -186,17 +186,17 @@ def invalid(
     kind = rt.plural if by_resource else rt.kind
     qualified = f"{kind}.{rt.group}" if rt.group else kind
     texts = list(dict.fromkeys(str(cause) for cause in causes))
-    said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = _details(rt, name)
     details["kind"] = kind
     details["causes"] = [
         {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
     ]
-    return ApiError(422, "Invalid", f"{qualified} {shown(name)} is invalid: {said}", details)
+    return ApiError(422, "Invalid", f"{qualified} {shown(name)} is invalid: {listed}", details)
 
 
 def unknown_fields(rt: Named, version: str, complaints: Sequence[str]) -> ApiError:
-    """400: fieldValidation=Strict and fields that are not known or said twice."""
+    """400: fieldValidation=Strict and fields that are not known or given twice."""
     text = f'{rt.kind} in version "{version}" cannot be handled as a {rt.kind}: '
     return bad_request(text + _strict_error(complaints))
 
@@ -234,8 +234,8 @@ def forbidden(rt: Named, name: str, why: str, causes: Sequence[Cause] = ()) -> A
             {"reason": cause.reason, "message": cause.message, "field": cause.field}
             for cause in causes
         ]
-    said = f' "{name}"' if name else ""
-    return ApiError(403, "Forbidden", f"{_resource(rt)}{said} is forbidden: {why}", details)
+    quoted = f' "{name}"' if name else ""
+    return ApiError(403, "Forbidden", f"{_resource(rt)}{quoted} is forbidden: {why}", details)
 
 
 def in_ending_namespace(rt: Named, name: str, namespace: str) -> ApiError:

@@ -1,8 +1,8 @@
 """JSON as Go reads it, where the usual library refuses.
 
-orjson comes first. What it cannot read is mended as Go does (bytes that are no UTF-8 and lone
+orjson comes first. What it cannot read is repaired as Go does (bytes that are not UTF-8 and lone
 surrogates become U+FFFD) and tried again; the rest goes to the reader of Python, in a thread with a
-stack for 10,000 levels. What that one refuses is said in the words of Go's encoding/json.
+stack for 10,000 levels. What that one refuses is reported in the words of Go's encoding/json.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class TooLarge(ValueError):
 
 
 def parsed(body: bytes, hook: Hook | None = None, *, to_doubles: bool = False) -> Any:
-    """The value of a text, however deep: whoever walks it must not recurse. Raises Unreadable.
+    """The value of a text, however deep: code that walks it must not recurse. Raises Unreadable.
 
     `hook` makes objects of their members, in the order of the text. With `to_doubles`, TooLarge
-    says that a number is none, else it becomes BeyondDouble.
+    says that a number is invalid, else it becomes BeyondDouble.
     """
-    text = mended(body)
+    text = repaired(body)
     if hook is None:
         with suppress(orjson.JSONDecodeError):
             return orjson.loads(text)
@@ -87,12 +87,12 @@ def parsed(body: bytes, hook: Hook | None = None, *, to_doubles: bool = False) -
     return _read(body.decode(errors="surrogateescape"), hook)  # which says which byte is wrong
 
 
-def mended(body: bytes) -> bytes:
+def repaired(body: bytes) -> bytes:
     """With U+FFFD for every byte that is no UTF-8, and for every surrogate without its other."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        body = body.decode(errors=_MENDED).encode()
+        body = body.decode(errors=_REPAIRED).encode()
     if _SURROGATE.search(body):
         body = _ESCAPE.sub(_without_lone, body)
     return body
@@ -111,8 +111,8 @@ def _replaced(problem: UnicodeError) -> tuple[str, int]:
     return _REPLACEMENT * (end - problem.start), end
 
 
-_MENDED = "sandbox.mended"
-codecs.register_error(_MENDED, _replaced)
+_REPAIRED = "sandbox.repaired"
+codecs.register_error(_REPAIRED, _replaced)
 
 
 def _read(text: str, hook: Hook | None, to_float: Callable[[str], Any] | None = None) -> Any:
@@ -203,25 +203,25 @@ def refuse_depth(text: str) -> NoReturn:
 
 def _sentence(text: str, problem: json.JSONDecodeError) -> str:
     """What Go says where Python's reader stopped."""
-    said, at = problem.msg, problem.pos
-    if said.startswith("Unexpected UTF-8 BOM"):
+    message, at = problem.msg, problem.pos
+    if message.startswith("Unexpected UTF-8 BOM"):
         return _no_value(text, at)
-    if said.startswith("Unterminated string"):
+    if message.startswith("Unterminated string"):
         return _END
-    if said.startswith("Invalid \\u"):
+    if message.startswith("Invalid \\u"):
         return _at(text, _first_not(text, at + 1, _HEX), "in \\u hexadecimal character escape")
-    if said.startswith("Invalid \\escape"):
+    if message.startswith("Invalid \\escape"):
         return _at(text, at + 1, "in string escape code")
-    if said.startswith("Invalid control"):
+    if message.startswith("Invalid control"):
         return _at(text, at, "in string literal")
     at = _first_not(text, at, _SPACE)
-    if said.startswith("Expecting value"):
+    if message.startswith("Expecting value"):
         return _no_value(text, at)
-    if said.startswith("Expecting property name"):
+    if message.startswith("Expecting property name"):
         return _at(text, at, "looking for beginning of object key string")
-    if said.startswith("Expecting ':'"):
+    if message.startswith("Expecting ':'"):
         return _at(text, at, "after object key")
-    return _behind_value(text, at, top=said.startswith("Extra data"))
+    return _behind_value(text, at, top=message.startswith("Extra data"))
 
 
 _END = "unexpected end of JSON input"

@@ -114,7 +114,7 @@ def _fields(sent: Any) -> Any:
 
 def _is_step(name: str) -> bool:
     """Whether it is one step of a path; raises for one that is written wrongly."""
-    kind, colon, said = name.partition(":")
+    kind, colon, rest = name.partition(":")
     if len(kind) != 1 or not colon:
         raise _Refused
     if kind == "f":
@@ -122,7 +122,7 @@ def _is_step(name: str) -> bool:
     if kind not in {"i", "k", "v"}:
         return False
     try:
-        value = json.loads(said)
+        value = json.loads(rest)
     except (ValueError, RecursionError) as problem:
         raise _Refused from problem
     if (kind == "k" and not isinstance(value, dict)) or (kind == "i" and type(value) is not int):

@@ -1,6 +1,6 @@
 """What a schema says about numbers beyond JSON schema, and what it takes for an integer.
 
-For kube-apiserver 1.0 is an integer, 2^63 and 2^53 as a float are none, and a number that does not
+For kube-apiserver 1.0 is an integer, 2^63 and 2^53 as a float are not, and a number that does not
 fit its format has a cause of its own, which names its place in the text only. Each function walks
 a schema (schemas.Node) and a value; parts that stay as they are are shared with the input.
 """
@@ -61,7 +61,7 @@ def number_bounds(kind: str, form: str) -> tuple[float | None, float | None]:
 
 
 def misfits(level: Level | None, value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """Where numbers are that are none of their type and format, and of which."""
+    """The places of numbers that do not have their type and format, and these two."""
     if level is None or not level.has_numbers:
         return
     if isinstance(value, Mapping):

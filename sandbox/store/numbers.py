@@ -60,7 +60,7 @@ def read_back(value: float) -> float:
 
 
 def printed(value: float) -> str:
-    """A number the way Go prints it when nothing is said about how (`%v`)."""
+    """A number the way Go prints it by default (`%v`)."""
     if is_int64(value):
         return str(value)
     value = float(value)
@@ -76,5 +76,5 @@ def _exact(value: float) -> int | None:
     """The whole number that the shortest digits of `value` say; None if they have a fraction."""
     if isinstance(value, int):
         return value
-    said = Decimal(repr(value))
-    return int(said) if said == said.to_integral_value() else None
+    exact = Decimal(repr(value))
+    return int(exact) if exact == exact.to_integral_value() else None

@@ -1,7 +1,7 @@
 """What a Pod may ask of the scheduler: selectors, affinity, tolerations and gates.
 
 Looked at when a Pod is made, and again at every change. The sentences and their order are those of
-kube-apiserver. What the asked for means is decided by the scheduler (controllers/feasibility.py).
+kube-apiserver. What the fields mean is decided by the scheduler (controllers/feasibility.py).
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def _gates(gates: Any, path: str) -> Iterator[Cause]:
 
 
 def _node_affinity(affinity: Obj, path: str) -> Iterator[Cause]:
-    asked = affinity.get(_REQUIRED)
-    if asked is not None:
+    required = affinity.get(_REQUIRED)
+    if required is not None:
         at = f"{path}.{_REQUIRED}.nodeSelectorTerms"
-        terms = asked.get("nodeSelectorTerms")
+        terms = required.get("nodeSelectorTerms")
         if not terms:
             yield required(at, "must have at least one node selector term")
         for index, term in enumerate(terms or ()):
@@ -193,7 +193,7 @@ def _expression(
 
 
 def _field(item: Obj, path: str) -> Iterator[Cause]:
-    """One requirement of a node's fields, of which there is the name only."""
+    """One requirement of a node's fields, and the name is the only one."""
     operator, values = item.get("operator") or "", item.get("values") or ()
     if operator not in {"In", "NotIn"}:
         yield invalid_value(f"{path}.operator", operator, _NO_OPERATOR)
@@ -243,13 +243,13 @@ def _label_keys(term: Obj, path: str) -> Iterator[Cause]:
             continue
         for index, key in enumerate(keys):
             yield from _key(key, f"{path}.{field}[{index}]")
-    said = set((selector or {}).get("matchLabels") or ())
+    keys = set((selector or {}).get("matchLabels") or ())
     for item in (selector or {}).get("matchExpressions") or ():
         key = item.get("key")
-        if key in matched and key in said:
+        if key in matched and key in keys:
             text = "exists in both matchLabelKeys and labelSelector"
             yield invalid_value(f"{path}[{_last(matched, key)}]", key, text)
-        said.add(key)
+        keys.add(key)
     for index, key in enumerate(matched):
         if key in mismatched:
             text = "exists in both matchLabelKeys and mismatchLabelKeys"

@@ -107,13 +107,13 @@ def causes(obj: Body) -> list[Cause]:
 
 
 def _excessive_requests(resources: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    """More must not be asked for than may be used."""
+    """Requests must not exceed limits."""
     limits = resources.get("limits") or {}
-    for name, asked in sorted((resources.get("requests") or {}).items()):
+    for name, requested in sorted((resources.get("requests") or {}).items()):
         allowed = limits.get(name)
-        if allowed is not None and amount(asked) > amount(allowed):
+        if allowed is not None and amount(requested) > amount(allowed):
             detail = f"must be less than or equal to {name} limit of {allowed}"
-            yield invalid_value(path, asked, detail)
+            yield invalid_value(path, requested, detail)
 
 
 def change_causes(obj: Body, old: Mapping[str, Any]) -> list[Cause]:
@@ -150,7 +150,7 @@ def why_not_bound(pod: Mapping[str, Any]) -> str:
 
 
 def in_topology_of(pod: Body, node: Mapping[str, Any] | None) -> Body:
-    """The Pod with its node's zone and region, in place of what it said of them itself."""
+    """The Pod with its node's zone and region, in place of its own values."""
     theirs = (node["metadata"].get("labels") if node is not None else None) or {}
     topology = {key: theirs[key] for key in _TOPOLOGY if key in theirs}
     if not topology:
@@ -249,11 +249,11 @@ def _with_eviction_tolerations(tolerations: list[dict[str, Any]]) -> list[dict[s
     """Pods stay five minutes on a node that is lost, unless they say otherwise."""
     result = list(tolerations)
     for key in _EVICTION_KEYS:
-        told = any(
+        is_tolerated = any(
             item.get("key") in (key, None, "") and item.get("effect") in ("NoExecute", None, "")
             for item in tolerations
         )
-        if not told:
+        if not is_tolerated:
             result.append(
                 {
                     "key": key,

@@ -21,7 +21,7 @@ def written_fields(text: bytes, decoded: Any) -> tuple[tuple[str, bool], ...]:
     """The path of every field in its order, and whether it was there before; empty if none was.
 
     A text that is as long as its decoded form needs no second look. Far down only what was there
-    before is named: nothing else of it is ever asked for, and each path is as long as it is deep.
+    before is named: nothing else of it is ever used, and each path is as long as it is deep.
     """
     if len(written(decoded)) == len(text):
         return ()
@@ -36,7 +36,7 @@ def written_fields(text: bytes, decoded: Any) -> tuple[tuple[str, bool], ...]:
 
 
 def repeated(written: tuple[tuple[str, bool], ...]) -> list[str]:
-    """Paths of what was said twice, once each."""
+    """Paths of what was given twice, once each."""
     return list(dict.fromkeys(path for path, again in written if again))
 
 
@@ -56,7 +56,7 @@ def _walk(value: Any) -> Iterator[tuple[Step, int, bool]]:
 
 
 def _fields(value: Any, above: Any, depth: int) -> Iterator[tuple[Step, int, bool | None, Any]]:
-    """The members of an object, or the items of a list, for which nothing is said (None)."""
+    """The members of an object, or the items of a list, without an entry (None)."""
     if isinstance(value, _Pairs):
         seen = set()
         for name, item in value:

@@ -75,7 +75,7 @@ class RuleError(Exception):
 
 
 def compile_rules(schema: Mapping[str, Any]) -> RuleTree | None:
-    """The rules at and below `schema`; None if there are none. Raises RuleError."""
+    """The rules at and below `schema`; None if no rule exists. Raises RuleError."""
     node = Node(schema)
     rules = tuple(compile_rule(item) for item in schema.get("x-kubernetes-validations") or ())
     properties = {
@@ -185,7 +185,7 @@ def _walk_object(tree: RuleTree, value: dict[str, Any], old: Any, path: str) -> 
 
 
 def _old_item(keys: tuple[str, ...], item: Any, old: Any) -> Any:
-    """Only the items of a list with keys can be told apart."""
+    """Only the items of a list with keys have an identity."""
     if not keys or not isinstance(old, list) or not isinstance(item, dict):
         return ABSENT
     identity = [item.get(key) for key in keys]

@@ -90,7 +90,7 @@ def _replica_causes(obj: Mapping[str, Any], path: str) -> list[Cause]:
 
 
 def _read(obj: Mapping[str, Any], path: str, kind: type) -> tuple[Any, str]:
-    """The value at a path, None where there is none; or why it cannot be read."""
+    """The value at a path, None if it is absent; or why it cannot be read."""
     value: Any = obj
     steps = _steps(path)
     for at, step in enumerate(steps, 1):

@@ -81,9 +81,9 @@ def causes_of(
             rank = _RANKS.get(error.kind.name, len(_RANKS))
             found.append((position, rank, cause_of(error, at, value)))
     for place, wanted in misfits(level, obj):
-        said = f"Checked value must be of type {wanted} in {path_text(place)}"
+        sentence = f"Checked value must be of type {wanted} in {path_text(place)}"
         position = _found_at(level, obj, place)[2]
-        found.append((position, _RANKS["misfit"], invalid_value(ROOT, "", said)))
+        found.append((position, _RANKS["misfit"], invalid_value(ROOT, "", sentence)))
     return [cause for _, _, cause in sorted(found, key=lambda each: each[:2])]
 
 
@@ -137,10 +137,10 @@ def cause_of(error: jsonschema_rs.ValidationError, level: Level | None, value: A
         return too_many(shown_at, len(value), int(details["limit"]))
     if kind == "maxProperties" and isinstance(value, dict):
         return too_many(shown_at, len(value), int(details["limit"]))
-    said = _sentence(kind, details, error.message, value)
-    body = f"{path or ROOT} in body {said}"
+    sentence = _sentence(kind, details, error.message, value)
+    body = f"{path or ROOT} in body {sentence}"
     if kind in {"anyOf", "oneOf", "not"}:
-        body = f'"{path}" {said}'
+        body = f'"{path}" {sentence}'
     if kind == "format":
         return type_invalid(shown_at, value, f"{body}: {shown(value)}")
     return invalid_value(shown_at, value, body)

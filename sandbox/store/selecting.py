@@ -56,7 +56,7 @@ _BY_RESOURCE: dict[str, tuple[str, ...]] = {
 
 
 class Selector:
-    """Label and field requirements, all of which have to hold."""
+    """Label and field requirements, which all have to hold."""
 
     __slots__ = ("_fields", "_labels", "everything", "name")
 

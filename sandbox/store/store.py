@@ -2,8 +2,8 @@
 
 Order of a write: what was sent is made readable (metadata.py), the strategy of the resource admits
 it (strategies.py), it is validated, stored under the next resourceVersion (state.py), and watches
-are told. Objects are never changed after they were stored, and what the methods return is shared
-with everybody: treat it as frozen. What is passed in belongs to the store from then on.
+are notified. Objects are never changed after they were stored, and what the methods return is
+shared with everybody: treat it as frozen. What is passed in belongs to the store from then on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OLD_VERSION = "The resourceVersion for the provided list is too old."
 
 @dataclass(frozen=True)
 class Listing:
-    """The objects that matched, and the version as of which that is so."""
+    """The objects that matched, and the version of that state."""
 
     items: list[StoredObject]
     resource_version: int
@@ -83,7 +83,7 @@ class Store:
     def get(
         self, rt: ResourceType, namespace: str | None, name: str, *, subresource: str = ""
     ) -> StoredObject:
-        """The object, or its Scale with `subresource="scale"`. 404 if there is none."""
+        """The object, or its Scale with `subresource="scale"`. 404 if it does not exist."""
         obj = self._state.existing(rt, namespace, name)
         return self._scale(rt, obj) if subresource == "scale" else obj
 
@@ -134,7 +134,7 @@ class Store:
 
         With `since`: changes after that version; an ERROR event 410 if they are forgotten.
         Without it (or with 0), or with `initial_events`: ADDED for what exists, then changes. Who
-        takes bookmarks is told the end of what existed by an annotated one (a streaming list).
+        takes bookmarks gets the end of what existed by an annotated one (a streaming list).
         """
         table = self._state.table(rt)
         selector = selector_of(rt, labels, fields)

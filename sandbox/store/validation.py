@@ -1,6 +1,6 @@
 """What a write says about fields that nobody knows (`fieldValidation`), and what it warns of.
 
-Strict refuses, Warn (also where nothing is said) answers with a header, Ignore is silent. The
+Strict refuses, Warn (also the default) answers with a header, Ignore is silent. The
 same headers carry what an API server would rather not be sent.
 """
 
@@ -33,16 +33,16 @@ class FieldValidation:
         if not self.written:
             return [_unknown(path) for path in unknown]
         below = tuple(f"{path}{mark}" for path in unknown for mark in (".", "["))
-        said: dict[str, None] = {}
+        found: dict[str, None] = {}
         for path, again in self.written:
             if path in unknown:
-                said[_unknown(path)] = None
+                found[_unknown(path)] = None
             elif again and not path.startswith(below):
-                said[_duplicate(path)] = None
-        return list(said)
+                found[_duplicate(path)] = None
+        return list(found)
 
     def of_map(self, unknown: Sequence[str]) -> list[str]:
-        """What is said where all of it is read first: custom resources and patches."""
+        """The warnings where the whole body is read first: custom resources and patches."""
         twice = [_duplicate(path) for path in repeated(self.written)]
         return [*self.complaints, *twice, *map(_unknown, sorted(unknown))]
 

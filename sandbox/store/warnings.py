@@ -38,7 +38,7 @@ _FORMATS: Mapping[str, frozenset[str]] = {
 
 
 def warnings_of(rt: ResourceType, obj: Obj, old: Obj | None) -> list[str]:
-    """What is said of an object that is written without a subresource."""
+    """The warnings on an object that is written without a subresource."""
     if rt.custom:
         return list(_finalizer_warnings(obj, old))
     return list(_BY_RESOURCE.get(rt.key, _silent)(obj, old))
@@ -134,9 +134,11 @@ def _formats_in(schema: Any) -> Iterator[str]:
             yield from _formats_in(below)
     if not isinstance(schema, dict):
         return
-    said = schema.get("format")
-    if said and said.replace("-", "") not in _FORMATS.get(schema.get("type", ""), frozenset()):
-        yield said
+    format_ = schema.get("format")
+    if format_ and format_.replace("-", "") not in _FORMATS.get(
+        schema.get("type", ""), frozenset()
+    ):
+        yield format_
     for name in ("properties", "patternProperties", "definitions"):
         for below in (schema.get(name) or {}).values():
             yield from _formats_in(below)

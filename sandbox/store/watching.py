@@ -150,7 +150,7 @@ class Watch:
             self._wake()
 
     def offer_bookmark(self) -> None:
-        """Say how far the watch has come, if bookmarks were asked for and nothing waits."""
+        """Send how far the watch has come, if bookmarks were requested and nothing waits."""
         if self._bookmarks and not self._events and not self.closed:
             self._push(self._bookmark({}))
 
