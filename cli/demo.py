@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -31,8 +32,8 @@ It keeps running until Ctrl-C. In another terminal:
   kubectl get pods -o wide
   kubectl scale stpr {job}-0 --replicas=2
   kubectl get stp -w
-  .venv/bin/millrace get {job}
-  .venv/bin/millrace scale {job} {region}=4
+  {millrace} get {job}
+  {millrace} scale {job} {region}=4
 """
 
 
@@ -51,7 +52,7 @@ async def demonstrate(
         async with running_system(options, console.print) as system:
             await _show(console, system)
             if keep:
-                kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION)
+                kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION, millrace=_command())
                 console.print(kept, soft_wrap=True)
                 await _until_stopped()
             if real:
@@ -82,6 +83,12 @@ async def _show(console: Screen, system: RunningSystem) -> None:
         )
         if outcome is not None:
             console.print(resize_text(outcome))
+
+
+def _command() -> str:
+    """How this command was called, for a person who calls it again."""
+    called = Path(sys.argv[0])
+    return sys.argv[0] if called.name == "millrace" else "python -m cli"
 
 
 async def _clean_up(system: RunningSystem) -> None:

@@ -18,7 +18,7 @@ FILE_LINES_MAX = 600
 FILE_LINES_AIM = 400
 # How many may exceed the aim today. These numbers only ever fall.
 LONG_FUNCTIONS_MAX = 11
-LONG_FILES_MAX = 7
+LONG_FILES_MAX = 6
 
 
 def source_files() -> list[Path]:

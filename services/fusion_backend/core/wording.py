@@ -1,7 +1,6 @@
-"""What a Job's status and Events say at each turn: phase, reason, sentence, conditions.
+"""The status and Events of a Job at each turn: phase, reason, sentence, conditions.
 
-Everything that a person reads about a job is made here, from the situation alone and without the
-time, so that saying it again says the same.
+They are made from the situation alone, without the time: made again, they are the same.
 """
 
 from __future__ import annotations
@@ -30,12 +29,7 @@ from services.fusion_backend.core.spec.accepting import ignored, sentence
 from services.fusion_backend.core.spec.editing import waiting_fields
 from services.fusion_backend.core.spec.inputs import template_of
 from services.fusion_backend.core.transitions import Phase
-from services.fusion_backend.core.wording_plans import (
-    fused,
-    placed,
-    placement_awaited,
-    widths_of,
-)
+from services.fusion_backend.core.wording_plans import fused, placed, placement_awaited, widths_of
 
 Change = JobStatusChange
 
