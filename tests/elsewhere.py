@@ -1,6 +1,6 @@
 """Bundles behind URLs for tests under virtual time: files of a folder, by the URL's last name.
 
-A file `NAME.away` says that the server of NAME does not answer. Who was asked for what, and with
+A file `NAME.away` says that the server of NAME does not answer. Who was requested what, and with
 which token, is kept in memory of the test: the services of a world come and go.
 """
 

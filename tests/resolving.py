@@ -1,4 +1,4 @@
-"""A DNS for tests: it knows the names that it was told, and can fall silent."""
+"""A DNS for tests: it knows the names that it was reported, and can fall silent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OTHER: Mapping[str, str] = {"10.0.0.7": "other-0"}
 
 @dataclass
 class KnownHosts:
-    """A resolver; `asked` are the names that it was asked for."""
+    """A resolver; `asked` are the names that it was requested."""
 
     hosts: Mapping[str, Mapping[str, str]] = field(
         default_factory=lambda: {

@@ -52,7 +52,7 @@ def test_no_weakness_is_missing_and_none_is_invented() -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_weakness_is_shown_to_be_gone_or_is_said_to_be_there(number: str) -> None:
+def test_a_weakness_is_shown_to_be_gone_or_is_reported_to_be_there(number: str) -> None:
     """By tests that exist, or by a line of limits.md that names it."""
     what, ours, shown = ROWS[number]
     assert what

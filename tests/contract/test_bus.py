@@ -143,7 +143,7 @@ class BusContract:
             mine = [v for v in values(taken) if v[0] == who]
             assert mine == [f"{who}{i}" for i in range(20)]
 
-    async def test_batches_are_no_larger_than_asked_for(
+    async def test_batches_are_no_larger_than_requested(
         self, bus: Bus, p0: Partition, p1: Partition
     ) -> None:
         await bus.produce([record(str(i), p) for i in range(25) for p in (p0, p1)])
@@ -211,7 +211,7 @@ class BusContract:
         async with asyncio.timeout(PATIENCE_S):
             assert await reading is None
 
-    async def test_readers_of_an_emptied_log_begin_anew(
+    async def test_readers_of_an_emptied_log_begin_again(
         self, bus: Bus, empty: Callable[[], Awaitable[None]], p0: Partition
     ) -> None:
         """Even where the new offsets have grown beyond the reader's."""
@@ -235,7 +235,7 @@ class BusContract:
         async with asyncio.timeout(PATIENCE_S):
             assert await anext(assignments) == {p0, p1}
 
-    async def test_a_log_that_was_asked_says_that_it_answers(self, bus: Bus) -> None:
+    async def test_a_log_that_was_sent_says_that_it_answers(self, bus: Bus) -> None:
         assert bus.is_answering
 
 
@@ -312,7 +312,7 @@ class TestKafkaLog(BusContract):
         for log in opened:
             await log.close()
 
-    async def test_a_reader_after_a_rebalance_begins_anew_where_the_topic_is_another(
+    async def test_a_reader_after_a_rebalance_begins_again_where_the_topic_is_another(
         self, bus: Bus, empty: Callable[[], Awaitable[None]], p0: Partition
     ) -> None:
         """Its offset is one of the topic that was, though the new one has grown beyond it."""
@@ -325,7 +325,7 @@ class TestKafkaLog(BusContract):
 
     @pytest.fixture
     def outlive(self, admin: AIOKafkaAdminClient) -> Outlive:
-        """Kafka forgets by its own clock; here it is told to."""
+        """Kafka forgets by its own clock; here it is reported to."""
 
         async def outlive(partition: Partition, offset: int) -> None:
             there = TopicPartition(partition.topic, partition.number)

@@ -95,7 +95,7 @@ async def test_two_members_share_and_the_one_that_stays_takes_over(topic: str) -
 
 
 async def test_a_member_keeps_what_it_can_when_another_one_joins(topic: str) -> None:
-    """Every partition that moves is restored anew by its new owner."""
+    """Every partition that moves is restored again by its new owner."""
     members = [Member(topic), Member(topic)]
     await until(lambda: [len(member.has) for member in members] == [4, 4])
     before = [member.has for member in members]

@@ -1,7 +1,7 @@
 """One job through a fault: submitted, resized while something is broken, and looked at after.
 
 Every pod and every plan that was ever seen is remembered: two pods of one name, two live pods of
-one PE, or a launch that no plan asked for, is a launch too many (`launches.py` says which are).
+one PE, or a launch that no plan requested, is a launch too many (`launches.py` says which are).
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ async def until_members(job: JobObjects, index: int, names: Sequence[str]) -> No
 
 
 def condition_of_job(job: JobObjects, type_: str) -> Obj:
-    """A condition of the Job; empty where there is none."""
+    """A condition of the Job; empty if it does not exist."""
     return next((each for each in job.status.get("conditions", ()) if each["type"] == type_), {})
 
 

@@ -200,7 +200,9 @@ async def test_of_quick_widths_of_two_regions_the_last_wins_also_during_the_subm
 
 
 @pytest.mark.scenario(20)
-async def test_a_width_over_the_limit_is_told_touches_nothing_and_heals(cluster: Cluster) -> None:
+async def test_a_width_over_the_limit_is_reported_touches_nothing_and_heals(
+    cluster: Cluster,
+) -> None:
     """Also when another region asks for what can be, which is then in force."""
     async with cluster.job("too-wide") as job:
         await with_example(cluster, job, 3)

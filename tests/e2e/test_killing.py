@@ -1,7 +1,7 @@
 """SIGKILL in the middle of a large resize: it converges, nothing is launched twice, and how fast.
 
-`MILLRACE_KILLED_PES` says how large. Times are told, not judged: machines differ and are shared.
-Beside each stands that of a resize of the same job in the same run that nobody disturbed.
+`MILLRACE_KILLED_PES` says how large. Times are reported, not judged: machines differ and are
+shared. Beside each stands that of a resize of the same job in the same run that nobody disturbed.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ async def test_pods_are_bound_by_name_where_a_job_asks_for_it(cluster: Cluster) 
 async def test_hosts_that_exclude_each_other_raise_the_number_of_pes_above_the_request(
     cluster: Cluster,
 ) -> None:
-    """One PE was asked for; what asks for nothing joins one of the others."""
+    """One PE was requested; what asks for nothing joins one of the others."""
     async with ground(cluster, "split", Traits(), Traits()) as there, cluster.job("split") as job:
         first, second = there.nodes
         application = Hosted().operator("a", host=first).operator("b", host=second)

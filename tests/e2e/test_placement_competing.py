@@ -1,5 +1,7 @@
-"""Jobs that want the same nodes for themselves: one has them, the other is told by whom they are
-held, and when the first is gone nothing of it is on any node, whoever was down meanwhile."""
+"""Jobs that want the same nodes alone: one has them, and the message of the other names the holder.
+
+When the first job is gone, no node carries anything of it, whichever service was down meanwhile.
+"""
 
 from __future__ import annotations
 

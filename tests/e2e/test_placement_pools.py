@@ -206,7 +206,7 @@ async def test_taints_of_others_stay_as_they_are_and_ours_comes_back(cluster: Cl
 async def test_the_real_bundle_with_pools_runs_where_nodes_have_the_tags_and_else_says_why(
     cluster: Cluster,
 ) -> None:
-    """`apps.hostpools.HostPools`: three PEs where one was asked for, three pools."""
+    """`apps.hostpools.HostPools`: three PEs where one was requested, three pools."""
     name = "apps.hostpools.HostPools.sab"
     (cluster.system.bundles / name).write_bytes(corpus(name).read_bytes())
     spec = {"bundle": {"name": name}, "fusion": {"manual": 1}}

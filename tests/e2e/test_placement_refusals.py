@@ -201,7 +201,7 @@ async def _is_refused(there: Ground, name: str) -> None:
 async def test_a_refused_job_is_placed_when_the_node_is_open_and_somebody_asks_again(
     cluster: Cluster,
 ) -> None:
-    """The annotation `retry` begins anew."""
+    """The annotation `retry` begins again."""
     async with ground(cluster, "shut", Traits()) as there, cluster.job("shut") as job:
         (host,) = there.nodes
         await cordon(cluster.api, host)

@@ -87,7 +87,7 @@ async def test_the_certificate_of_a_job_is_in_a_secret_that_goes_with_it(cluster
 
 @pytest.mark.scenario(11)
 async def test_an_edit_of_a_pe_is_taken_up_by_its_next_launch_only(cluster: Cluster) -> None:
-    """What runs is not launched anew."""
+    """What runs is not launched again."""
     async with cluster.job("edited-pod") as job:
         await with_example(cluster, job, WIDTH)
         (before,) = job.pods_of_pes()["edited-pod-0"]
@@ -153,7 +153,7 @@ def variable(pod: Obj, name: str) -> str:
 async def test_a_pod_that_cannot_be_made_is_refused_with_field_and_value(
     cluster: Cluster, template: Obj, field: str, value: str
 ) -> None:
-    """At the submission; nothing is run in another way than was asked for."""
+    """At the submission; nothing is run in another way than was requested."""
     async with cluster.job("no-pod") as job:
         await submit_example(cluster, job, WIDTH, processingElement=template)
         await job.until("refused", lambda: job.phase == "Failed")

@@ -1,4 +1,4 @@
-"""Pods end, are taken away or are asked for anew, and each PE does as its policies say.
+"""Pods end, are taken away or are requested again, and each PE does as its policies say.
 
 The whole matrix, the order of facts and lost nodes are simulated (`tests/simulation`); here is what
 somebody at the API server sees of it.
@@ -179,7 +179,7 @@ async def test_a_raised_launch_count_and_a_new_annotation_launch_one_pod_each(
 async def test_a_pod_that_dies_around_a_restart_of_every_service_is_launched_again(
     cluster: Cluster, during: bool
 ) -> None:
-    """The original forgot its jobs when its operator was started anew."""
+    """The original forgot its jobs when its operator was started again."""
     async with cluster.job(f"outlives-{str(during).lower()}") as job:
         pe = await with_pes(cluster, job)
         async with cluster.stopped(*map(child_name, SERVICES)):

@@ -1,4 +1,4 @@
-"""A submission becomes the PEs, pods and widths that were asked for."""
+"""A submission becomes the PEs, pods and widths that were requested."""
 
 from __future__ import annotations
 

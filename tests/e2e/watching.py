@@ -77,12 +77,12 @@ class JobObjects:
 
     @property
     def status(self) -> Obj:
-        """The Job's status; empty where there is none."""
+        """The Job's status; empty if it does not exist."""
         return (self._jobs.objects.get(self.job) or {}).get("status") or {}
 
     @property
     def uid(self) -> str:
-        """The Job's uid; empty where there is none."""
+        """The Job's uid; empty if it does not exist."""
         return str((self._jobs.objects.get(self.job) or {}).get("metadata", {}).get("uid", ""))
 
     @property

@@ -4,8 +4,8 @@ In one simulated world with every service:
 
 1. a good job runs; how many (virtual) seconds a resize of it takes is measured;
 2. objects and records are sent in waves, half and half, while the services work;
-3. no service has ended and no exception came out of one; nothing that was said led to a write to
-   an object that is not ours; where all that was sent are objects that the API server took, no
+3. no service has ended and no exception came out of one; nothing that was reported led to a write
+   to an object that is not ours; where all that was sent are objects that the API server took, no
    key's code has crashed either (a record may say what no API server ever says);
 4. the good job is resized again, within the seconds that it usually takes, and is right;
 5. every Job of the flood that the API server took, and that still exists, says in its status where

@@ -163,7 +163,7 @@ class Person:
     # ------------------------------------------------------------------ later
 
     def change(self) -> Asked:
-        """A patch, of the status too, or a deletion, of something that was asked for before."""
+        """A patch, of the status too, or a deletion, of something that was requested before."""
         dice = self._dice
         if not self._made:
             return self.custom_resource()

@@ -4,7 +4,7 @@
    The good job is submitted, resized and deleted some times, alone and beside the same hostile
    objects of a kind that no service watches (`unwatched.py`): what they cost the API server and the
    machine is nothing that a service can mend.
-2. Hostile objects are sent until as many as asked for were *taken*; the rounds go on meanwhile.
+2. Hostile objects are sent until as many as requested were *taken*; the rounds go on meanwhile.
 3. Every object that is there says what it must (`telling.py`).
 4. Hostile records are appended to the log; the rounds go on meanwhile.
 5. Every service is killed, held for seconds, and started again, with all of that there; after each

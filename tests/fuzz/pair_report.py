@@ -1,4 +1,4 @@
-"""What a flood of the real pair is asked for, and what became of it."""
+"""What a flood of the real pair is requested, and what became of it."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Scribe:
         return self._saying(told | {"object": None}, "deletion")
 
     def completion(self) -> NewRecord:
-        """All was said, it says, in an epoch that nobody has reached, or in another cluster."""
+        """All was reported, it says, in an epoch that nobody has reached, or in another cluster."""
         dice = self._dice
         epoch = dict(orjson.loads(self._any().value)["epoch"])
         match dice.randrange(6):

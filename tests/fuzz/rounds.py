@@ -28,7 +28,7 @@ OUTSIDE = 4
 """Operators of the example that are not in its parallel region."""
 WIDTHS = (2, 3)
 STEP_S_MAX = 120.0
-"""A guard against hanging; how long a step may take is said by who compares rounds."""
+"""A guard against hanging; how long a step may take is reported by who compares rounds."""
 POLL_S = 0.05
 MERGE = "application/merge-patch+json"
 _CHILDREN = (

@@ -46,7 +46,7 @@ def test_a_command_line_that_means_nothing_is_refused(arguments: tuple[str, ...]
     assert end.value.code == 2
 
 
-def test_what_is_wrong_is_told_with_the_line_that_floods_the_same_way_again(
+def test_what_is_wrong_is_reported_with_the_line_that_floods_the_same_way_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = Report(problems=["a service has ended"])
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_told_with_the_line_that_floods_the_same_way_again(
 def test_the_words_of_a_real_run_say_how_much_of_what_is_sent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """2,000 of each by default; what was wrong is told as of a simulated flood."""
+    """2,000 of each by default; what was wrong is reported as of a simulated flood."""
     wishes: list[FloodRequest] = []
 
     async def flooded(wish: FloodRequest) -> PairReport:

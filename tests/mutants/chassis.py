@@ -69,7 +69,7 @@ MUTANTS = (
         "LogFile.usable",
         "problem = self._problem(opened)",
         "problem = None",
-        (_LOG_FILE, "-k", "mended_again"),
+        (_LOG_FILE, "-k", "repaired_again"),
     ),
     Mutant(
         "a log file that came in the place of another keeps its committed offsets",

@@ -43,7 +43,7 @@ MUTANTS = (
         "_set_marks",
         "believed_gone=tuple(sorted(going - known.keys())),",
         "believed_gone=(),",
-        (_CARRY_OUT, "-k", "nobody_told_of_stay"),
+        (_CARRY_OUT, "-k", "no_fact_shows_stay"),
     ),
     Mutant(
         "marks of a pool that seems to have left go without a look",
@@ -51,7 +51,7 @@ MUTANTS = (
         "_set_marks",
         ",\nbelieved_left=tuple(sorted(left, key=str)),\n    )",
         ",\nbelieved_left=(),\n    )",
-        (_CARRY_OUT, "-k", "newer_than_what_was_told"),
+        (_CARRY_OUT, "-k", "newer_than_what_was_reported"),
     ),
     Mutant(
         "foreign taints are dropped where ours is put",
@@ -84,7 +84,7 @@ MUTANTS = (
         "CarryOut._as_decided",
         "if entry is None or snapshot_of(self._table, key) != snapshot:",
         "if entry is None:",
-        (_CARRY_OUT, "-k", "nobody_told_of_stay"),
+        (_CARRY_OUT, "-k", "no_fact_shows_stay"),
     ),
     Mutant(
         "a node that is released does not wake the deleted pool that waits for it",

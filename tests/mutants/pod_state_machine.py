@@ -223,7 +223,7 @@ MUTANTS = (
         "awaits_job",
         "required_redis(pe.spec) is not None and not job.redis_config",
         "False",
-        (_SHARED, "-k", "told_of_a_redis"),
+        (_SHARED, "-k", "reported_of_a_redis"),
     ),
     Mutant(
         "a constrained PE is launched before its node is decided",

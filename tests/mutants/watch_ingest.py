@@ -1,4 +1,4 @@
-"""Mutants of watch-ingest: what is said, where, in which epoch, and when all of it was."""
+"""Mutants of watch-ingest: what is reported, where, in which epoch, and when all of it was."""
 
 from __future__ import annotations
 

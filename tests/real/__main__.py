@@ -38,7 +38,7 @@ ROUNDS: tuple[tuple[str, ...], ...] = (
 )
 OPTIONS = (
     # Time limits of brokers and servers are not ours: a test that fails is tried once more. What
-    # it failed with at first is told after the last round: most often it is a defect of ours.
+    # it failed with at first is reported after the last round: most often it is a defect of ours.
     "--reruns=1",
     "-rR",
     "-p",

@@ -143,7 +143,7 @@ def lines(sources: Sources) -> Iterator[str]:
 
 
 def _mark(field: Field, kind: str) -> str:
-    """`!` is always written; `?` is written as soon as it was said; else what is zero is not."""
+    """`!` is always written; `?` once it was given; all others only if they are not zero."""
     if field.type.startswith("*"):
         return "?" if field.omit_empty else "!"
     if field.omit_zero:

@@ -2,7 +2,8 @@
 
 Generated cases: in groups of nodes some pods reside, each on a node of its own, and others ask to
 be let in. Residents speak of those who ask only, and the other way round, so that no case depends
-on another. Compared is what a pod was told, word for word, and where it had no choice, its node.
+on another. Compared is what a pod was reported, word for word, and where it had no choice, its
+node.
 """
 
 from __future__ import annotations

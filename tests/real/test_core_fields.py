@@ -36,7 +36,7 @@ _JSON_TYPES = {
 
 @pytest.mark.real
 def test_the_fields_of_core_kinds_are_those_of_the_server() -> None:
-    """What is new, gone or of another type in this Kubernetes: write core_fields.txt anew."""
+    """What is new, gone or of another type in this Kubernetes: write core_fields.txt again."""
     if SETTING not in os.environ:
         pytest.skip(f"{SETTING} is not set: `make real-up` brings up a real API server")
     documented = asyncio.run(_documented(os.environ[SETTING]))

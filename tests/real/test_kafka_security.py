@@ -100,7 +100,7 @@ def _write_certificates(folder: Path) -> None:
 
 
 def secured_properties(plan: PairPlan, folder: Path, port: int) -> str:
-    """The properties of any broker, and one more listener; what is said last counts."""
+    """The properties of any broker, and one more listener; what is reported last counts."""
     login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     more = {
         "listeners": f"PLAINTEXT://{plan.address(BROKER)},"
@@ -152,7 +152,7 @@ async def test_topics_are_made_and_facts_pass_over_a_secured_connection(
         ({"MILLRACE_KAFKA_CA_FILE": "another-ca.pem"}, "certificate verify failed"),
     ],
 )
-async def test_who_cannot_prove_it_is_told_why(
+async def test_who_cannot_prove_it_is_reported_why(
     secured: Secured,
     monkeypatch: pytest.MonkeyPatch,
     changed: dict[str, str],

@@ -1,6 +1,6 @@
-"""The command line of the simulation: which plans, on how many processes, and how they are told.
+"""The command line of the simulation: its plans, its processes and its report.
 
-The exit code: 0 where every plan that was asked for was played and ends as it should, 1 where one
+The exit code: 0 where every plan that was requested was played and ends as it should, 1 where one
 does not, 2 where there was nothing to play.
 """
 
@@ -32,7 +32,7 @@ Verdict = tuple[Plan, list[str]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """What was asked for; the exit code."""
+    """What was requested; the exit code."""
     options = _read(arguments)
     if options.list:
         _tell_what_there_is()

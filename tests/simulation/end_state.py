@@ -14,7 +14,7 @@ OF_THE_RUN = frozenset(
     | {"clusterIP", "clusterIPs", "podIP", "podIPs", "hostIP", "hostIPs", "nodeName", "node"}
     | {"containerID", "generateName"}
 )
-"""Given by the cluster, and other in each run; uids are gone where they are said by themselves."""
+"""Values of the cluster that differ in each run; uids outside of metadata are masked, too."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _POD = re.compile(r"[a-z0-9-]+-[0-9a-f]{10}\b")

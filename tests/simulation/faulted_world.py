@@ -288,7 +288,7 @@ class _TappedTransport(_Recording):
                 await world.end(instance)
 
     def _of_its_time(self, path: str) -> str:
-        """A list that is to be of an older version is asked for by that version."""
+        """A list that is to be of an older version is requested by that version."""
         is_list = "limit=" in path
         asked = (self._instance, f"list of {plural_of(path)}")
         if not is_list or asked not in self._faulted.older:

@@ -16,7 +16,7 @@ from tests.simulation.world import Obj, World
 
 TEN_MINUTES_S = 600.0
 SOON_S = 30.0
-"""What is to be said of something is said within this."""
+"""What is to be said of something is reported within this."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 JOB, PE = "j", "j-1"
 """The job that `with_pes` submits, and the PE of it that tests do things to."""
@@ -40,13 +40,13 @@ async def with_pes(world: World, **template: Any) -> None:
 
 
 def status_of(world: World, pe: str) -> Obj:
-    """The status of a PE; empty where there is none."""
+    """The status of a PE; empty if it does not exist."""
     found = world.objects("streamspes").get(pe, {})
     return dict(found.get("status") or {})
 
 
 def condition_of(world: World, pe: str, type_: str) -> Obj:
-    """A condition of a PE; empty where there is none."""
+    """A condition of a PE; empty if it does not exist."""
     conditions = status_of(world, pe).get("conditions", ())
     return next((dict(each) for each in conditions if each["type"] == type_), {})
 

@@ -46,7 +46,7 @@ class StatusWatch:
 
 
 class JobIdsWatch:
-    """No two Jobs of a namespace ever have one id, however often the number was asked for."""
+    """No two Jobs of a namespace ever have one id, however often the number was requested."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -103,7 +103,7 @@ def _is_another_s_twin(mishap: Mishap, trace: Sequence[Effect], number: int) -> 
     """Whether another plan cannot be told apart from this one.
 
     What a service has heard and not yet acted on dies with it. So between two things that it does
-    there is one moment to die or to fall asleep, and one list of a kind that comes anew. Where a
+    there is one moment to die or to fall asleep, and one list of a kind that comes again. Where a
     Lease is renewed and nothing else happens, the first and the last renewal say all.
     """
     effect = trace[number]

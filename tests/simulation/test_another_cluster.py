@@ -22,7 +22,7 @@ FOREIGN: Obj = {
 
 
 @pytest.mark.parametrize("submitted_s", [0.0, 3.0, 20.0])
-def test_services_that_survive_their_cluster_begin_anew_in_the_next(
+def test_services_that_survive_their_cluster_begin_again_in_the_next(
     tmp_path: Path, submitted_s: float
 ) -> None:
     """A job of an old name comes to run with its own width; nothing of the old ones comes back.

@@ -65,7 +65,7 @@ def test_a_pe_whose_pod_is_refused_says_so_and_holds_up_no_other(tmp_path: Path,
         ("CreateContainerConfigError", "ContainerNotStarted"),
     ],
 )
-def test_a_container_that_cannot_start_is_said_once_and_not_relaunched(
+def test_a_container_that_cannot_start_is_reported_once_and_not_relaunched(
     tmp_path: Path, waiting: str, reason: str
 ) -> None:
     """The kubelet changes its words at each attempt; the status does not."""
@@ -113,7 +113,7 @@ def pull(world: World, pod: dict[str, Any], reason: str, message: str = "no such
     )
 
 
-def test_a_pod_that_no_node_takes_is_said_with_the_scheduler_s_words(tmp_path: Path) -> None:
+def test_a_pod_that_no_node_takes_is_reported_with_the_scheduler_s_words(tmp_path: Path) -> None:
     async def test(world: World) -> None:
         await with_pes(world)
         for node in _nodes(world):

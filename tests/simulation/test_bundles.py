@@ -99,7 +99,7 @@ def test_what_no_job_names_leaves_the_store_and_no_resize_needs_its_source(
 
 
 def test_a_server_that_is_away_is_waited_for_while_other_jobs_go_on(tmp_path: Path) -> None:
-    """It is said, asked with growing pauses, and the job runs when it is back."""
+    """It is reported, asked with growing pauses, and the job runs when it is back."""
 
     async def test(world: World) -> None:
         behind = serve(world)

@@ -60,7 +60,7 @@ def test_a_command_line_that_means_nothing_is_refused(
     assert why in capsys.readouterr().err
 
 
-def test_a_class_that_no_plan_is_of_is_said_not_to_have_been_played(
+def test_a_class_that_no_plan_is_of_is_reported_not_to_have_been_played(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.simulation.command.every_plan", lambda *_: iter(()))

@@ -89,7 +89,7 @@ def test_a_pe_restarts_on_its_node_while_those_who_decide_are_down(tmp_path: Pat
     simulate(tmp_path, test)
 
 
-def test_a_pod_that_its_node_does_not_take_goes_where_its_pe_is_assigned_anew(
+def test_a_pod_that_its_node_does_not_take_goes_where_its_pe_is_assigned_again(
     tmp_path: Path,
 ) -> None:
     """It waits as long as nobody has decided, and starts but once where it was decided."""

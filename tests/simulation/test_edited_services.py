@@ -50,7 +50,7 @@ def written(world: World, start: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_an_edit_by_hand_is_mended_by_one_patch_within_seconds(tmp_path: Path, what: str) -> None:
+def test_an_edit_by_hand_is_repaired_by_one_patch_within_seconds(tmp_path: Path, what: str) -> None:
     async def test(world: World) -> None:
         await resized_once(world)
         before, uid = spec_of(world), world.objects("services")[SERVICE]["metadata"]["uid"]

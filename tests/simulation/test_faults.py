@@ -57,7 +57,7 @@ async def _kill_after(world: World, service: str, requests: int) -> None:
 
 
 def test_replaying_the_whole_topic_writes_nothing_to_a_steady_cluster(tmp_path: Path) -> None:
-    """Every record is said again, twice, in order; no service writes anything."""
+    """Every record is reported again, twice, in order; no service writes anything."""
 
     async def test(world: World) -> None:
         await with_example(world, "j", width=3)

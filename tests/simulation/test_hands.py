@@ -1,4 +1,4 @@
-"""People delete, restart and re-create objects by hand; what was asked for still comes about."""
+"""People delete, restart and re-create objects by hand; what was requested still comes about."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_pod_deleted_by_force_before_any_status_says_so_is_not_launched_again(
     simulate(tmp_path, test)
 
 
-def test_a_value_that_the_application_does_not_know_is_said_in_an_event_and_in_fused(
+def test_a_value_that_the_application_does_not_know_is_reported_in_an_event_and_in_fused(
     tmp_path: Path,
 ) -> None:
     """Along the whole way: API, planner, plan record, Job; and only once."""

@@ -13,7 +13,7 @@ from tests.simulation.invariants import StatusWatch, leftovers, podless
 from tests.simulation.world import World, simulate
 
 
-def test_what_must_hold_when_nothing_is_written_is_told_apart_from_what_does_not(
+def test_what_must_hold_when_nothing_is_written_is_reported_apart_from_what_does_not(
     tmp_path: Path,
 ) -> None:
     async def test(world: World) -> None:

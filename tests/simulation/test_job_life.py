@@ -109,7 +109,7 @@ def test_a_planner_that_hangs_keeps_no_time_out_from_passing_and_no_other_job_fr
     simulate(tmp_path, test)
 
 
-def test_a_planner_that_dies_is_asked_again_and_the_job_says_so_while_it_lasts(
+def test_a_planner_that_dies_is_requested_again_and_the_job_says_so_while_it_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With growing pauses; when it answers, the condition heals."""
@@ -144,7 +144,7 @@ def test_a_planner_that_dies_is_asked_again_and_the_job_says_so_while_it_lasts(
 def test_what_cannot_be_written_until_the_time_out_fails_the_job_and_leaves_a_clean_slate(
     tmp_path: Path, plural: str, code: int
 ) -> None:
-    """A retry asked for during the clean-up, and another after it, begin when nothing is left."""
+    """A retry requested during the clean-up, and another after it, begin when nothing is left."""
 
     async def test(world: World) -> None:
         def refuse(request: Request) -> Fault | None:
@@ -176,7 +176,7 @@ def test_what_cannot_be_written_until_the_time_out_fails_the_job_and_leaves_a_cl
     simulate(tmp_path, test)
 
 
-def test_a_retry_that_is_asked_for_during_an_attempt_counts_when_the_attempt_fails(
+def test_a_retry_that_is_requested_during_an_attempt_counts_when_the_attempt_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was not asked of the attempt that had begun before."""
@@ -200,7 +200,7 @@ def test_a_retry_that_is_asked_for_during_an_attempt_counts_when_the_attempt_fai
     simulate(tmp_path, test)
 
 
-def test_a_counter_of_job_ids_that_cannot_be_made_is_told_and_times_out(tmp_path: Path) -> None:
+def test_a_counter_of_job_ids_that_cannot_be_made_is_reported_and_times_out(tmp_path: Path) -> None:
     """The Job has a phase and a clock before it has an id."""
 
     async def test(world: World) -> None:

@@ -179,7 +179,7 @@ def test_an_orphaning_deletion_that_is_seen_late_is_not_taken_for_a_theft_of_own
     simulate(tmp_path, test)
 
 
-def test_a_pe_that_is_made_anew_after_an_orphaning_deletion_does_not_run_twice(
+def test_a_pe_that_is_made_again_after_an_orphaning_deletion_does_not_run_twice(
     tmp_path: Path,
 ) -> None:
     """The pod that was left behind goes before the new PE launches its own."""
@@ -262,7 +262,7 @@ def test_a_plan_record_that_is_lost_while_nobody_looks_is_made_again_and_nothing
 # --------------------------------------------------------------------------- names
 
 
-def test_a_name_that_somebody_takes_during_a_resize_is_told_until_it_is_free(
+def test_a_name_that_somebody_takes_during_a_resize_is_reported_until_it_is_free(
     tmp_path: Path,
 ) -> None:
     """What ran before the resize is not touched by it."""

@@ -113,7 +113,7 @@ def test_force_relaunch_replaces_a_stuck_pod_after_the_time_out(
 
 
 @pytest.mark.parametrize("force", [True, False])
-def test_a_pod_that_hangs_on_a_node_that_is_well_is_told_after_the_time_out(
+def test_a_pod_that_hangs_on_a_node_that_is_well_is_reported_after_the_time_out(
     tmp_path: Path, force: bool
 ) -> None:
     """Somebody wants the next launch; only `forceRelaunch` gives it."""
@@ -138,7 +138,7 @@ def test_a_pod_that_hangs_on_a_node_that_is_well_is_told_after_the_time_out(
     simulate(tmp_path, test)
 
 
-def test_a_stuck_pod_that_somebody_deleted_is_told_and_stops_its_pe(tmp_path: Path) -> None:
+def test_a_stuck_pod_that_somebody_deleted_is_reported_and_stops_its_pe(tmp_path: Path) -> None:
     """It was no failure: the node's end does not restart it."""
 
     async def test(world: World) -> None:

@@ -51,7 +51,7 @@ def test_a_paused_instance_does_nothing_until_it_is_resumed() -> None:
     assert [at for name, at in said if name == "a"] == [1.0, 11.5, 12.5]
 
 
-def test_a_program_that_waits_for_nothing_is_told_so() -> None:
+def test_a_program_that_waits_for_nothing_is_reported_so() -> None:
     """A wait without a timer would last for ever."""
 
     async def test() -> None:

@@ -49,7 +49,7 @@ def test_a_submission_writes_first_what_its_pods_wait_for(tmp_path: Path) -> Non
 
 
 def test_a_resize_begins_to_launch_before_everything_is_written(tmp_path: Path) -> None:
-    """PE by PE, each with its ConfigMap; and no pod whose end was seen is asked for."""
+    """PE by PE, each with its ConfigMap; and no pod whose end was seen is requested."""
 
     async def test(world: World) -> None:
         await with_example(world, "j", width=WIDTH)

@@ -104,7 +104,7 @@ def refuse_at_first(world: World, method: str, path: str) -> None:
 def test_a_certificate_that_somebody_deletes_or_damages_is_made_again(
     tmp_path: Path, damage: str
 ) -> None:
-    """And nothing that runs is launched anew."""
+    """And nothing that runs is launched again."""
 
     async def test(world: World) -> None:
         await running(world, **ENCRYPTED)
@@ -131,7 +131,7 @@ def test_a_certificate_that_somebody_deletes_or_damages_is_made_again(
     simulate(tmp_path, test)
 
 
-def test_a_secret_of_somebody_else_in_place_of_the_certificate_is_told_once(
+def test_a_secret_of_somebody_else_in_place_of_the_certificate_is_reported_once(
     tmp_path: Path,
 ) -> None:
     """The job runs on, its condition Submitted names the Secret until it is gone, and no more."""
@@ -211,7 +211,9 @@ def test_an_attempt_that_fails_before_its_first_pe_leaves_no_certificate(tmp_pat
     simulate(tmp_path, test)
 
 
-def test_a_pe_that_is_told_to_talk_over_tls_brings_its_job_a_certificate(tmp_path: Path) -> None:
+def test_a_pe_that_is_reported_to_talk_over_tls_brings_its_job_a_certificate(
+    tmp_path: Path,
+) -> None:
     """Edited by hand, it is launched with it the next time."""
 
     async def test(world: World) -> None:
@@ -286,7 +288,7 @@ def told(pod: Obj, variable: str) -> str:
     return found
 
 
-def test_a_pe_that_is_told_of_a_redis_is_launched_with_its_servers(tmp_path: Path) -> None:
+def test_a_pe_that_is_reported_of_a_redis_is_launched_with_its_servers(tmp_path: Path) -> None:
     """Edited by hand: the next launch waits until they are found."""
 
     async def test(world: World) -> None:
@@ -330,7 +332,7 @@ def test_a_redis_that_cannot_be_used_fails_the_job_instead_of_another_store(
     simulate(tmp_path, test)
 
 
-def test_a_pe_that_is_told_of_a_redis_that_cannot_be_used_is_not_launched_without_it(
+def test_a_pe_that_is_reported_of_a_redis_that_cannot_be_used_is_not_launched_without_it(
     tmp_path: Path,
 ) -> None:
     """An Event of the Job names field and value; what runs goes on."""

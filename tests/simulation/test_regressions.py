@@ -26,7 +26,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize("sentence", FOUND)
-def test_what_was_mended_stays_so(sentence: str) -> None:
+def test_what_was_repaired_stays_so(sentence: str) -> None:
     """At the first and at the last effect that the sentence speaks of."""
     name, kind, text, mishap = FOUND[sentence]
     scenario = SCENARIOS[name]

@@ -83,7 +83,7 @@ def test_a_second_resize_during_the_first_wins(tmp_path: Path) -> None:
         simulate(folder, test)
 
 
-def test_a_resize_that_is_asked_for_during_the_submission_is_not_lost(tmp_path: Path) -> None:
+def test_a_resize_that_is_requested_during_the_submission_is_not_lost(tmp_path: Path) -> None:
     """The width in the spec converges even when it changes before the first pods exist."""
 
     async def test(world: World) -> None:

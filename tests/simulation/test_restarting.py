@@ -122,7 +122,7 @@ def test_a_drain_restarts_a_job_with_default_flags_and_says_why(tmp_path: Path, 
 
 @pytest.mark.parametrize("service", ["pod-state-machine", "watch-ingest"])
 @pytest.mark.parametrize("end", [evicted, failed], ids=["evicted", "failed"])
-def test_an_end_in_an_outage_is_told_from_a_deletion(
+def test_an_end_in_an_outage_is_reported_from_a_deletion(
     tmp_path: Path, end: End, service: str
 ) -> None:
     """The pod is long gone when the service is back; nobody has seen its last state.

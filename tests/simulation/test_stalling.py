@@ -1,4 +1,4 @@
-"""A defect of ours that crashes on one object is told on that object, and nowhere else."""
+"""A defect of ours that crashes on one object is reported on that object, and nowhere else."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_stranger_with_the_marks_of_a_job_survives_its_resizes(tmp_path: Path)
     "lie", [{"incarnation": 2**40}, {"list": 2**40}, {"cluster": "another"}, {"incarnation": 1e30}]
 )
 def test_a_record_that_speaks_above_everything_is_spoken_over(tmp_path: Path, lie: Obj) -> None:
-    """watch-ingest begins an incarnation above it within seconds, and nothing was launched anew."""
+    """watch-ingest begins an incarnation above it in seconds, and nothing is launched again."""
 
     async def test(world: World) -> None:
         await with_example(world, "j", width=3)

@@ -1,6 +1,6 @@
 """`python -m tests.real.differential [WORD]` prints every difference, allowed ones too.
 
-For whoever mends the sandbox. With a word, only exchanges whose names hold it are played. A `!`
+For whoever repairs the sandbox. With a word, only exchanges whose names hold it are played. A `!`
 stands before what the list of allowed differences does not expect.
 """
 

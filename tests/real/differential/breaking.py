@@ -143,7 +143,7 @@ def _around(schema: Obj, steps: Steps, value: Any) -> Any:
 
 
 def _broken(keyword: str, schema: Obj) -> Iterator[tuple[Steps, Any, str]]:
-    """For each way to break a keyword: where below the cause is, the value, what is said."""
+    """For each way to break a keyword: where below the cause is, the value, what is reported."""
     if keyword == "required":
         whole = valid(schema)
         for name in schema["required"]:

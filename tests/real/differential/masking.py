@@ -109,7 +109,7 @@ def _of_controllers(key: str, item: Any) -> bool:
 
 
 def _is_noise(item: Any) -> bool:
-    """What nobody asked for: objects of the cluster itself, its taints, and plain bookmarks."""
+    """What nobody requested: objects of the cluster itself, its taints, and plain bookmarks."""
     if not isinstance(item, dict):
         return False
     shown = item.get("object") or {}

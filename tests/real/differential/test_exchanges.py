@@ -41,7 +41,7 @@ def test_a_difference_beside_the_allowed_place_fails() -> None:
 
 
 def test_an_allowed_place_that_agrees_fails() -> None:
-    """What is mended has to leave the list."""
+    """What is repaired has to leave the list."""
     alike = [{"status": 200}]
     (said,) = surprises(differences(alike, alike), ["0.status"])
     assert said == "0.status: agrees, take it out of the list"

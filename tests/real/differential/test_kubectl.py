@@ -71,7 +71,7 @@ class Desks:
         self._begun: dict[str, asyncio.Task[Pairs]] = {}
 
     async def begin(self, scripts: Iterable[Script]) -> None:
-        """Begin with scripts whose turn is later; `type` waits for the one that it is asked for."""
+        """Begin with scripts whose turn is later; `type` waits for the one that it is requested."""
         for script in scripts:
             self._begun[script.name] = asyncio.create_task(self._type(script))
 

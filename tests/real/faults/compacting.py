@@ -1,6 +1,6 @@
-"""etcd forgets: what is older than now can be asked for no more, as after its compaction.
+"""etcd forgets: what is older than now can be requested no more, as after its compaction.
 
-kube-apiserver compacts every five minutes and still answers from its cache; where it starts anew
+kube-apiserver compacts every five minutes and still answers from its cache; where it starts again
 after a compaction, no version from before is known to anybody.
 """
 
@@ -29,7 +29,7 @@ async def compact(pair: Pair) -> int:
 
 
 async def forget_everything(pair: Pair) -> None:
-    """Start the API server anew on a compacted etcd: every version from before is gone."""
+    """Start the API server again on a compacted etcd: every version from before is gone."""
     await stop_part(pair, API_SERVER)
     await compact(pair)
     await start_part(pair, API_SERVER)

@@ -68,7 +68,7 @@ def out_of_order(said: list[FactRecord]) -> list[str]:
 
 
 def last_said(said: list[FactRecord], kind: str) -> dict[str, Fact]:
-    """What was said last of each object of a kind, by name."""
+    """What was reported last of each object of a kind, by name."""
     return {
         each.fact.name: each.fact
         for each in said

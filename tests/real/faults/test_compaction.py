@@ -1,4 +1,4 @@
-"""Versions that nobody knows any more: a list-watch lists again, and no service starts anew."""
+"""Versions that nobody knows any more: a list-watch lists again, and no service starts again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLL_S = 0.05
 
 
 class Gate:
-    """The API server's transport; holds watches back, and keeps what was said."""
+    """The API server's transport; holds watches back, and keeps what was reported."""
 
     def __init__(self, inner: HttpTransport) -> None:
         self.may_watch = asyncio.Event()
@@ -66,7 +66,7 @@ class Gate:
 
 
 class Notes:
-    """A sink that keeps what it is told, by name."""
+    """A sink that keeps what it is reported, by name."""
 
     def __init__(self) -> None:
         self.lists: list[list[str]] = []
@@ -160,10 +160,10 @@ async def test_a_watch_whose_version_nobody_knows_any_more_lists_again(
     await asyncio.wait((running,))
 
 
-async def test_a_list_whose_continue_token_expired_begins_anew(
+async def test_a_list_whose_continue_token_expired_begins_again(
     pair: Pair, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is told of half a list; the next try has everything that exists then."""
+    """Nothing is reported of half a list; the next try has everything that exists then."""
     monkeypatch.setattr(list_watch, "PAGE_OBJECTS_MAX", 2)
     for name in "abcde":
         await scene.create(name)
@@ -181,7 +181,7 @@ async def test_a_list_whose_continue_token_expired_begins_anew(
 async def test_a_running_system_goes_on_when_every_version_is_forgotten_during_a_resize(
     cluster: Cluster, pair: Pair
 ) -> None:
-    """No process ends, and nothing is launched that was not asked for."""
+    """No process ends, and nothing is launched that was not requested."""
     before = {service: pids_of(cluster.system, service) for service in SERVICES}
     async with ordeal(cluster, "compacted") as job:
         pes = len(job.job.of("pes"))

@@ -89,7 +89,7 @@ async def test_an_emptied_etcd_is_another_cluster_where_nothing_of_the_old_one_a
 ) -> None:
     """Two jobs ran. One of that name is submitted again, smaller; the other never comes back.
 
-    The services run on meanwhile. Their accounts are made anew, and tokens are put where the
+    The services run on meanwhile. Their accounts are made again, and tokens are put where the
     services read them.
     """
     async with ordeal(cluster, "again") as old, JobObjects(cluster.api, "gone").followed() as gone:

@@ -11,7 +11,7 @@ from tests.e2e.watching import Cluster
 pytestmark = [pytest.mark.real, pytest.mark.e2e]
 
 
-async def test_a_restart_that_no_plan_asked_for_is_told(cluster: Cluster) -> None:
+async def test_a_restart_that_no_plan_requested_is_reported(cluster: Cluster) -> None:
     """A person restarts a PE, which looks like a service that does so for no reason."""
     async with ordeal(cluster, "told") as job:
         pes = len(job.job.of("pes"))

@@ -143,7 +143,7 @@ def _asleep(pids: Sequence[int]) -> Iterator[None]:
 
 
 async def _settled_shares(system: System, service: str) -> list[int]:
-    """The shares once nothing is told twice and nothing to nobody."""
+    """The shares once nothing is reported twice and nothing to nobody."""
     async with asyncio.timeout(CONVERGED_S_MAX):
         while True:
             shares = _shares(system, service)

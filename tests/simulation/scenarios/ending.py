@@ -1,4 +1,4 @@
-"""Jobs end: deleted, re-created under the same name at once, or failed and tried anew."""
+"""Jobs end: deleted, re-created under the same name at once, or failed and tried again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def _deleted_while_submitting(world: FaultedWorld) -> None:
 
 
 async def _without_bundle_at_first(world: FaultedWorld) -> None:
-    """The Job names a bundle that is no bundle; it fails, is mended, and tried anew."""
+    """The Job names a bundle that is no bundle; it fails, is repaired, and tried again."""
     (world.bundles / "late.sab").write_bytes(b"this is no bundle")
     world.submit("j", spec_of(bundle="late.sab", fusion=ONE_PE))
     await world.until("failed", lambda: world.phase("j") == "Failed", wait_s=1500.0)

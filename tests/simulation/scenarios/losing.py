@@ -1,4 +1,4 @@
-"""Objects are deleted, pods end, people ask for launches: what was asked for comes about again."""
+"""Objects are deleted, pods end, people ask for launches: what was requested comes about again."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def runs_as(launch: int) -> Holds:
 def unseen(pods: int = 1, within_s: float = SLEEP_S / 2) -> Callable[[FaultedWorld], str]:
     """A pod that is gone before a watch says why it went looks like one that somebody deleted.
 
-    `within_s`: when it is said, after a scenario began, unless it is not.
+    `within_s`: when it is reported, after a scenario began, unless it is not.
     """
 
     def excuse(world: FaultedWorld) -> str:

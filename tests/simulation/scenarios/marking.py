@@ -88,7 +88,7 @@ async def _unsecured_pool_claims(world: FaultedWorld) -> None:
 
 
 async def _hands_over(world: FaultedWorld) -> None:
-    """The next pool is told its member before the release of the last one's."""
+    """The next pool is reported its member before the release of the last one's."""
     _create_pool(world, "b")
     _say_members(world, "b", FIRST)
     _delete_pool(world, "a")
@@ -110,7 +110,7 @@ async def _goes_by_force(world: FaultedWorld) -> None:
 
 
 async def _node_returns(world: FaultedWorld) -> None:
-    """A node is deleted, and registered anew under its name."""
+    """A node is deleted, and registered again under its name."""
     world.store.delete(NODE, None, FIRST, DeleteOptions())
     meta = {"name": FIRST, "labels": {labels.HOSTNAME: FIRST}}
     world.store.create(NODE, None, {"apiVersion": "v1", "kind": "Node", "metadata": meta})

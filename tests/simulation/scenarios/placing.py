@@ -158,7 +158,7 @@ async def _wants_one_for_itself(world: FaultedWorld) -> None:
 
 
 async def _waits_for_a_tag(world: FaultedWorld) -> None:
-    """The job fails for want of a node with the tag; then a node gets it, and it is tried anew.
+    """The job fails for want of a node with the tag; then a node gets it, and it is tried again.
 
     Not in the same breath: where the watch of nodes is late, the same nodes refuse it once more.
     """

@@ -105,7 +105,7 @@ def _has_servers(launch: int) -> Holds:
 
 
 async def _redis_asked_for(world: FaultedWorld) -> None:
-    """A PE of a job without redis is told to keep checkpoints there, and to start anew."""
+    """A PE of a job without redis is reported to keep checkpoints there, and to start again."""
     edit = {"spec": {**IN_REDIS, "launchCount": 2}}
     world.store.patch(world.kind("streamspes"), "default", PE, edit, MERGE)
 

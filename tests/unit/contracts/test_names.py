@@ -70,7 +70,7 @@ def test_values_of_labels_may_be_empty_and_names_are_small() -> None:
         ),
     ],
 )
-def test_what_the_api_server_would_say_at_the_launch_is_said_at_the_job(
+def test_what_the_api_server_would_say_at_the_launch_is_reported_at_the_job(
     template: dict[str, Any], field: str, said: str
 ) -> None:
     found, message = refusal(template)
@@ -87,7 +87,7 @@ def test_the_container_of_the_pe_needs_no_image_and_annotations_may_say_anything
 
 
 def test_all_that_is_wrong_is_named_at_once() -> None:
-    """Who mends the first field need not be told of the second one at the next attempt."""
+    """Who repairs the first field need not be told of the second one at the next attempt."""
     template = {
         "metadata": {"labels": {"a b": "c"}},
         "spec": {"containers": [{"name": "log"}], "nodeSelectr": {}, "hostNetwork": "yes"},

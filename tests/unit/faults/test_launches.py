@@ -33,7 +33,7 @@ def test_a_generation_that_nobody_saw_may_have_changed_everything() -> None:
     assert demanded({0: FIRST, 2: FIRST}, ran_at=0)["j-0"] == Demand(1, 3)
 
 
-def test_a_launch_too_many_is_told_and_so_is_one_too_few() -> None:
+def test_a_launch_too_many_is_reported_and_so_is_one_too_few() -> None:
     demand = demanded({0: FIRST, 1: CHANGED}, ran_at=0)
     assert not surplus(demand, {"j-0": 1, "j-1": 2, "j-2": 1})
     assert surplus(demand, {"j-0": 2, "j-1": 1, "j-2": 1}) == {

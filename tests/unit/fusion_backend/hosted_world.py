@@ -67,7 +67,7 @@ class HostedWorld(World):
         }
 
     def ask_again(self) -> None:
-        """Something changed in the cluster: what waits is decided anew."""
+        """Something changed in the cluster: what waits is decided again."""
         placement = self.objects[PLACEMENT]
         answer = self.answer_to(placement["spec"])
         self._patch(*PLACEMENT, {"status": answer})

@@ -233,7 +233,7 @@ def behind(url: str = URL, **more: str) -> BundleSource:
     return BundleSource("shop.sab", url=url, **given)
 
 
-async def test_what_was_fetched_is_there_for_a_store_that_starts_anew(
+async def test_what_was_fetched_is_there_for_a_store_that_starts_again(
     tmp_path: Path, elsewhere: FromElsewhere
 ) -> None:
     """A restarted service plans a resize although the server is gone."""
@@ -351,7 +351,7 @@ async def test_what_was_fetched_before_and_is_damaged_is_not_present(
 async def test_names_and_paths_may_be_those_of_a_store_behind_http(
     tmp_path: Path, elsewhere: FromElsewhere
 ) -> None:
-    """It is asked for each submission, and trusted as the directory is."""
+    """It is requested each submission, and trusted as the directory is."""
     store = store_of(tmp_path, elsewhere, root_url="https://store.example/apps/")
     await store.take_in(BundleSource("a b.sab"), "default")
     await store.take_in(BundleSource("x.sab", "deep/ü.sab"), "default")
@@ -365,7 +365,7 @@ async def test_names_and_paths_may_be_those_of_a_store_behind_http(
 
 
 @pytest.mark.parametrize("is_fetched", [True, False])
-async def test_a_full_disk_is_told_as_one_and_leaves_nothing(
+async def test_a_full_disk_is_reported_as_one_and_leaves_nothing(
     tmp_path: Path, elsewhere: FromElsewhere, monkeypatch: pytest.MonkeyPatch, is_fetched: bool
 ) -> None:
     """It is no fault of the server or of the bundle root."""

@@ -90,7 +90,7 @@ def say_gone(api: Api) -> str:
     return entry.uid
 
 
-async def test_a_job_that_is_falsely_said_to_be_gone_is_looked_for(api: Api) -> None:
+async def test_a_job_that_is_falsely_reported_gone_is_looked_for(api: Api) -> None:
     """Also where nothing of it exists yet whose deletion would show that it is there."""
     api.submit()
     uid = say_gone(api)
@@ -99,7 +99,7 @@ async def test_a_job_that_is_falsely_said_to_be_gone_is_looked_for(api: Api) -> 
     assert len(api.names("streamspes")) == 7
 
 
-async def test_children_whose_pods_run_do_not_wait_for_a_job_that_is_falsely_said_to_be_gone(
+async def test_children_whose_pods_run_do_not_wait_for_a_job_that_is_falsely_reported_gone(
     api: Api,
 ) -> None:
     await api.with_children()

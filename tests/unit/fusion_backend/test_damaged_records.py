@@ -105,7 +105,7 @@ def test_gzip_that_broke_in_the_middle_is_damage() -> None:
         plan_of(head, [])
 
 
-def test_a_record_of_a_newer_release_is_told_and_left_alone() -> None:
+def test_a_record_of_a_newer_release_is_reported_and_left_alone() -> None:
     """Whoever goes back to an older release loses no plan by it."""
     world = submitted()
     head = world.objects[HEAD]
@@ -124,7 +124,7 @@ def test_a_record_of_a_newer_release_is_told_and_left_alone() -> None:
     assert "newer release" in fused["message"]
 
 
-def test_a_record_that_nobody_can_read_is_deleted_under_its_uid_and_told() -> None:
+def test_a_record_that_nobody_can_read_is_deleted_under_its_uid_and_reported() -> None:
     world = submitted()
     uid = world.objects[HEAD]["metadata"]["uid"]
     world.crash()

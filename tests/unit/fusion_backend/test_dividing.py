@@ -56,7 +56,7 @@ def test_resources_of_the_job_are_divided_and_win_over_those_of_the_template(
 
 
 def test_a_pe_that_a_resize_changes_gets_its_share_of_the_wider_job() -> None:
-    """It is launched anew in any case; where its share is the same, nothing is written of it."""
+    """It is launched again in any case; where its share is the same, nothing is written of it."""
     seen: Json = {"metadata": {"labels": {}}, "spec": {}}
     patch = children.processing_element_patch(job(resources=WHOLE), FOUR, PE, seen)
     assert patch["spec"]["resources"] == QUARTER
@@ -104,7 +104,7 @@ def test_a_quantity_is_divided_with_its_suffix(quantity: object, parts: int, sha
 def test_a_share_of_cpu_that_would_be_nothing_is_the_least_there_is(
     quantity: str, parts: int, share: str
 ) -> None:
-    """A container without any CPU would not be what anybody asked for."""
+    """A container without any CPU would not be what anybody requested."""
     assert divided(quantity, parts) == share
 
 

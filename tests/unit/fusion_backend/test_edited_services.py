@@ -1,4 +1,4 @@
-"""Services that somebody edited: what counts as an edit, and what mends it."""
+"""Services that somebody edited: what counts as an edit, and what repairs it."""
 
 from __future__ import annotations
 

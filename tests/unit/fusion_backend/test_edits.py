@@ -122,7 +122,7 @@ REFUSED: list[tuple[str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("field", "edit"), REFUSED, ids=[field for field, _ in REFUSED])
-def test_an_edit_that_is_refused_is_told_taken_up_in_no_part_and_heals_when_taken_back(
+def test_an_edit_that_is_refused_is_reported_taken_up_in_no_part_and_heals_when_taken_back(
     field: str, edit: dict[str, object]
 ) -> None:
     """The condition and an Event name field and value; a template beside it is not taken up."""
@@ -149,7 +149,7 @@ def test_an_edit_that_is_refused_is_told_taken_up_in_no_part_and_heals_when_take
 
 
 @pytest.mark.parametrize("moment", ["Submitting", "Resizing"])
-def test_an_edit_in_the_middle_of_work_is_told_when_the_work_is_done(moment: str) -> None:
+def test_an_edit_in_the_middle_of_work_is_reported_when_the_work_is_done(moment: str) -> None:
     world = World()
     if moment == "Resizing":
         world.converge()

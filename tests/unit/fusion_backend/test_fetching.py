@@ -130,7 +130,7 @@ async def test_a_certificate_of_another_name_is_not_trusted(
     assert (await refusal(wanted(url, certificates=pem))).reason is Reason.BUNDLE_UNTRUSTED
 
 
-async def test_roots_that_are_none_are_refused_by_the_field_that_names_them(
+async def test_roots_that_are_invalid_are_refused_by_the_field_that_names_them(
     server: Served,
 ) -> None:
     what = wanted(server.at("/x.sab", CONTENT), certificates="no certificate")
@@ -260,7 +260,9 @@ async def test_no_redirect_leads_from_https_to_http(
     assert server.requests == []
 
 
-async def test_a_name_that_changes_after_it_was_judged_is_not_asked_again(server: Served) -> None:
+async def test_a_name_that_changes_after_it_was_judged_is_not_requested_again(
+    server: Served,
+) -> None:
     """The second answer would be the one that is connected to."""
     asked: list[str] = []
 

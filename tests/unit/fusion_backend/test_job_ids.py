@@ -242,7 +242,7 @@ async def test_a_counter_that_is_being_deleted_counts_until_it_is_gone(api: Api)
     assert await ids.take("default", "b") == 4
 
 
-async def test_a_counter_that_nobody_can_mend_is_told(api: Api) -> None:
+async def test_a_counter_that_nobody_can_repair_is_reported(api: Api) -> None:
     kept = {"finalizers": ["example.com/mine"]}
     body = config_map({"data": {"next": "3"}, "immutable": True, "metadata": kept})
     api.store.create(api.kind("configmaps"), "default", body)

@@ -319,7 +319,7 @@ def test_a_plan_that_is_refused_names_field_and_value() -> None:
     assert world.named("ConfigMap") == set()
 
 
-def test_a_failed_job_starts_anew_when_its_spec_changes() -> None:
+def test_a_failed_job_starts_again_when_its_spec_changes() -> None:
     world = World(submissionTimeValues={"width": "0"})
     world.converge()
     assert decide(world.snapshot(), world.now).effects == ()
@@ -329,7 +329,7 @@ def test_a_failed_job_starts_anew_when_its_spec_changes() -> None:
     assert world.status()["id"] == 0
 
 
-def test_a_failed_job_starts_anew_once_for_a_retry() -> None:
+def test_a_failed_job_starts_again_once_for_a_retry() -> None:
     world = World(submissionTimeValues={"width": "0"})
     world.converge()
     world.annotate(labels.RETRY, "1")

@@ -66,7 +66,7 @@ def test_a_pe_that_was_deleted_before_anybody_looked_goes_on_from_its_last_launc
     assert launches(table) == {PE.name: 4}
 
 
-def test_a_launch_that_was_said_in_one_breath_with_the_deletion_counts(table: Table) -> None:
+def test_a_launch_that_was_reported_in_one_breath_with_the_deletion_counts(table: Table) -> None:
     say(table, LAUNCHED.entry())
     say(table, LAUNCHED.launched(5).at_version(6).entry())
     say(table, LAUNCHED.entry(), FactType.DELETION, version=7)

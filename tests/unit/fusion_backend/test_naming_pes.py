@@ -36,7 +36,7 @@ def record(*operators: tuple[str, ...]) -> PlanRecord:
     return replace(RECORD, pes=pes)
 
 
-def test_a_job_that_fails_is_told_the_operators_everywhere() -> None:
+def test_a_job_that_fails_is_reported_the_operators_everywhere() -> None:
     world = Clashing(counting=1)
     world.converge()
     status = world.status()
@@ -45,7 +45,7 @@ def test_a_job_that_fails_is_told_the_operators_everywhere() -> None:
     assert all(each.startswith(NAMED) for each in told)
 
 
-def test_a_job_that_waits_is_told_the_operators_as_well() -> None:
+def test_a_job_that_waits_is_reported_the_operators_as_well() -> None:
     world = Clashing(counting=1, submissionTimeOutInSeconds=60)
     world.waits = True
     world.converge()

@@ -43,7 +43,7 @@ USUAL = {"cpu": "100m", "memory": "134217728"}
 
 
 def pe(number: int, **more: Any) -> PeRecord:
-    """A PE that runs anywhere, but for what is said."""
+    """A PE that runs anywhere, but for what is reported."""
     return PeRecord(
         id=number,
         name=f"shop-{number}",

@@ -83,7 +83,7 @@ def test_nothing_is_written_to_a_steady_job_with_a_placement() -> None:
     assert world.versions() == before
 
 
-def test_what_the_api_server_filled_in_is_not_asked_for_anew() -> None:
+def test_what_the_api_server_filled_in_is_not_requested_again() -> None:
     world = hosted()
     spec = world.objects[PLACEMENT]["spec"]
     for each in spec["classes"]:
@@ -114,7 +114,7 @@ def test_a_refused_placement_fails_the_submission_and_leaves_nothing() -> None:
     assert world.events[-1] == ("ExlocationImpossible", status["message"])
 
 
-def test_a_failed_job_asks_anew_when_it_is_tried_again() -> None:
+def test_a_failed_job_asks_again_when_it_is_tried_again() -> None:
     world = HostedWorld(counting=1)
     world.converge()
     world.counting = 2
@@ -167,7 +167,7 @@ def test_a_submission_that_nobody_places_says_so_when_its_time_is_over() -> None
 
 
 def test_an_answer_to_an_older_question_is_none() -> None:
-    """A status may lie behind its spec, also where it says the generation that is asked for."""
+    """A status may lie behind its spec, also where it says the generation that is requested."""
     world = HostedWorld()
     until_asked(world)
     assert world.objects[PLACEMENT]["status"]["phase"] == "Placed"
@@ -214,7 +214,7 @@ def test_a_placement_that_somebody_edited_asks_again_for_what_is_in_force() -> N
     assert world.meaning() == before
 
 
-def test_a_placement_lost_later_is_said_of_what_runs() -> None:
+def test_a_placement_lost_later_is_reported_of_what_runs() -> None:
     """A node went: what runs goes on, and the condition says why the rest has no place."""
     world = hosted()
     world.counting = 1

@@ -1,4 +1,4 @@
-"""A resize of a job that asks for hosts: asked for first, and refused without a trace."""
+"""A resize of a job that asks for hosts: requested first, and refused without a trace."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_restarted_service_knows_by_the_region_that_its_width_has_no_place() -
     assert world.meaning() == before
 
 
-def test_a_width_that_is_asked_for_again_is_tried_again() -> None:
+def test_a_width_that_is_requested_again_is_tried_again() -> None:
     """Nodes may have come since; memory of the refusal is of that wish only."""
     world = hosted()
     world.resize(0, 5)
@@ -100,8 +100,8 @@ def test_a_width_is_tried_again_beside_a_newer_plan() -> None:
     assert world.status()["widths"] == {"Counted": 5, "Totals": 3}
 
 
-def test_a_refusal_is_said_before_the_placement_is_set_back() -> None:
-    """Between the two a service may be restarted, and would ask anew."""
+def test_a_refusal_is_reported_before_the_placement_is_set_back() -> None:
+    """Between the two a service may be restarted, and would ask again."""
     world = hosted()
     world.resize(0, 5)
     for _ in range(40):
@@ -259,7 +259,7 @@ def test_a_newer_width_starts_over_while_the_older_one_waits() -> None:
     assert world.status()["generation"] == 1
 
 
-def test_a_width_that_is_taken_back_while_it_waits_is_asked_for_no_more() -> None:
+def test_a_width_that_is_taken_back_while_it_waits_is_requested_no_more() -> None:
     world = hosted()
     before = world.meaning()
     world.waits = True
@@ -273,7 +273,7 @@ def test_a_width_that_is_taken_back_while_it_waits_is_asked_for_no_more() -> Non
 
 
 def a_pool_of(world: HostedWorld, number: int, generation: int) -> tuple[str, str]:
-    """A host pool as a plan would have brought it in that was asked for and not recorded."""
+    """A host pool as a plan would have brought it in that was requested and not recorded."""
     pool, name = copy.deepcopy(world.objects["HostPool", f"{JOB}-1"]), f"{JOB}-{number}"
     pool["metadata"] |= {"name": name, "uid": f"uid-of-{name}"}
     pool["metadata"]["labels"][labels.GENERATION] = str(generation)
@@ -282,7 +282,7 @@ def a_pool_of(world: HostedWorld, number: int, generation: int) -> tuple[str, st
     return "HostPool", name
 
 
-def test_pools_of_widths_that_were_refused_go_when_the_old_ones_are_asked_for_again() -> None:
+def test_pools_of_widths_that_were_refused_go_when_the_old_ones_are_requested_again() -> None:
     world = hosted()
     world.is_answered, world.waits = False, True
     world.resize(0, 5)
@@ -311,7 +311,7 @@ def test_a_pool_that_another_question_brought_in_under_the_same_number_is_replac
 
 @functools.cache
 def undisturbed(width: int) -> Mapping[Name, Any]:
-    """What a job says in the end that was submitted and asked for a width, without a crash."""
+    """What a job says in the end that was submitted and requested a width, without a crash."""
     world = hosted()
     world.resize(0, width)
     world.converge()

@@ -121,7 +121,7 @@ async def test_a_worker_that_died_is_trouble_of_one_task(task: PlanTask) -> None
 
 
 @pytest.mark.parametrize("answer", [[], [b"{"], [b"{}"], [b"{}", b"{}"]])
-async def test_a_worker_whose_answer_is_none_is_not_asked_again(
+async def test_a_worker_whose_answer_is_none_is_not_requested_again(
     task: PlanTask, monkeypatch: pytest.MonkeyPatch, answer: list[bytes]
 ) -> None:
     async def answered(_: planning_worker._Worker, __: bytes) -> list[bytes]:
@@ -254,7 +254,7 @@ async def test_slow_tasks_never_have_all_workers(
     async with WorkerPlanner(workers=2) as planner:
         planner._slow.update(dict.fromkeys(each.inputs.digest for each in large))
         waiting = [asyncio.create_task(planner.plan(each)) for each in large]
-        await asyncio.sleep(0)  # all of them have asked for a worker
+        await asyncio.sleep(0)  # all of them have requested a worker
         async with asyncio.timeout(60):
             assert (await planner.plan(task)).record.job_name == "shop"
         ends.set()

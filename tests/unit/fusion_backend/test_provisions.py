@@ -53,7 +53,7 @@ def test_servers_are_sorted_into_replicas_of_shards() -> None:
     ]
 
 
-def test_servers_are_shuffled_where_it_is_asked_for_and_carry_a_property_only_if_named() -> None:
+def test_servers_are_shuffled_where_it_is_requested_and_carry_a_property_only_if_named() -> None:
     found = config(replace(ASKED, shuffle=True, restricted_property=""), HOSTS)
     assert found["replicaGroups"][0]["servers"][0] == "redis-6.redis.default.svc:6379"
 
@@ -112,7 +112,7 @@ async def test_the_resolver_of_the_system_finds_addresses_and_names() -> None:
     assert await resolver.hosts_of("no-such-host.invalid") == {}
 
 
-async def test_a_dns_that_fails_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dns_that_fails_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_AGAIN, "try again")
 
@@ -216,7 +216,7 @@ async def test_a_crash_after_the_secret_finds_it_and_makes_no_other(api: Api) ->
 async def test_a_certificate_that_changes_while_it_is_renewed_is_not_overwritten(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody put another one in; it is looked at anew, and is as it should be."""
+    """Somebody put another one in; it is looked at again, and is as it should be."""
     now_of = LoopClock.now
     ahead_s = unix_s_of(certificate_said(api)["renewedFrom"]) - now_of(LoopClock())
     monkeypatch.setattr(LoopClock, "now", lambda clock: now_of(clock) + ahead_s + 1)

@@ -216,13 +216,13 @@ def test_a_bucket_is_where_its_region_or_endpoint_says(
 
 
 @pytest.mark.parametrize("wrong", ["s3://", "s3://A_B/x", "s3:/apps", "ftp://store/apps", "apps"])
-def test_a_root_that_is_none_is_refused_at_the_start_with_the_form(wrong: str) -> None:
+def test_a_root_that_is_invalid_is_refused_at_the_start_with_the_form(wrong: str) -> None:
     with pytest.raises(ValidationError, match="s3://BUCKET/PREFIX"):
         FusionBackendSettings(bundle_root=Path("b"), bundle_store=Path("s"), bundle_root_url=wrong)
 
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
-def test_an_endpoint_that_is_none_is_refused_by_the_name_of_its_variable(name: str) -> None:
+def test_an_endpoint_that_is_invalid_is_refused_by_the_name_of_its_variable(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} "):
         root_url_of("s3://apps", {name: "store:9000"})
 

@@ -30,7 +30,7 @@ def accepted(world: World) -> str:
     ],
     ids=lambda edit: next(iter(edit)),
 )
-def test_who_gave_a_value_that_was_never_set_is_not_told_to_set_it_back(
+def test_who_gave_a_value_that_was_never_set_is_not_reported_to_set_it_back(
     edit: dict[str, object],
 ) -> None:
     world = submitted()
@@ -40,7 +40,7 @@ def test_who_gave_a_value_that_was_never_set_is_not_told_to_set_it_back(
     assert "set it back" not in accepted(world)
 
 
-def test_an_edit_that_waits_is_told_by_its_fields_and_not_by_the_block_they_are_in() -> None:
+def test_an_edit_that_waits_is_reported_by_its_fields_and_not_by_the_block_they_are_in() -> None:
     world = submitted()
     world.edit("Job", JOB, processingElement={"image": "mine:2"})
     world.converge()
@@ -63,7 +63,7 @@ def test_a_failed_attempt_says_of_no_condition_that_it_is_still_being_planned() 
         assert (said["status"], said["reason"]) == ("Unknown", "SubmissionTimedOut")
 
 
-def test_a_name_that_is_taken_is_told_with_what_to_do() -> None:
+def test_a_name_that_is_taken_is_reported_with_what_to_do() -> None:
     """Also of what an orphaning deletion left."""
     world = World()
     while world.status().get("phase") != "Submitting":
@@ -76,7 +76,7 @@ def test_a_name_that_is_taken_is_told_with_what_to_do() -> None:
         assert told in message
 
 
-def test_trouble_with_the_planning_of_a_width_is_told_while_it_lasts() -> None:
+def test_trouble_with_the_planning_of_a_width_is_reported_while_it_lasts() -> None:
     """The job runs on; what it waits for stands in condition Submitted, as all trouble does."""
     world = submitted()
     world.resize(0, 3)

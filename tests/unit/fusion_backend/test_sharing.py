@@ -18,7 +18,7 @@ async def turns() -> None:
 
 
 class Queue:
-    """Parties that hold slots until they are told to give them back."""
+    """Parties that hold slots until they are reported to give them back."""
 
     def __init__(self, total: int, share: int) -> None:
         self.slots = FairSlots(total, share)
@@ -109,7 +109,7 @@ async def test_a_slot_that_is_given_to_somebody_who_gives_up_is_not_lost() -> No
 
 
 class Counted:
-    """Work that is counted, and ends when it is told to."""
+    """Work that is counted, and ends when it is reported to."""
 
     def __init__(self) -> None:
         self.begun = 0

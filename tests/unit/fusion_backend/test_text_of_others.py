@@ -55,7 +55,7 @@ def test_a_refusal_is_harmless_and_bounded(text: str) -> None:
 
 
 @TEXTS
-def test_what_is_said_of_a_crash_is_said_once(text: str) -> None:
+def test_what_is_reported_of_a_crash_is_reported_once(text: str) -> None:
     """It is asked after every run of the key."""
     job = {"metadata": {"generation": 1}, "status": {}}
     patch = stalled_patch(job, reason="Crashing", why=text, now="2026-01-01T00:00:00Z")

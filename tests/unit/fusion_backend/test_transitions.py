@@ -34,7 +34,7 @@ def test_every_phase_but_none_is_one_that_a_status_may_say() -> None:
     assert {phase.value for phase in Phase if phase.value} <= {phase.value for phase in JobPhase}
 
 
-def test_a_failed_job_starts_anew_or_goes_only_by_a_change_of_people() -> None:
+def test_a_failed_job_starts_again_or_goes_only_by_a_change_of_people() -> None:
     leaving = {
         observation
         for (phase, observation), row in TRANSITIONS.items()

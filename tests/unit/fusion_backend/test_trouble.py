@@ -1,4 +1,4 @@
-"""What goes wrong in passing is told and tried again, and no submission waits for ever."""
+"""What goes wrong in passing is reported and tried again, and no submission waits for ever."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def begun(**spec: object) -> World:
 
 
 def wanted(world: World) -> Plan:
-    """The plan that is asked for."""
+    """The plan that is requested."""
     (effect,) = decide(world.snapshot(), world.now).effects
     assert isinstance(effect, Plan)
     return effect
@@ -53,7 +53,7 @@ def test_a_failed_job_says_of_every_condition_what_it_came_to() -> None:
     }
 
 
-def test_trouble_is_told_when_it_lasts_and_no_more_when_it_is_over() -> None:
+def test_trouble_is_reported_when_it_lasts_and_no_more_when_it_is_over() -> None:
     world = begun()
     while not world.named("ConfigMap"):
         world.step()
@@ -137,7 +137,7 @@ def test_an_edit_that_came_after_the_plan_of_a_failed_attempt_is_tried() -> None
     assert world.status()["widths"]["Counted"] == 1
 
 
-def test_a_crash_is_told_by_its_kind_and_trouble_in_few_words() -> None:
+def test_a_crash_is_reported_by_its_kind_and_trouble_in_few_words() -> None:
     """What a crash says may be of any input; what we say ourselves has an end and no tricks."""
     crash = trouble_message(ValueError("token gh-s3cret"))
     assert "ValueError" in crash

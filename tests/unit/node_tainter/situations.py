@@ -42,7 +42,7 @@ def exclusive(
 
 
 def labelled(uid: str, *, is_deleting: bool = False, has_finalizer: bool = True) -> Pool:
-    """A shared pool of whose members one may be asked for."""
+    """A shared pool of whose members one may be requested."""
     return Pool(
         namespace="default",
         name=f"pool-{uid}",

@@ -30,7 +30,7 @@ FOREIGN = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 
 
 class Cluster:
-    """A sandboxed cluster with one node, and the table of a service that knows what it is told."""
+    """A sandboxed cluster with one node, and the table of a service that gets facts."""
 
     def __init__(self) -> None:
         self.sandbox = Sandboxed()
@@ -108,7 +108,7 @@ class Cluster:
         kind = self.sandbox.kind(HOST_POOL)
         self.sandbox.cluster.store.delete(kind, "default", name, DeleteOptions())
 
-    # what the service is told and does
+    # what the service is reported and does
 
     def tell_node(self) -> None:
         self.writer.observe(NODE, self.node())
@@ -152,7 +152,7 @@ def test_label_and_taint_are_one_patch_and_nothing_follows_it() -> None:
     with_cluster(test)
 
 
-def test_a_heartbeat_that_no_fact_told_of_does_not_hold_up_the_patch() -> None:
+def test_a_heartbeat_that_no_fact_reported_of_does_not_hold_up_the_patch() -> None:
     """The version differs, what it says does not."""
 
     async def test(cluster: Cluster) -> None:
@@ -206,7 +206,7 @@ def test_marks_of_a_pool_that_is_nowhere_go() -> None:
 
 
 @pytest.mark.parametrize("namespace", ["default", "kube-system"])
-def test_marks_of_a_pool_that_nobody_told_of_stay(namespace: str) -> None:
+def test_marks_of_a_pool_that_no_fact_shows_stay(namespace: str) -> None:
     """Whatever its namespace: facts may be limited to some. From then on it is known."""
 
     async def test(cluster: Cluster) -> None:
@@ -237,7 +237,7 @@ def test_a_uid_that_is_nowhere_is_looked_for_once() -> None:
     with_cluster(test)
 
 
-def test_members_that_are_newer_than_what_was_told_are_looked_at_before_marks_go() -> None:
+def test_members_that_are_newer_than_what_was_reported_are_looked_at_before_marks_go() -> None:
     """Another instance has seen them, and marked the node already."""
 
     async def test(cluster: Cluster) -> None:
@@ -324,7 +324,7 @@ def test_a_pool_that_is_being_deleted_by_now_gets_no_finalizer() -> None:
 
 
 @pytest.mark.parametrize("has_taint", [True, False])
-def test_a_finalizer_stays_while_a_node_carries_marks_that_nobody_told_of(has_taint: bool) -> None:
+def test_a_finalizer_stays_while_a_node_carries_marks_that_no_fact_shows(has_taint: bool) -> None:
     """Another instance, which has not heard of the deletion yet, has marked it just now."""
 
     async def test(cluster: Cluster) -> None:

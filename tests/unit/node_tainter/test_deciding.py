@@ -166,7 +166,7 @@ def test_an_unknown_owner_is_looked_for_before_another_takes_the_node() -> None:
 
 
 def test_a_pool_that_seems_to_have_left_is_looked_at_before_its_marks_go() -> None:
-    """Its members may be newer than what was told of them."""
+    """Its members may be newer than what was reported of them."""
     (effect,) = effects_of(around(A_HOLDS, (A, None)))
     assert isinstance(effect, SetMarks)
     assert (effect.believed_gone, effect.believed_left) == ((), (PoolKey("default", "pool-a"),))

@@ -68,7 +68,7 @@ def test_a_node_that_is_nobody_s_business_wakes_no_key() -> None:
     assert set(intake.all_keys(table)) == {A, PoolKey("default", "all")}
 
 
-def test_a_pool_wakes_its_members_and_whoever_carries_its_uid() -> None:
+def test_a_pool_wakes_its_members_and_any_carries_its_uid() -> None:
     """Those it lists may need marks, those that carry them may have to lose them."""
     left = marked(a_node("node-3").with_uid("uid-3"), "a")
     nodes = [a_node(name).with_uid(f"uid-{name}") for name in ("node-1", "node-2")]

@@ -327,7 +327,7 @@ def test_what_leaves_counts_as_free() -> None:
     assert placed(answer(job(Pe(0, {"cpu": 4000}, host="n3")), *leaving)) == {0: "n3"}
 
 
-def test_an_assignment_stays_and_is_decided_anew_where_its_node_is_gone() -> None:
+def test_an_assignment_stays_and_is_decided_again_where_its_node_is_gone() -> None:
     pes = (Pe(0, assigned="n4"), Pe(1, assigned="gone"), Pe(2))
     where = placed(answer(job(*pes)))
     assert where[0] == "n4"

@@ -237,7 +237,7 @@ def test_of_nodes_with_one_name_the_last_counts() -> None:
 
 
 def test_an_address_of_two_nodes_is_that_of_the_first_that_is_ready() -> None:
-    """The other one is what it was before somebody set it up anew."""
+    """The other one is what it was before somebody set it up again."""
     shared = (node(0, addresses=("10.1.1.1",)), node(1, addresses=("10.1.1.1",)))
     asked = job(Pe(0, host="10.1.1.1"))
     old = replace(shared[0], ready=False)

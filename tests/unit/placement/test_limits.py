@@ -110,7 +110,7 @@ def test_too_many_patterns_say_nothing_and_leave_the_answer_to_the_nodes(
 
 
 @pytest.mark.parametrize("byte", [0, 1])
-def test_a_byte_too_much_is_told_from_one_that_fits(byte: int) -> None:
+def test_a_byte_too_much_is_reported_from_one_that_fits(byte: int) -> None:
     """A pool that chooses its members is searched in numbers that are not whole."""
     gib = 1 << 30
     tag = {"tag.streams.ibm.com/big": ""}

@@ -29,7 +29,7 @@ def _apart(count: int, **more: object) -> tuple[Pe, ...]:
 
 @dataclass(frozen=True)
 class Demand:
-    """An impossible demand, and what is said of it."""
+    """An impossible demand, and what is reported of it."""
 
     name: str
     pes: tuple[Pe, ...]

@@ -50,7 +50,7 @@ class Member:
 
 
 def zip_of(members: Iterable[Member]) -> bytes:
-    """A zip that says of its members what they are told to say."""
+    """A zip that says of its members what they are reported to say."""
     body, directory, count = bytearray(), bytearray(), 0
     for member in members:
         packed = member.stored()

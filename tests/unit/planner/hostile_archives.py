@@ -45,7 +45,7 @@ LIMITS = BundleLimits(
 
 @dataclass(frozen=True)
 class Hostile:
-    """An archive, made when it is asked for, and how it is refused."""
+    """An archive, made when it is requested, and how it is refused."""
 
     name: str
     make: Callable[[], bytes]

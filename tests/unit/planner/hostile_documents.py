@@ -16,7 +16,7 @@ DEEP = 100_000
 
 @dataclass(frozen=True)
 class Hostile:
-    """A document, made when it is asked for, and how it is refused."""
+    """A document, made when it is requested, and how it is refused."""
 
     name: str
     make: Callable[[], bytes]

@@ -326,7 +326,7 @@ def test_a_region_is_as_wide_as_its_constant_and_not_as_its_ignored_twin() -> No
         ('level="error"', 'level="loud"', "not one of off, error"),
     ],
 )
-def test_what_a_pe_cannot_be_told_is_refused(old: str, new: str, says: str) -> None:
+def test_what_a_pe_cannot_be_reported_is_refused(old: str, new: str, says: str) -> None:
     with pytest.raises(PlanRefused) as caught:
         plan_of(edited(source(), (old, new)), ONE)
     assert caught.value.reason is Reason.ADL_INVALID

@@ -180,7 +180,7 @@ def test_whatever_was_joined_can_be_undone(seed: int, hosts: HostRules) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_cutting_in_several_ways_never_ex_locates_what_must_be_on_one_host(seed: int) -> None:
-    """Each proposal begins anew, and each class of operators knows what became of the others."""
+    """Each proposal begins again, and each class of operators knows what became of the others."""
     choose = random.Random(seed)
     tokens = [choose.choice(("", "s", "t", "u", "X", "Y", "Z")) for _ in range(18)]
     adl = chain_of(**{f"o{number}": each for number, each in enumerate(tokens)})

@@ -148,7 +148,7 @@ def test_a_second_resize_renumbers_what_the_first_one_kept() -> None:
 
 
 @pytest.mark.corpus
-def test_several_resizes_count_what_came_and_went_and_not_what_was_numbered_anew() -> None:
+def test_several_resizes_count_what_came_and_went_and_not_what_was_numbered_again() -> None:
     """Operators are matched by what they are; the second resize gives some another number."""
     start = planned(parallel(), LEGACY, region_widths(2, 2, 2))
     first = planned(parallel(), LEGACY, {"Result.Region2": 3}, before=start)

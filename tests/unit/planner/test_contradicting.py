@@ -129,7 +129,7 @@ def test_operators_are_on_one_host_by_those_that_share_their_pes() -> None:
     assert len(planned(adl, Fusion.legacy(), compat=True).record.pes) == 2
 
 
-def test_who_has_which_jvm_arguments_and_what_holds_them_together_is_told() -> None:
+def test_who_has_which_jvm_arguments_and_what_holds_them_together_is_reported() -> None:
     adl = Adl().chain("a", "b", "c")
     for name, heap in (("a", "1g"), ("b", "1g"), ("c", "2g")):
         adl.operators[name].partitions = TOGETHER

@@ -62,7 +62,7 @@ def test_channels_that_take_turns_import_what_a_hash_gives_them() -> None:
     }
 
 
-def test_a_resize_divides_the_stream_anew() -> None:
+def test_a_resize_divides_the_stream_again() -> None:
     assert set(filters(fed("RoundRobin"), {"f": 2}).values()) == {
         "(hash(i)) % 2 == 0",
         "(hash(i)) % 2 == 1",

@@ -62,7 +62,7 @@ class _Meter:
 
 @pytest.fixture
 def meter(monkeypatch: pytest.MonkeyPatch) -> _Meter:
-    """Counts what the readers of zip and tar are asked for."""
+    """Counts what the readers of zip and tar are requested."""
     found = _Meter(Work())
     read, frombuf, made = zipfile.ZipExtFile.read, tarfile.TarInfo.frombuf, zipfile.ZipInfo.__init__
 

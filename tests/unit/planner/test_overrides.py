@@ -56,10 +56,10 @@ def declared(*names: str, literal: str | None = None) -> list[SubmissionValue]:
         (declared("n::A.X"), {"x": "1", "X": "2"}, {}),  # names differ in case
     ],
 )
-def test_every_fault_of_the_values_is_said_with_its_code(
+def test_every_fault_of_the_values_is_reported_with_its_code(
     values: list[SubmissionValue], given: dict[str, str], codes: dict[str, str]
 ) -> None:
-    """One refusal holds all of them; what nobody asked for is a warning if all else is right."""
+    """One refusal holds all of them; what nobody requested is a warning if all else is right."""
     errors = [code for code in codes if code.endswith("E")]
     if not errors:
         found = resolve_values(values, given)

@@ -113,7 +113,7 @@ def test_the_tokens_of_all_operators_of_a_pe_are_merged() -> None:
     assert (pe.host, pe.colocations, pe.exlocations) == ("h1", ("x", "y"), ("X",))
 
 
-def test_people_are_told_where_a_pe_may_run() -> None:
+def test_people_are_reported_where_a_pe_may_run() -> None:
     adl = pools().chain("a", "b", "c", "d", "e", "f")
     adl.operators["a"].resources = on("h1")
     adl.operators["b"].resources = in_pool(3, 7)
@@ -139,7 +139,7 @@ def test_people_are_told_where_a_pe_may_run() -> None:
     assert ("on the host 'h1'",) in [each.together for each in packed.values()]
 
 
-def test_a_shared_ex_location_is_told_of_those_that_it_keeps_apart_only() -> None:
+def test_a_shared_ex_location_is_reported_of_those_that_it_keeps_apart_only() -> None:
     adl = Adl().chain("a", "b")
     adl.operators["a"].resources = NOWHERE + TOGETHER + APART
     adl.operators["b"].resources = NOWHERE + APART
@@ -170,7 +170,7 @@ EXCLUDING = {
 def test_operators_whose_hosts_exclude_each_other_are_never_fused(
     which: str, fusion: Fusion
 ) -> None:
-    """However few PEs are asked for; the number is exceeded."""
+    """However few PEs are requested; the number is exceeded."""
     adl = pools().chain("a", "b", "c", "d")
     for place, name in enumerate("abcd"):
         adl.operators[name].resources = EXCLUDING[which][place % 2]
@@ -220,7 +220,7 @@ def test_a_refusal_names_what_holds_two_operators_together_and_what_keeps_them_a
     )
 
 
-def test_the_ties_of_a_contradiction_are_told_operator_by_operator() -> None:
+def test_the_ties_of_a_contradiction_are_reported_operator_by_operator() -> None:
     """a is with b by x, b with c by y, and c, which is isolated, is not allowed to share a PE."""
     adl = Adl().chain("a", "b", "c")
     for name, ids in (("a", "x"), ("b", "xy"), ("c", "y")):

@@ -113,7 +113,7 @@ def test_numbers_for_life_stand_for_the_topology_of_the_widths(
 def test_every_resize_in_compat_starts_from_fresh_numbers_of_the_widths_before(
     tree: Tree, fusion: Fusion, resizes: list[tuple[int, int]]
 ) -> None:
-    """So a second one numbers anew what the first one kept."""
+    """So a second one numbers again what the first one kept."""
     assume(tree.regions())
     made, prior = answers(tree, fusion)
     for widths in widths_after(tree, resizes):

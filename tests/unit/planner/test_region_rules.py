@@ -280,7 +280,7 @@ def wrong_in_every_way() -> Adl:
     return adl
 
 
-def test_of_several_errors_the_one_of_the_earliest_step_is_said() -> None:
+def test_of_several_errors_the_one_of_the_earliest_step_is_reported() -> None:
     """Values, then widths, then expansion, then fusion."""
     adl = wrong_in_every_way()
 

@@ -151,7 +151,7 @@ def test_a_known_meaning_keeps_its_content_whatever_a_newer_renderer_would_write
     assert contents[0] != first.record.pes[0].content_id
 
 
-def test_manual_opens_new_pes_while_there_are_fewer_than_asked_for() -> None:
+def test_manual_opens_new_pes_while_there_are_fewer_than_requested() -> None:
     """With room up to N a new channel gets a PE of its own, beyond N it joins its region."""
     adl = grown().application()
     first = plan_of(adl, Fusion.manual(5), {"f": 1})

@@ -109,7 +109,7 @@ def refusal_of(adl: Adl, fusion: Fusion, bytes_max: int) -> PlanRefused:
 @pytest.mark.parametrize(
     "fusion", [Fusion.legacy(), Fusion.manual(202), Fusion.automatic(4)], ids=str
 )
-def test_nobody_is_told_to_divide_one_operator(fusion: Fusion) -> None:
+def test_nobody_is_reported_to_divide_one_operator(fusion: Fusion) -> None:
     """Legacy has no more PEs to give, and no scheme divides an operator: narrower regions do, or
     several operators that feed the channels.
     """
@@ -132,7 +132,7 @@ def test_a_pe_of_operators_that_need_not_share_it_may_become_several() -> None:
 @pytest.mark.parametrize(
     "fusion", [Fusion.legacy(), Fusion.manual(5), Fusion.automatic(5)], ids=str
 )
-def test_operators_that_are_joined_are_told_what_joins_them(fusion: Fusion) -> None:
+def test_operators_that_are_joined_are_reported_what_joins_them(fusion: Fusion) -> None:
     adl = Adl().chain(*(f"o{n}" for n in range(100)))
     for operator in list(adl.operators.values())[:60]:
         operator.partitions = '<coLocation colocId="X"/>'

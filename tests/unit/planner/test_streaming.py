@@ -55,12 +55,12 @@ def test_a_real_document_reads_the_same_in_both_ways() -> None:
     [each for each in DOCUMENTS if "not well-formed" not in each.says],
     ids=lambda hostile: hostile.name,
 )
-def test_what_is_wrong_is_told_as_of_the_whole_document(hostile: Hostile) -> None:
+def test_what_is_wrong_is_reported_as_of_the_whole_document(hostile: Hostile) -> None:
     text = hostile.make()
     assert read(text) == read(text + WHOLE)
 
 
-def test_of_several_mistakes_the_first_of_the_steps_is_told() -> None:
+def test_of_several_mistakes_the_first_of_the_steps_is_reported() -> None:
     """Definitions are read before operators, also where the operators were read already."""
     text = Adl().chain("a", "b").text().replace('restartable="true"', 'restartable="maybe"')
     wrong = text.replace('runtimeType="', 'runtimeType="no').encode()

@@ -42,7 +42,7 @@ def test_a_missing_repeated_or_ambiguous_value_is_refused_with_its_code(
     assert code in caught.value.message
 
 
-def test_all_faults_are_said_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     with pytest.raises(PlanRefused) as caught:
         resolve_values([value("x"), value("y", index=1)], {})
     assert "values.x " in caught.value.message.replace("Values", "values")

@@ -153,7 +153,7 @@ def test_every_channel_has_the_model_of_its_composite() -> None:
         ("", Threading("automatic"), {"model": "automatic"}),
     ],
 )
-def test_threads_and_elastic_are_said_of_dynamic_only(
+def test_threads_and_elastic_are_reported_of_dynamic_only(
     written: str, job: Threading | None, expected: Model
 ) -> None:
     adl = annotated(nested(), operator=written) if written else nested()
@@ -291,7 +291,7 @@ def manual_ports() -> Adl:
         (cycle(), Threading("dedicated"), ONE, dict.fromkeys("afgz", YES)),
     ],
 )
-def test_one_thread_is_said_only_where_it_is_certain(
+def test_one_thread_is_reported_only_where_it_is_certain(
     adl: Adl, job: Threading | None, fusion: Fusion, expected: dict[str, tuple[str, str]]
 ) -> None:
     assert flags(planned(adl, fusion, job)) == expected

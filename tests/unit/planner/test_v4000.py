@@ -163,7 +163,7 @@ def test_a_splitter_is_round_robin_or_hash_and_every_definition_is_of_cpp() -> N
     assert 'runtimeType="SPL_CPlusPlus"' in aadls[0]
 
 
-def test_what_a_pe_says_of_display_tracing_and_capabilities_is_said_of_its_operators() -> None:
+def test_what_a_pe_says_of_display_tracing_and_capabilities_is_reported_of_its_operators() -> None:
     adl = plain()
     old = as_v4000(text_of(adl), alone(adl)).replace(
         '<tracing level="error"/>',

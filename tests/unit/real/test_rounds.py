@@ -48,7 +48,7 @@ def test_a_round_says_its_folder_its_time_and_its_outcome() -> None:
     assert RoundEnd("tests/e2e", 1, 2.0).sentence.endswith("failed (exit code 1)")
 
 
-def test_tests_that_were_tried_twice_are_told_last_and_counted_in_their_round() -> None:
+def test_tests_that_were_tried_twice_are_reported_last_and_counted_in_their_round() -> None:
     """What is green at the second try only would be read as green."""
     rerun = Rerun("tests/e2e/test_a.py::test_b", "KeyError: 'c'")
     ends = [RoundEnd("tests/e2e", 0, 12.4, [rerun]), RoundEnd("tests/real/faults", 0, 1.0)]

@@ -65,7 +65,7 @@ class _DeafLog(MemoryLog):
 
 
 def test_a_commit_whose_answer_is_lost_is_tried_again() -> None:
-    """It ended the service, whose successor said everything anew."""
+    """It ended the service, whose successor said everything again."""
 
     async def test() -> None:
         world = World()

@@ -11,7 +11,7 @@ from tests.virtual_time import virtually
 
 
 @virtually
-async def test_whoever_is_killed_while_its_tasks_come_to_their_end_ends_too() -> None:
+async def test_any_is_killed_while_its_tasks_come_to_their_end_ends_too() -> None:
     """A kill that is lost would leave two instances that speak."""
 
     async def takes_time_to_end() -> None:

@@ -96,7 +96,7 @@ def facts_of(said: Sequence[Fact | SyncCompleted], kind: str) -> list[tuple[Fact
 
 
 def completions(said: Sequence[Fact | SyncCompleted], *, full: bool = True) -> dict[str, int]:
-    """How often the list of each kind was said to be complete."""
+    """How often the list of each kind was reported to be complete."""
     kinds = [each.kind for each in said if isinstance(each, SyncCompleted) and each.full is full]
     return {kind: kinds.count(kind) for kind in kinds}
 
@@ -125,7 +125,7 @@ def test_the_first_resync_says_what_exists_and_that_this_is_all() -> None:
     run_virtually(test())
 
 
-def test_changes_and_deletions_are_said_as_they_happen() -> None:
+def test_changes_and_deletions_are_reported_as_they_happen() -> None:
     """By the watch, in the epoch of the list before."""
 
     async def test() -> None:
@@ -146,7 +146,7 @@ def test_changes_and_deletions_are_said_as_they_happen() -> None:
     run_virtually(test())
 
 
-def test_everything_is_said_again_every_hour_and_compared_every_ten_minutes() -> None:
+def test_everything_is_reported_again_every_hour_and_compared_every_ten_minutes() -> None:
     """A comparison of an unchanged cluster says no fact; an hourly resync moves the restore."""
 
     async def test() -> None:
@@ -356,7 +356,7 @@ def test_a_log_that_is_away_for_a_moment_gets_everything_in_order() -> None:
     run_virtually(test())
 
 
-def test_records_that_are_said_while_a_batch_is_written_go_out_as_one_batch() -> None:
+def test_records_that_are_reported_while_a_batch_is_written_go_out_as_one_batch() -> None:
     """Nothing lingers, yet a busy log gets large batches."""
 
     class Counting(MemoryLog):

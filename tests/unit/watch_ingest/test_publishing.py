@@ -1,4 +1,4 @@
-"""What is said of an object that was seen, given what was said before."""
+"""What is reported of an object that was seen, given what was reported before."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def types(sayings: Iterable[Publication]) -> list[FactType]:
     return [saying.fact.type for saying in sayings]
 
 
-def test_an_object_is_said_once_until_its_projection_changes() -> None:
+def test_an_object_is_reported_once_until_its_projection_changes() -> None:
     """A node's heartbeat changes its version and nothing that anybody decides on."""
     ledger = Ledger()
     assert types(say(ledger, a_node())) == [ADDITION]
@@ -63,7 +63,7 @@ def test_a_full_list_says_an_unchanged_object_again() -> None:
     assert types(say(ledger, a_job(), repeat=True)) == [ADDITION]
 
 
-def test_a_deletion_is_said_under_the_version_at_which_it_happened() -> None:
+def test_a_deletion_is_reported_under_the_version_at_which_it_happened() -> None:
     """A reader that wrote to the object itself would ignore an older one."""
     ledger = Ledger()
     say(ledger, a_job().at_version(5))
@@ -86,7 +86,7 @@ def test_a_pod_feeds_two_kinds_of_facts_and_leaves_the_second_when_it_is_over() 
 
 
 def test_a_pod_that_is_not_ours_takes_room_but_is_nobodys_business() -> None:
-    """Only where it is and what it requests is said."""
+    """Only where it is and what it requests is reported."""
     ledger = Ledger()
     body = a_pod().on_node("n1").having("metadata", "labels", value={}).body
     foreign = PodBuilder("Pod", body)
@@ -117,7 +117,7 @@ def test_the_job_of_an_object_is_that_at_the_end_of_its_owners() -> None:
 
 
 def test_an_object_of_the_same_name_with_another_uid_is_another_object() -> None:
-    """Its predecessor is said to be gone first."""
+    """Its predecessor is reported to be gone first."""
     ledger = Ledger()
     say(ledger, a_job())
     gone, added = say(ledger, a_job().with_uid("uid-second").at_version(4))

@@ -55,7 +55,7 @@ def test_ids_of_events_differ_where_the_events_do() -> None:
     assert first.envelope.id != second.envelope.id
 
 
-def test_a_complete_list_is_said_in_every_partition_of_its_topic() -> None:
+def test_a_complete_list_is_reported_in_every_partition_of_its_topic() -> None:
     """A reader of one partition learns it from there."""
     records = completion_records(SyncCompleted("Job", EPOCH), 1.0)
     assert [record.partition for record in records] == list(range(RESOURCES.partitions))

@@ -1,4 +1,4 @@
-"""Lists against what was said: full lists, comparisons, and when a resync is complete."""
+"""Lists against what was reported: full lists, comparisons, and when a resync is complete."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def nested(levels: int) -> Obj:
     return found
 
 
-def test_versions_that_fall_or_say_something_else_contradict_what_was_said() -> None:
-    """A cluster was restored from a backup: everything must be said anew."""
+def test_versions_that_fall_or_say_something_else_contradict_what_was_reported() -> None:
+    """A cluster was restored from a backup: everything must be said again."""
     ledger = Ledger()
     listed(ledger, JOBS, a_job().at_version(9), full=True)
     assert not contradicts(ledger, JOBS, [a_job().at_version(9).build()])
@@ -169,7 +169,7 @@ def test_a_resync_that_is_overtaken_is_never_complete() -> None:
     assert rounds.take_completion()
 
 
-def test_pods_of_both_kinds_are_said_in_the_order_of_the_list() -> None:
+def test_pods_of_both_kinds_are_reported_in_the_order_of_the_list() -> None:
     """One source keeps the order of its objects."""
     ledger = Ledger()
     first = a_pod(pe_id=0).on_node("n1")

@@ -21,7 +21,7 @@ _ON_NODE: Obj = {"nodeName": "$ns"}
 
 
 def _on(name: str, labels: Obj, *steps: Step) -> Exchange:
-    """On a node with these labels; what is said of it in between gives its news time to come."""
+    """On a node with these labels; reports in between give its events time to arrive."""
     made = (post("nodes", node("$ns", labels=labels), compared=False), *[_SEEN] * 3)
     steps = (*made, *steps, delete("nodes", "$ns", compared=False))
     return exchange(name, *steps, masked=("status",))

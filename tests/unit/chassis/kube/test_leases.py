@@ -59,7 +59,7 @@ async def test_a_held_lease_is_waited_for_until_its_holder_falls_silent() -> Non
 
 
 @virtually
-async def test_whoever_starts_again_under_the_same_name_takes_it_at_once() -> None:
+async def test_any_starts_again_under_the_same_name_takes_it_at_once() -> None:
     """The process before it is gone; one that is not finds out."""
     scene = Scene()
     before, after = scene.candidate("a"), scene.candidate("a")
@@ -91,7 +91,7 @@ async def test_a_renewal_that_waits_for_an_absent_server_is_given_up_in_time() -
 
 
 @virtually
-async def test_a_server_that_knows_no_roles_yet_is_asked_again() -> None:
+async def test_a_server_that_knows_no_roles_yet_is_requested_again() -> None:
     """kube-apiserver refuses everybody until it has read its roles."""
     scene, roles_known_at_s = Scene(), 3.0
 

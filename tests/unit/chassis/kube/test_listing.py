@@ -24,7 +24,7 @@ NS = "default"
 
 
 class Notes:
-    """A sink that keeps what it is told."""
+    """A sink that keeps what it is reported."""
 
     def __init__(self) -> None:
         self.lists: list[list[str]] = []
@@ -136,7 +136,7 @@ async def test_a_server_that_is_away_is_asked_every_few_seconds_and_heard_soon()
 
 
 @virtually
-async def test_a_watch_that_always_ends_at_once_is_not_asked_for_in_a_circle() -> None:
+async def test_a_watch_that_always_ends_at_once_is_not_requested_in_a_circle() -> None:
     scene = Scene()
     scene.fault = lambda _method, path: Fault(cut_after_s=0.01) if "watch=1" in path else None
     async with scene.running():
@@ -145,7 +145,7 @@ async def test_a_watch_that_always_ends_at_once_is_not_asked_for_in_a_circle() -
 
 
 @virtually
-async def test_a_list_can_be_asked_for() -> None:
+async def test_a_list_can_be_requested() -> None:
     scene = Scene()
     async with scene.running():
         await scene.create("a")

@@ -95,7 +95,7 @@ async def test_one_request_at_a_time_tries_a_server_that_is_away() -> None:
 
 
 @virtually
-async def test_whoever_gives_up_trying_leaves_it_to_the_next() -> None:
+async def test_any_gives_up_trying_leaves_it_to_the_next() -> None:
     scene = Scene()
     scene.server.is_away = True
     asking = scene.ask_often(3)

@@ -133,7 +133,7 @@ class TestCreate:
         assert scene.table.get("ConfigMap", NS, "a") is not None
         assert scene.asked("PATCH") == 0
 
-    async def test_an_object_of_an_older_generation_is_stamped_anew(self, scene: Scene) -> None:
+    async def test_an_object_of_an_older_generation_is_stamped_again(self, scene: Scene) -> None:
         owner = await scene.owner("job")
         await scene.others.create(CONFIG_MAP, NS, config_map(owner=owner))
         outcome = await scene.writer.create(
@@ -348,7 +348,7 @@ class TestDelete:
         left = await scene.others.get(CONFIG_MAP, NS, "a")
         assert left["metadata"]["uid"] == later["metadata"]["uid"]
 
-    async def test_an_object_that_was_stamped_anew_meanwhile_stays(self, scene: Scene) -> None:
+    async def test_an_object_that_was_stamped_again_meanwhile_stays(self, scene: Scene) -> None:
         await scene.others.create(CONFIG_MAP, NS, config_map())
         entry = await scene.entry()
         await scene.label("a", "generation-2")
@@ -456,7 +456,7 @@ class TestConfirming:
         assert [entry.name for entry in scene.table.of_kind("ConfigMap")] == ["stays"]
         confirming.cancel()
 
-    async def test_what_a_fact_said_is_not_asked_for(self, scene: Scene) -> None:
+    async def test_what_a_fact_said_is_not_requested(self, scene: Scene) -> None:
         await scene.writer.create(CONFIG_MAP, NS, config_map("a"))
         assert [entry.name for entry in scene.table.unobserved()] == ["a"]
         entry = scene.table.unobserved()[0]

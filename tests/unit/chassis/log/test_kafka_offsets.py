@@ -10,7 +10,7 @@ from services.chassis.log.kafka_connecting import may_pass
 from services.chassis.log.kafka_offsets import committed_offsets, log_offsets
 
 
-async def test_who_keeps_a_group_is_asked_again_and_is_no_crash() -> None:
+async def test_who_keeps_a_group_is_requested_again_and_is_no_crash() -> None:
     """The client calls it a mistake of ours: an AssertionError, at which watch-ingest crashed."""
     client = AIOKafkaClient(bootstrap_servers="127.0.0.1:1")
     try:

@@ -24,7 +24,7 @@ def test_nothing_set_means_plaintext() -> None:
     assert PLAINTEXT.client_options() == {"security_protocol": "PLAINTEXT"}
 
 
-def test_a_password_is_read_anew_for_each_connection(
+def test_a_password_is_read_again_for_each_connection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A mounted Secret is rotated under a running service."""

@@ -47,7 +47,7 @@ def record(value: str) -> NewRecord:
 
 
 async def heard(log: SqliteLog, start: int, count: int) -> list[str]:
-    """What a reader that begins at `start` is told first."""
+    """What a reader that begins at `start` is reported first."""
     reader = log.read({P0: start})
     found: list[str] = []
     async with asyncio.timeout(WAIT_S):
@@ -218,7 +218,7 @@ async def test_a_resync_that_began_in_another_file_is_not_committed(
     assert await log.committed("sync", [P0]) == {P0: 1}
 
 
-async def test_a_log_that_was_mended_is_mended_again(
+async def test_a_log_that_was_repaired_is_repaired_again(
     path: Path, opened: Callable[[], SqliteLog]
 ) -> None:
     log = opened()
@@ -230,7 +230,7 @@ async def test_a_log_that_was_mended_is_mended_again(
     assert await log.end_offsets([P0]) == {P0: 0}
 
 
-async def test_a_full_disk_is_said(path: Path, opened: Callable[[], SqliteLog]) -> None:
+async def test_a_full_disk_is_reported(path: Path, opened: Callable[[], SqliteLog]) -> None:
     """SQLite has rolled back by itself then."""
     log = opened()
     await log.ensure_topics({P0.topic: 1})

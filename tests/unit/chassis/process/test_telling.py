@@ -87,7 +87,7 @@ class TestLogLines:
         structlog.reset_defaults()
         structlog.contextvars.clear_contextvars()
 
-    def test_a_line_says_who_what_and_because_of_which_trace(self) -> None:
+    def test_a_line_says_who_what_and_because_whose_trace(self) -> None:
         out = io.StringIO()
         configure("probe", "INFO", out)
         log = log_of("reading")
@@ -114,7 +114,7 @@ class TestLogLines:
 
 
 class TestTracing:
-    """A trace goes on from its cause, or begins anew."""
+    """A trace goes on from its cause, or begins again."""
 
     def test_what_has_no_cause_begins_a_trace(self) -> None:
         randomness = random.Random(1)

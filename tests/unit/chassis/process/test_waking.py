@@ -1,4 +1,4 @@
-"""Who slept decides and writes nothing before it has read what was said meanwhile."""
+"""Who slept decides and writes nothing before it has read what was reported meanwhile."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def live(scene: Bench) -> None:
 
 
 @virtually
-async def test_a_sleep_is_told_once_and_a_pause_is_none() -> None:
+async def test_a_sleep_is_reported_once_and_a_pause_is_none() -> None:
     clock = Sleeper()
     told: list[float] = []
     wakefulness = Wakefulness(clock, told.append)
@@ -100,7 +100,7 @@ async def test_a_stage_that_slept_during_its_restore_waits_for_both() -> None:
 
 
 @virtually
-async def test_who_sleeps_again_while_the_ends_are_asked_for_asks_again() -> None:
+async def test_who_sleeps_again_while_the_ends_are_requested_asks_again() -> None:
     """The first answer may be as old as the first sleep."""
     log = await new_log(HeldLog)
     assert isinstance(log, HeldLog)

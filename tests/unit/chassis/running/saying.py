@@ -56,7 +56,7 @@ def gone(
 
 
 def synced(kind: str = "Service", *, at: Epoch | None = None, full: bool = True) -> SyncCompleted:
-    """Everything of a kind has been said."""
+    """Everything of a kind has been published."""
     return SyncCompleted(kind, at or epoch(), full)
 
 

@@ -134,7 +134,7 @@ class Bench:
         return self.runner.is_live
 
     def forget(self) -> None:
-        """Begin counting anew."""
+        """Begin counting again."""
         self.stage.decided.clear()
         self.stage.carried_out.clear()
 

@@ -41,7 +41,7 @@ async def test_a_key_that_crashes_again_and_again_says_so_until_it_does_not() ->
 
 
 @virtually
-async def test_an_effect_that_crashes_again_and_again_is_said_until_it_is_done() -> None:
+async def test_an_effect_that_crashes_again_and_again_is_reported_until_it_is_done() -> None:
     is_broken = True
 
     async def carry_out(_key: str, effect: Do) -> str:

@@ -70,7 +70,7 @@ async def test_a_patient_effect_does_not_wait_for_ever() -> None:
 
 
 @virtually
-async def test_whoever_gives_up_waiting_takes_no_slot_with_it() -> None:
+async def test_any_gives_up_waiting_takes_no_slot_with_it() -> None:
     """Neither one that waits nor one that has just been let in."""
     line = Line(1)
     waiting = [asyncio.create_task(line.pass_through(str(n), PROMPT)) for n in range(3)]

@@ -104,7 +104,7 @@ def test_a_crash_is_one_line_and_exit_code_1(start: Start) -> None:
     assert last["exception"][0]["exc_value"] == "boom"
 
 
-def test_what_the_log_refused_is_said_in_a_sentence_without_a_traceback(start: Start) -> None:
+def test_what_the_log_refused_is_reported_in_a_sentence_without_a_traceback(start: Start) -> None:
     process = start(
         "from services.chassis.process.errors import TopicDiffers\n"
         "async with asyncio.TaskGroup():\n"

@@ -95,7 +95,7 @@ async def test_one_instance_decides_and_the_other_one_reads_until_it_leads() -> 
 
 
 @virtually
-async def test_whoever_loses_the_lease_decides_and_writes_nothing() -> None:
+async def test_an_instance_that_loses_the_lease_decides_and_writes_nothing() -> None:
     scene = Scene()
     async with scene.instances("one") as (one,):
         await one.sync()
@@ -112,7 +112,7 @@ async def test_whoever_loses_the_lease_decides_and_writes_nothing() -> None:
 
 
 @virtually
-async def test_what_no_fact_has_said_is_known_before_the_first_decision() -> None:
+async def test_what_no_fact_has_confirmed_is_known_before_the_first_decision() -> None:
     scene = Scene()
     scene.create("unsaid")
     async with scene.instances("one") as (one,):

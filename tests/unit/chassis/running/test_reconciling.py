@@ -28,7 +28,7 @@ def wanting(*effects: Do, reason: str = "Working") -> Decision[Do]:
 
 
 class TestRestore:
-    """Nothing is decided before everything that exists has been said."""
+    """Nothing is decided before everything that exists has been published."""
 
     @virtually
     async def test_a_stage_decides_when_the_last_partition_is_complete_and_each_key_once(
@@ -163,7 +163,7 @@ class TestRestore:
 
     @virtually
     async def test_an_object_that_cannot_be_indexed_stops_nobody_and_leaves_no_trace(self) -> None:
-        """It is as if it had not been said: what is said of it later counts."""
+        """It is as if it had not been said: what is reported of it later counts."""
         indexes = {"by-color": lambda entry: [entry.data["color"]]}
         async with bench(indexes=indexes) as it:
             await it.say(present("a", color="red"), present("b"), present("c", color="red"))
@@ -186,7 +186,7 @@ class TestRestore:
 
 
 async def live(it: Bench) -> None:
-    """One object, restored, with counting begun anew."""
+    """One object, restored, with counting begun again."""
     await it.say(present("a", spec={"n": 1}))
     await it.sync()
     it.forget()
@@ -495,10 +495,10 @@ class TestWaking:
 
 
 class TestDecisionRecords:
-    """A decision is said when it had effects or its reason changed."""
+    """A decision is reported when it had effects or its reason changed."""
 
     @virtually
-    async def test_effects_and_new_reasons_are_said_and_repetitions_are_not(self) -> None:
+    async def test_effects_and_new_reasons_are_reported_and_repetitions_are_not(self) -> None:
         def decide(_key: str, entry: Entry | None) -> Decision[Do]:
             size = entry.data.get("size") if entry else None
             if size == 3:

@@ -109,7 +109,7 @@ async def test_a_key_is_woken_when_it_asked_to_be() -> None:
 
 
 @virtually
-async def test_the_newest_wish_to_be_woken_replaces_older_ones() -> None:
+async def test_the_newest_request_to_be_woken_replaces_older_ones() -> None:
     clock = LoopClock()
     wishes = iter((50.0, 5.0, None, None))
     ran: list[float] = []
@@ -129,7 +129,7 @@ async def test_the_newest_wish_to_be_woken_replaces_older_ones() -> None:
 
 
 @virtually
-async def test_a_wish_that_is_over_already_is_no_circle() -> None:
+async def test_a_request_that_is_over_already_is_no_circle() -> None:
     ran = 0
 
     async def wish(_key: str) -> float:

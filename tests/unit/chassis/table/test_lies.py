@@ -24,7 +24,7 @@ def learn(table: Table, *, version: int, read_at: int, size: int = 0) -> None:
     )
 
 
-def test_a_get_that_was_asked_after_a_deletion_was_said_knows_better(table: Table) -> None:
+def test_a_get_that_was_sent_after_a_deletion_was_reported_knows_better(table: Table) -> None:
     """A uid that is gone never returns, so it was not gone."""
     table.apply(present(version=5), RESOURCES_0)
     table.apply(gone(version=5), RESOURCES_0)
@@ -36,7 +36,7 @@ def test_a_get_that_was_asked_after_a_deletion_was_said_knows_better(table: Tabl
     assert entry.data == {"size": 2}
 
 
-def test_a_get_that_was_asked_before_a_deletion_was_said_is_late(table: Table) -> None:
+def test_a_get_that_was_sent_before_a_deletion_was_reported_is_late(table: Table) -> None:
     """Its answer was true when it was given, and is not any more."""
     table.apply(present(version=5), RESOURCES_0)
     read_at = table.heard

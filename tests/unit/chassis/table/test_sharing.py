@@ -186,7 +186,7 @@ async def test_what_is_left_to_another_leaves_the_table_and_nobody_sees_a_deleti
 
 
 @virtually
-async def test_a_part_that_comes_back_is_read_anew() -> None:
+async def test_a_part_that_comes_back_is_read_again() -> None:
     async with instance() as it:
         await it.assign(MINE, OTHERS)
         await it.assign(MINE)
@@ -196,7 +196,7 @@ async def test_a_part_that_comes_back_is_read_anew() -> None:
 
 
 @virtually
-async def test_a_part_that_goes_and_comes_back_in_one_moment_is_read_anew() -> None:
+async def test_a_part_that_goes_and_comes_back_in_one_moment_is_read_again() -> None:
     """The reader of the assignment in between was cancelled before it had begun."""
     async with instance() as it:
         await it.assign(MINE, OTHERS)
@@ -228,7 +228,7 @@ async def test_effects_of_a_part_that_was_lost_are_not_begun_any_more() -> None:
 
 
 @virtually
-async def test_own_writes_that_no_fact_has_said_leave_with_their_part() -> None:
+async def test_own_writes_that_no_fact_has_confirmed_leave_with_their_part() -> None:
     async with instance() as it:
         await it.assign(MINE, OTHERS)
         for name in ("a", "b"):

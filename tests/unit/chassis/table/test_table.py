@@ -106,7 +106,7 @@ LEAVING: dict[str, object] = {"deletionTimestamp": "2026-11-20T00:00:00Z"}
 class TestEnds:
     """Which absences are proof that the object is no more."""
 
-    def test_an_object_seen_terminating_and_then_said_to_be_gone_has_ended(
+    def test_an_object_seen_terminating_and_then_reported_gone_has_ended(
         self, table: Table
     ) -> None:
         table.apply(present(version=5, metadata=LEAVING), RESOURCES_0)
@@ -154,7 +154,9 @@ class TestEnds:
 class TestLastSights:
     """How an object looked last: facts come in batches, and nobody may have looked in between."""
 
-    def test_an_object_that_is_said_to_be_gone_is_remembered_as_it_was(self, table: Table) -> None:
+    def test_an_object_that_is_reported_to_be_gone_is_remembered_as_it_was(
+        self, table: Table
+    ) -> None:
         """Whether a fact or a GET said so."""
         for uid in ("u1", "u2"):
             table.apply(present(uid=uid, version=5, metadata=LEAVING), RESOURCES_0)
@@ -214,7 +216,7 @@ class TestIndexes:
 class TestOwnWrites:
     """A service reads its own writes before any fact says them."""
 
-    def test_a_write_is_seen_at_once_and_told(self, table: Table) -> None:
+    def test_a_write_is_seen_at_once_and_reported(self, table: Table) -> None:
         told: list[Change] = []
         table.on_observation = told.append
         write(table, version=5, size=5)
@@ -233,7 +235,7 @@ class TestOwnWrites:
         write(table, version=5, size=5)
         assert table.apply(present(version=5, size=5), RESOURCES_0) == ()
 
-    def test_a_write_that_changed_nothing_is_not_told(self, table: Table) -> None:
+    def test_a_write_that_changed_nothing_is_not_reported(self, table: Table) -> None:
         table.apply(present(version=5, size=5), RESOURCES_0)
         told: list[Change] = []
         table.on_observation = told.append
@@ -248,7 +250,7 @@ class TestOwnWrites:
         assert table.apply(present(version=6), RESOURCES_0) == ()
         assert in_table(table) == []
 
-    def test_gone_is_said_of_a_uid_so_a_later_object_stays(self, table: Table) -> None:
+    def test_gone_is_reported_of_a_uid_so_a_later_object_stays(self, table: Table) -> None:
         write(table, uid="u2", version=9)
         table.observe_gone(("Service", "ns", "a"), "u1")
         assert in_table(table) == ["a"]

@@ -172,7 +172,7 @@ class Answers:
         yield lines()
 
 
-async def test_pages_that_are_too_large_are_asked_for_in_smaller_ones() -> None:
+async def test_pages_that_are_too_large_are_requested_in_smaller_ones() -> None:
     """Objects of the largest size fill gigabytes five hundred at a time."""
     answers = Answers()
     answers.page_max = 31
@@ -196,7 +196,7 @@ async def test_a_page_of_one_object_that_is_too_large_is_an_error() -> None:
 
 
 @virtually
-async def test_an_event_that_is_none_is_followed_by_a_list_and_not_by_the_same_watch() -> None:
+async def test_an_event_that_is_invalid_is_followed_by_a_list_and_not_by_the_same_watch() -> None:
     """The watch would meet it again at once, and what it said is in the list."""
     answers, notes = Answers(), Notes()
     good = b'{"type":"ADDED","object":{"metadata":{"name":"y","resourceVersion":"7"}}}'

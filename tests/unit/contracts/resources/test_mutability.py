@@ -162,7 +162,7 @@ def test_what_is_ignored_is_a_field_that_exists() -> None:
 
 
 def test_a_field_without_a_note_stops_the_generator() -> None:
-    """Who adds a field to a model is told to say when it is taken up."""
+    """Who adds a field to a model is reported to say when it is taken up."""
     with pytest.raises(LookupError, match="colour"):
         note_of(JOB_FIELDS, Field("colour", {"type": "string"}, is_required=False))
 

@@ -127,7 +127,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def behaving(name: str, behavior: str, *, after: str = "0s", **spec: Any) -> dict[str, Any]:
-    """A Pod that is told by annotations how to live."""
+    """A Pod that is reported by annotations how to live."""
     prefix = "sandbox.millrace.dev/"
     told = {f"{prefix}behavior": behavior, f"{prefix}after": after}
     return pod(name, annotations=told, **spec)

@@ -246,7 +246,7 @@ async def test_an_optional_volume_holds_nothing_up(cluster: LivingCluster) -> No
         assert cluster.phase("p") == "Running"
 
 
-async def test_an_annotation_that_cannot_be_understood_is_told_and_harms_nobody_else(
+async def test_an_annotation_that_cannot_be_understood_is_reported_and_harms_nobody_else(
     cluster: LivingCluster,
 ) -> None:
     async with cluster.living():

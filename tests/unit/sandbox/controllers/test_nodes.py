@@ -101,7 +101,7 @@ async def test_a_node_whose_annotation_says_so_is_silent_until_it_does_not(
         assert cluster.find(POD, "p") is None
 
 
-async def test_a_node_that_was_told_to_be_silent_is_heard_when_it_is_made_anew(
+async def test_a_node_that_was_reported_to_be_silent_is_heard_when_it_is_made_again(
     cluster: LivingCluster,
 ) -> None:
     async with cluster.living(nodes=0):

@@ -28,7 +28,7 @@ CALLS_A_POD_MAX = 3_000
 """Of functions in Python, by controllers and store; a busy machine makes no more of them."""
 
 
-async def test_a_pod_is_bound_and_told_so(cluster: LivingCluster) -> None:
+async def test_a_pod_is_bound_and_reported_so(cluster: LivingCluster) -> None:
     async with cluster.living():
         cluster.create(POD, pod("p"))
         await asyncio.sleep(1)

@@ -364,7 +364,7 @@ def test_the_log_of_a_pod_is_empty_and_that_of_no_pod_is_404(asker: Asker) -> No
     assert asker.ask("GET", f"{PODS}/q/log").status == 404
 
 
-def test_metadata_alone_is_answered_where_it_is_asked_for(asker: Asker) -> None:
+def test_metadata_alone_is_answered_where_it_is_requested(asker: Asker) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a", k="v"))
     kind = "application/json;as={};g=meta.k8s.io;v=v1"
     listing = asker.json("GET", CONFIG_MAPS, accept=kind.format("PartialObjectMetadataList"))

@@ -63,7 +63,7 @@ def test_a_pod_shows_the_most_telling_word_of_its_containers(
     assert (row["Ready"], row["Status"]) == shown
 
 
-def test_a_pod_of_which_one_container_is_done_and_the_rest_ready_is_running() -> None:
+def test_a_pod_whose_one_container_is_done_and_the_rest_ready_is_running() -> None:
     row = pod(
         {"state": {"terminated": {"reason": "Completed", "exitCode": 0}}},
         {"ready": True, "state": RUNNING},

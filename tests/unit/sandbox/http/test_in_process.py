@@ -84,7 +84,7 @@ async def test_a_delayed_request_takes_effect_late(api: Api, asker: Asker) -> No
     assert await sent == 201
 
 
-async def test_a_lost_connection_is_told_in_the_words_of_the_client(api: Api) -> None:
+async def test_a_lost_connection_is_reported_in_the_words_of_the_client(api: Api) -> None:
     transport = InProcess(api, faults=lambda *_: Fault(lost=When.BEFORE), lost=KeyError)
     with pytest.raises(KeyError):
         await post(transport)

@@ -91,7 +91,7 @@ def test_pointers_to_zero_and_negative_numbers_survive() -> None:
     assert sent_object(envelope("Eviction", raw), "")["deleteOptions"] == {"gracePeriodSeconds": 0}
 
 
-def test_times_are_said_with_the_precision_of_their_kind() -> None:
+def test_times_are_reported_with_the_precision_of_their_kind() -> None:
     moment = message((1, 1_600_000_000), (2, 123_456_789))
     raw = message((6, moment), (10, moment))
     said = sent_object(envelope("Event", raw), "")

@@ -61,7 +61,7 @@ def test_a_shape_that_does_not_fit_is_refused_in_the_words_of_kubernetes(
     assert orjson.loads(answer.body)["message"].endswith(message)
 
 
-def test_a_shape_comes_in_the_version_that_was_asked_for(asker: Asker) -> None:
+def test_a_shape_comes_in_the_version_that_was_requested(asker: Asker) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a"))
     old = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
     answer = asker.api.answer("GET", CONFIG_MAPS, {"accept": old})

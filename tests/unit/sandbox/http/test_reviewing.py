@@ -9,7 +9,7 @@ from tests.unit.sandbox.http.asking import Asker
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-def test_whoever_asks_may_do_it(asker: Asker) -> None:
+def test_any_asks_may_do_it(asker: Asker) -> None:
     spec = {"resourceAttributes": {"verb": "delete", "resource": "pods", "namespace": "default"}}
     answer = asker.ask("POST", REVIEWS, {"spec": spec})
     assert answer.status == 201

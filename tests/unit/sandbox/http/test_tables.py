@@ -24,7 +24,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def cells(table: Any, *, wide: bool = False) -> list[dict[str, Any]]:
-    """Rows as column name -> cell, without the columns of `-o wide` unless asked for."""
+    """Rows as column name -> cell, without the columns of `-o wide` unless requested."""
     columns = table["columnDefinitions"]
     return [
         {
@@ -54,7 +54,7 @@ def test_custom_resources_show_the_columns_of_their_definition(with_widgets: Ask
 @pytest.mark.parametrize(
     ("include", "kind"), [("Object", "ConfigMap"), ("Metadata", "PartialObjectMetadata")]
 )
-def test_rows_carry_as_much_of_the_object_as_was_asked_for(
+def test_rows_carry_as_much_of_the_object_as_was_requested(
     asker: Asker, include: str, kind: str
 ) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a"))

@@ -1,4 +1,4 @@
-"""Warning headers, and fields that nobody knows or that are said twice."""
+"""Warning headers, and fields that nobody knows or that are reported twice."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_fields_that_nobody_knows_are_dropped_and_named(asker: Asker) -> None:
     assert "extra" not in orjson.loads(answer.body)
 
 
-def test_whoever_ignores_them_hears_nothing_and_loses_them_too(asker: Asker) -> None:
+def test_any_ignores_them_hears_nothing_and_loses_them_too(asker: Asker) -> None:
     answer = asker.ask("POST", f"{CONFIG_MAPS}?fieldValidation=Ignore", TWICE)
     assert (answer.status, answer.warnings) == (201, ())
     assert "extra" not in orjson.loads(answer.body)
 
 
-def test_whoever_is_strict_is_refused_with_all_of_them(asker: Asker) -> None:
+def test_any_is_strict_is_refused_with_all_of_them(asker: Asker) -> None:
     answer = asker.ask("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", TWICE)
     assert answer.status == 400
     assert orjson.loads(answer.body)["message"] == (

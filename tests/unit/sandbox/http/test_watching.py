@@ -42,7 +42,7 @@ def test_a_streaming_list_ends_with_an_annotated_bookmark(asker: Asker) -> None:
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_whoever_takes_bookmarks_is_told_the_end_of_what_existed(asker: Asker) -> None:
+def test_any_takes_bookmarks_is_reported_the_end_of_what_existed(asker: Asker) -> None:
     asker.ask("POST", CONFIG_MAPS, config_map("a"))
     for query in ("", "&resourceVersion=0"):
         watch = asker.watch(f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=1{query}")

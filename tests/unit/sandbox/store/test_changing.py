@@ -226,7 +226,7 @@ def test_metadata_that_may_not_be_is_refused_as_often_as_it_is_looked_at(
     assert of_finalizers == [f"metadata.finalizers{index}" for index in finalizers]
 
 
-def test_a_custom_resource_is_told_of_labels_three_times_and_of_finalizers_once(
+def test_a_custom_resource_is_reported_of_labels_three_times_and_of_finalizers_once(
     store: Store, widgets: ResourceType
 ) -> None:
     bad = {"metadata": {"labels": {"a": "-"}, "finalizers": ["a b"]}}

@@ -47,7 +47,7 @@ def test_null_says_nothing_and_in_a_map_it_is_zero() -> None:
     assert "immutable" not in read("ConfigMap", immutable=None)
 
 
-def test_structs_are_written_even_if_nothing_was_said() -> None:
+def test_structs_are_written_even_if_nothing_was_reported() -> None:
     assert read("Event") == {
         "metadata": {},
         "involvedObject": {},

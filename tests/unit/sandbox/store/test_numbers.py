@@ -1,4 +1,4 @@
-"""Numbers in custom resources: what is an integer, what is said against others, what is stored."""
+"""Numbers in custom resources: integers, refusals of others, and what is stored."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_whole_number_is_an_integer_however_it_is_written(
         ),
     ],
 )
-def test_a_number_that_is_none_of_its_type_is_refused_in_the_words_of_the_api_server(
+def test_a_number_that_is_invalid_of_its_type_is_refused_in_the_words_of_the_api_server(
     store: Store, written: str, causes: list[str]
 ) -> None:
     assert said(store, written) == causes
@@ -160,7 +160,7 @@ def test_a_patch_that_writes_a_number_in_another_way_is_a_change_but_of_a_status
     assert second["metadata"] == first["metadata"]
 
 
-def test_a_number_in_a_status_that_does_not_fit_is_said_of_the_status(store: Store) -> None:
+def test_a_number_in_a_status_that_does_not_fit_is_reported_of_the_status(store: Store) -> None:
     rt = serve(store, definition(SPEC, status=STATUS))
     store.create(rt, "default", widget({"any": 1}))
     patch = {"status": {"count": 1.5}}
