@@ -27,10 +27,10 @@ from services.hostpool_manager.core.effects import (
 from services.hostpool_manager.core.observing import observe, outdated_status, phase_of
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
+    DesiredPoolStatus,
     ObservedPlacement,
     ObservedPool,
     Placement,
-    PoolStatus,
     Snapshot,
 )
 from services.hostpool_manager.core.statuses import differences, host_pool_status
@@ -87,7 +87,7 @@ def _pools(pools: Iterable[ObservedPool], placement: Placement) -> tuple[WriteHo
     )
 
 
-def pool_status(observed: ObservedPool, placement: Placement) -> PoolStatus:
+def pool_status(observed: ObservedPool, placement: Placement) -> DesiredPoolStatus:
     """The desired status of a HostPool."""
     claimed = tuple(
         dict.fromkeys(
@@ -101,7 +101,7 @@ def pool_status(observed: ObservedPool, placement: Placement) -> PoolStatus:
     before = observed.status.get("generation")
     generation = max(each for each in (before, placement.in_force.generation) if each is not None)
     reason, message = _state(observed, placement, set(claimed))
-    return PoolStatus(
+    return DesiredPoolStatus(
         members=tuple(each.node for each in observed.members),
         claimed=claimed,
         generation=generation,

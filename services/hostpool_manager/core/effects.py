@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.hostpool_manager.core.snapshot import PlacementStatus, PoolStatus, Ref, SearchTarget
+from services.hostpool_manager.core.snapshot import (
+    DesiredPlacementStatus,
+    DesiredPoolStatus,
+    Ref,
+    SearchTarget,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class WritePlacementStatus:
 
     ref: Ref
     uid: str
-    status: PlacementStatus
+    status: DesiredPlacementStatus
 
     @property
     def subject(self) -> str:
@@ -43,7 +48,7 @@ class WriteHostPoolStatus:
     namespace: str
     name: str
     uid: str
-    status: PoolStatus
+    status: DesiredPoolStatus
 
 
 Effect = Search | WritePlacementStatus | WriteHostPoolStatus

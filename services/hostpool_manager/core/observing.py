@@ -8,7 +8,11 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Refused
-from services.hostpool_manager.core.snapshot import ObservedPlacement, Placement, PlacementStatus
+from services.hostpool_manager.core.snapshot import (
+    DesiredPlacementStatus,
+    ObservedPlacement,
+    Placement,
+)
 from services.hostpool_manager.core.statuses import is_current, status_of_answer
 from services.hostpool_manager.core.transitions import Observation, Phase
 
@@ -40,7 +44,7 @@ def observe(observed: ObservedPlacement) -> Observation:
     return _of_answered(placement, is_broken=observed.is_broken)
 
 
-def outdated_status(observed: ObservedPlacement) -> PlacementStatus | None:
+def outdated_status(observed: ObservedPlacement) -> DesiredPlacementStatus | None:
     """The status to write for an answer or an invalid spec; None if it is recorded already."""
     desired = observed.found.status if observed.found else None
     if observed.placement.problem:

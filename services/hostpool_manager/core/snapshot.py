@@ -152,7 +152,7 @@ def claims_nodes(pool: Pool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementStatus:
+class DesiredPlacementStatus:
     """The desired status of a Placement; `generation` and the fields after it are in force."""
 
     phase: PlacementPhase
@@ -170,7 +170,7 @@ class PlacementStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolStatus:
+class DesiredPoolStatus:
     """The desired status of a HostPool."""
 
     members: tuple[str, ...]
@@ -244,7 +244,7 @@ class Found:
 
     uid: str
     generation: int
-    status: PlacementStatus
+    status: DesiredPlacementStatus
     in_force: InForce
 
     def is_of(self, placement: Placement) -> bool:

@@ -18,7 +18,11 @@ from contracts.resources.placement import NEAREST_MAX, PlacementPhase
 from contracts.showing import shown
 from placement.answers import Answer, Nearest, Placed, Refused
 from placement.job import Job
-from services.hostpool_manager.core.snapshot import InForce, PlacementStatus, PoolStatus
+from services.hostpool_manager.core.snapshot import (
+    DesiredPlacementStatus,
+    DesiredPoolStatus,
+    InForce,
+)
 
 PLACED = "Placed"
 READY = "Ready"
@@ -28,7 +32,9 @@ OBJECT_BYTES_MAX: Final = 1_200_000
 Json = dict[str, Any]
 
 
-def status_of_answer(answer: Answer, *, generation: int, in_force: InForce) -> PlacementStatus:
+def status_of_answer(
+    answer: Answer, *, generation: int, in_force: InForce
+) -> DesiredPlacementStatus:
     """The status for an answer to metadata.generation `generation`, with what is in force."""
     pools, assignments = in_force.pools, in_force.assignments
     by_node: dict[str, list[int]] = {}
@@ -36,7 +42,7 @@ def status_of_answer(answer: Answer, *, generation: int, in_force: InForce) -> P
         by_node.setdefault(node, []).append(pe)
     reason = Reason.PLACED if isinstance(answer, Placed) else answer.why
     refused = answer if isinstance(answer, Refused) else None
-    return PlacementStatus(
+    return DesiredPlacementStatus(
         phase=_phase(answer),
         reason=reason,
         message=shown(_message(answer), MESSAGE_CHARS_MAX),
@@ -105,7 +111,9 @@ def _message(answer: Answer) -> str:
     return answer.message
 
 
-def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, *, now: str) -> Json:
+def placement_status(
+    recorded: Mapping[str, Any], desired: DesiredPlacementStatus, *, now: str
+) -> Json:
     """The desired fields of a Placement's status; conditions continue those of the recorded one."""
     state = {
         PlacementPhase.PLACED: ConditionStatus.TRUE,
@@ -139,12 +147,12 @@ def placement_status(recorded: Mapping[str, Any], desired: PlacementStatus, *, n
     }
 
 
-def is_current(recorded: Mapping[str, Any], desired: PlacementStatus) -> bool:
+def is_current(recorded: Mapping[str, Any], desired: DesiredPlacementStatus) -> bool:
     """Whether the recorded status of a Placement is the desired one."""
     return not differences(recorded, placement_status(recorded, desired, now=""))
 
 
-def host_pool_status(recorded: Mapping[str, Any], desired: PoolStatus, *, now: str) -> Json:
+def host_pool_status(recorded: Mapping[str, Any], desired: DesiredPoolStatus, *, now: str) -> Json:
     """The desired fields of a HostPool's status; conditions continue those of the recorded one."""
     return {
         "members": list(desired.members),
