@@ -29,7 +29,7 @@ ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 def pack(adl: bytes, *, files: Mapping[str, bytes] | None = None, build_date_s: int = 0) -> bytes:
     """A bundle of this ADL and of further files (paths below the output directory).
 
-    Equal input gives equal bytes. Raises BundleInvalid when the ADL is no application set.
+    Equal input gives equal bytes. Raises BundleInvalid if the ADL has no application.
     """
     application = _splapplication(adl)
     name = application.get("name", "").replace("::", ".")

@@ -46,9 +46,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     "millrace_resyncs_completed_total": Metric(
         "counter", "Full resyncs after which every key was reconciled."
     ),
-    "millrace_sleeps_total": Metric(
-        "counter", "How often the process was stopped or frozen and went on."
-    ),
+    "millrace_sleeps_total": Metric("counter", "How often the process was suspended and resumed."),
     "millrace_stage_seconds": Metric(
         "histogram",
         "Time between a write and the decisions that follow from it, by stage.",
@@ -64,7 +62,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         "counter", "Searches for a placement, by their answer.", ("answer",)
     ),
     "hostpool_manager_unreadable_objects": Metric(
-        "gauge", "Objects that cannot be read and count as they were read last."
+        "gauge", "Unreadable objects that count as they were last read."
     ),
     "watch_ingest_notices_dropped_total": Metric(
         "counter", "Notices about unreadable objects that were dropped, because too many waited."

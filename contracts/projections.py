@@ -17,7 +17,7 @@ from contracts.unreadable import part_of
 Obj = Mapping[str, Any]
 
 MANAGED_FIELDS_TOO_LARGE: Final = "managedFieldsTooLarge"
-"""In an object's metadata: its `managedFields`, which were left out, make each write of it slow."""
+"""A metadata key: `managedFields`, which are left out, are so large that they slow each write."""
 
 
 def metadata(obj: Obj) -> dict[str, Any]:
@@ -78,7 +78,7 @@ _PORT_FIELDS = ("name", "port", "protocol", "targetPort")
 
 
 def service(obj: Obj) -> dict[str, Any]:
-    """Where a Service leads; how it does, which the API server fills in, says nothing."""
+    """Where a Service leads, without the fields that the API server fills in."""
     spec = obj.get("spec") or {}
     seen = {key: spec[key] for key in _SERVICE_FIELDS if key in spec}
     seen["ports"] = [

@@ -1,11 +1,11 @@
-"""Text of others as people may see it: on a terminal, in a message, a status, an Event, a log line.
+"""Makes the text of others safe to show: on a terminal, in a message, status, Event or log line.
 
 The author of an object chooses its names, values and messages, and most of them are shown to
-others. What a terminal obeys (escape sequences), what turns or hides what is read
-(bidirectional and invisible characters), what begins a new line and what floods a screen is taken
-out here and nowhere else. Markup is no business of this module: `cli/showing.py` prints none.
+others. Only this module makes such text harmless: it handles escape sequences,
+bidirectional and invisible characters, line breaks, and text that floods a screen. It does not
+handle markup: `cli/showing.py` prints none.
 
-    printable   the same text, escapes in place of what is not to be printed; lines end as they did
+    printable   the text with unprintable characters escaped; ends of lines stay
     one_line    printable, one line, bounded
     shown       one_line, and neighbouring spaces are one: a value or message inside a sentence
     json_text   JSON: exact, and nothing but printable characters and the ends of lines in it
@@ -30,7 +30,7 @@ _MANTISSA: Final = 0x10000
 
 
 def printable(text: str) -> str:
-    """The text, escaped wherever a terminal would obey, or a reader would not see what is there.
+    """The text; escapes replace characters that control a terminal or that a reader cannot see.
 
     Python's own escapes: `\\x1b`, `\\u202e`. Ends of lines, and only those, stay as they are.
     """
@@ -60,7 +60,7 @@ def json_text(document: Any, *, is_indented: bool = False) -> str:
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if is_indented else 0)
     try:
         text = orjson.dumps(document, option=options).decode()
-    except TypeError:  # lone surrogates; what else is wrong is wrong for json, too
+    except TypeError:  # lone surrogates; json raises TypeError for the rest, too
         text = json.dumps(document, ensure_ascii=False, indent=2 if is_indented else None)
     lines = text.split("\n")  # inside of texts they are escaped already
     if all(map(_is_plain, lines)):

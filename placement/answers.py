@@ -16,8 +16,8 @@ NEAREST_NAMED_MAX: Final = 3
 class Family(StrEnum):
     """A family of constraints: what is lifted as one to find out what stands in the way.
 
-    In the order in which a refusal names them where lifting either one would do. Capacity is also
-    what is not ready yet; closed nodes are cordoned or tainted.
+    If lifting either one would do, a refusal names them in this order. Capacity includes nodes that
+    are not ready yet; closed nodes are cordoned or tainted.
     """
 
     CAPACITY = "capacity"
@@ -33,7 +33,7 @@ class Family(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """A node that came close, and all that it lacks, each as a phrase about the node."""
+    """A node that nearly fits. Each phrase in `lacks` says what it lacks."""
 
     node: str
     lacks: tuple[str, ...]
@@ -57,7 +57,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Every PE has its node, and every pool its members: checked again in whole numbers.
+    """Each PE has a node and each pool its members; checked again in whole numbers.
 
     `is_as_preferred` is False where colocation, exlocation or isolation was preferred, not
     required, and had to be given up.
@@ -70,9 +70,9 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """There is no placement, which is proved. `waits`: missing capacity alone may still come.
+    """It is proved that no placement exists. If only capacity is missing, the job `waits`.
 
-    `families` would have to give way together; `nearest` are the nodes that came closest.
+    A placement needs all `families` lifted, if any; `nearest` are the closest nodes.
     """
 
     why: Reason
@@ -88,7 +88,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The search was ended by its limit without a placement and without a proof: tried again."""
+    """The limit ended the search before it found a placement or a proof; it is tried again."""
 
     message: str
     why: Reason = Reason.PLACEMENT_UNKNOWN

@@ -1,12 +1,12 @@
 """Finds a solution, or proves that none exists, by mixed-integer programming (HiGHS).
 
 1. Classes that always find a place are left out: more nodes take one of their units than all other
-   units and pools together could touch. They are placed when the others are.
-2. Of nodes that look alike to what is left, as many stay as could be used.
-3. Where no pool chooses members and a node can be filled in few ways, how many nodes are filled in
-   which way is searched (patterning.py): interchangeable nodes become one.
-4. Else, or where that met its limit, which units go to which node is searched (program.py).
-5. A solution is read in whole numbers, and somebody else checks it (checking.py).
+   units and pools together could touch. They are placed last.
+2. Of nodes alike to the other classes, only as many stay as could be used.
+3. If no pool chooses members and a node can be filled in few ways, patterning.py searches how many
+   nodes are filled in each way: interchangeable nodes become one.
+4. Otherwise, or if step 3 met its limit, program.py searches the node of each unit.
+5. The solution is converted to whole numbers, and checking.py checks it.
 
 "No" comes from the solver's own proof over all nodes. A limit in seconds ends the search, and a
 program that would take longer to write down is not begun.
@@ -27,12 +27,12 @@ from placement.rows import Exhausted
 COMPARED_MAX: Final = 20_000_000
 """Classes times nodes that are compared to find nodes that look alike."""
 CELLS_MAX: Final = 600_000
-"""Classes times nodes of one program: about two seconds to write it down."""
+"""The most classes times nodes of a program: building it takes about 2 s."""
 _PATTERNS_SHARE: Final = 0.5
 
 
 def solve(problem: Problem, limit_s: float) -> Solution | Exhausted | None:
-    """A solution, None if none exists, or that the limit was reached first."""
+    """A solution, None if none exists, or Exhausted if a limit came first."""
     hard = hard_classes(problem)
     if limit_s <= 0 or len(hard) * len(problem.cluster) > COMPARED_MAX:
         return Exhausted()
@@ -55,7 +55,7 @@ def solve(problem: Problem, limit_s: float) -> Solution | Exhausted | None:
 def _completed(
     problem: Problem, hard: list[int], counts: list[Counts], members: list[Bools]
 ) -> Solution | Exhausted:
-    """The others beside what was solved."""
+    """Place the classes left out, too."""
     state = State(problem, Draw())
     for at, (nodes, taken) in zip(hard, counts, strict=True):
         state.take(at, nodes, taken)

@@ -1,4 +1,4 @@
-"""On which nodes a PE may be by what it asks for itself, whatever its neighbours ask."""
+"""The nodes that a PE's own constraints allow, regardless of other PEs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from placement.problem import NONE
 
 @dataclass(slots=True)
 class Masks:
-    """The nodes of PEs with some families lifted, made once for all PEs that ask for the same."""
+    """The nodes of each PE while families are `lifted`; PEs with equal keys share one mask."""
 
     cluster: Cluster
     job: Job

@@ -1,8 +1,8 @@
-"""Which nodes may be members of each pool of a job, which are already, and which others hold.
+"""Finds the possible members of each pool of a job, its current ones, and what others hold.
 
-Members keep their places: `pool[i]` is the node that it was as long as a PE that asks for place i
-runs there or, where an earlier decision is kept, as long as it may be a member. A pool of named
-hosts has them in their order; of others, places go to new nodes as the search chooses them.
+Members keep their places: `pool[i]` keeps its node while a PE that asks for place i runs there. If
+an earlier decision is kept, it also does so while the node may be a member. Named hosts keep their
+order. In other pools, the search gives the remaining places to new nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from placement.problem import NONE, PoolChoice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pooling:
-    """Pools as choices; `claimed` by others exclusively; `places`: node by pool[i], where known."""
+    """Pools as choices. Others hold `claimed` exclusively. `places`: known nodes of pool[i]."""
 
     choices: tuple[PoolChoice, ...]
     positions: Mapping[int, int]
@@ -38,14 +38,14 @@ class Pooling:
         return None if at == NONE or at in self.named else pe.in_pool_index
 
     def known_place(self, pe: Pe) -> int | None:
-        """The place that a PE asks for, NONE for each whose node is not known: they are alike."""
+        """The place that a PE asks for, or NONE if its node is unknown: such places are alike."""
         at = self.at(pe)
         if at == NONE or pe.in_pool_index is None:
             return None
         return pe.in_pool_index if pe.in_pool_index in self.places[at] else NONE
 
     def slot(self, at: int, place: int) -> Bools:
-        """Nodes that may be pool[place]: the one that is, or all that are no other place's."""
+        """Nodes that may be pool[place]: its known node, or all that no other place has."""
         known = self.places[at]
         found = np.zeros(len(self.claimed), bool)
         if place in known:
@@ -82,8 +82,8 @@ def chosen_pools(
 
 @dataclass(slots=True)
 class _View:
-    """Values of each pool, used again: `held` by others, exclusively or at all; how many PEs
-    of this job's pools run on each node; how many pools name each node."""
+    """Values that pools share. `held`: by other jobs, exclusively (True) or at all (False);
+    `running`: PEs of pools on each node; `naming`: pools that name it."""
 
     cluster: Cluster
     job: Job
@@ -172,8 +172,8 @@ class _View:
         """Nodes with pods of other jobs, with PEs of another pool of this one, and those that
         another pool names.
 
-        PEs of no pool that run there may stay: they are the claiming job's, and a new one is kept
-        out by the taint.
+        Running PEs without a pool may stay: they belong to the claiming job. The taint keeps new
+        ones out.
         """
         used = self.foreign | (self.running > self._counted(self._inside(pool).values()))
         return used | (self.naming > (self.cluster.among(pool.hosts) if self.is_named(pool) else 0))
@@ -186,7 +186,7 @@ class _View:
         return {pe: node for pe, node in self.fixed.items() if pe in ids and node != NONE}
 
     def _runs(self, pool: Pool) -> Bools:
-        """Nodes where PEs of the pool run, but for those that somebody else has by now."""
+        """Nodes where PEs of the pool run, except nodes that other jobs hold now."""
         found = np.zeros(len(self.cluster), bool)
         found[list(self._inside(pool).values())] = True
         return found & ~self.held[not self._is_exclusive(pool)]

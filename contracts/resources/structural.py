@@ -3,16 +3,16 @@
 pydantic writes JSON Schema 2020-12; the API server refuses most of its idioms:
 
 1. `$ref` is replaced by what it refers to; the field's own description and default win.
-2. `anyOf` with null becomes the other branch, `nullable` unless the field or an enum forbids it
-   (the API server compares null with the members of an enum; it drops null where it is not
-   nullable, so that such a field accepts null just as well).
+2. `anyOf` with null becomes the other branch, `nullable` unless the field or an enum forbids it.
+   The API server compares null with the members of an enum. It drops null from a field that is
+   not nullable, so such a field accepts null, too.
 3. Numeric `exclusiveMinimum` and `exclusiveMaximum` of integers become inclusive bounds.
-4. `title` is dropped, and with it a default of null or of an empty list: both say no more than
-   absence, and a default that the server writes in would change what people and services sent.
-5. Integers are 64 bits wide where they say nothing else.
+4. `title` is dropped. A default of null or of an empty list is dropped, too: it means the same
+   as absence, but the API server would write it into what people and services sent.
+5. Integers without a `format` get the format `int64`.
 
-What comes out has no `$ref`, `anyOf`, `allOf`, `const` or null in it; anything that has no rule
-here raises `NotStructural` instead of reaching a cluster.
+The result has no `$ref`, `anyOf`, `allOf`, `const` or null. An idiom that has no rule here raises
+`NotStructural` and never reaches a cluster.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _convert(schema: Schema, definitions: dict[str, Schema], *, place: str, dept
 
 
 def _flattened(schema: Schema, definitions: dict[str, Schema], place: str) -> Schema:
-    """The schema with references and alternatives with null resolved; outer keys win."""
+    """The schema with `$ref` and `anyOf` with null resolved; outer keys win."""
     if "$ref" in schema:
         outer = {key: value for key, value in schema.items() if key != "$ref"}
         target = definitions[schema["$ref"].rsplit("/", 1)[-1]]

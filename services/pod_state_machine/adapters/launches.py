@@ -1,8 +1,8 @@
 """The newest launch of each PE that this process observed or created.
 
-A pod that is deleted by force before any status records it leaves no trace in Kubernetes: without
-this, its launch would seem not to have happened, and would run twice. It is lost in a crash; the
-README describes the hole that this leaves.
+A pod that is force-deleted before any status records it leaves no trace in Kubernetes. Without
+this memory, the service would repeat the launch. A crash loses the memory; the README describes
+the consequences.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import tries
+from tests.places import ROOT
 
 _FLAKY = """
 import pytest
@@ -33,6 +34,7 @@ def test_each_try_of_a_running_system_is_noted(
     noted = pytester.path / "tries"
     monkeypatch.setenv(tries.FILE_SETTING, str(noted))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # it runs in a folder of its own
     pytester.makeini("[pytest]\nmarkers = e2e: of a running system\nasyncio_mode = auto")
     pytester.makeconftest("from tests.tries import note as pytest_runtest_logreport")
     pytester.makepyfile(_FLAKY)

@@ -106,7 +106,7 @@ def redis_config(
     if len(hosts) != wanted:
         why = (
             f"{name} has {len(hosts)} addresses, and replicaCount {request.replicas} times"
-            f" shardCount {request.shards} requires {wanted}"
+            f" shardCount {request.shards} asks for {wanted}"
         )
         raise _refused(request, "service", request.service, why)
     named = Counter(hosts.values())
