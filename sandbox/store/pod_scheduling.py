@@ -147,10 +147,10 @@ def _gates(gates: Any, path: str) -> Iterator[Cause]:
 
 
 def _node_affinity(affinity: Obj, path: str) -> Iterator[Cause]:
-    required = affinity.get(_REQUIRED)
-    if required is not None:
+    selector = affinity.get(_REQUIRED)
+    if selector is not None:
         at = f"{path}.{_REQUIRED}.nodeSelectorTerms"
-        terms = required.get("nodeSelectorTerms")
+        terms = selector.get("nodeSelectorTerms")
         if not terms:
             yield required(at, "must have at least one node selector term")
         for index, term in enumerate(terms or ()):
@@ -243,13 +243,13 @@ def _label_keys(term: Obj, path: str) -> Iterator[Cause]:
             continue
         for index, key in enumerate(keys):
             yield from _key(key, f"{path}.{field}[{index}]")
-    keys = set((selector or {}).get("matchLabels") or ())
+    selected = set((selector or {}).get("matchLabels") or ())
     for item in (selector or {}).get("matchExpressions") or ():
         key = item.get("key")
-        if key in matched and key in keys:
+        if key in matched and key in selected:
             text = "exists in both matchLabelKeys and labelSelector"
             yield invalid_value(f"{path}[{_last(matched, key)}]", key, text)
-        keys.add(key)
+        selected.add(key)
     for index, key in enumerate(matched):
         if key in mismatched:
             text = "exists in both matchLabelKeys and mismatchLabelKeys"

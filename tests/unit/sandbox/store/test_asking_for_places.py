@@ -51,6 +51,10 @@ def on_node(**term: Any) -> Body:
         (on_node(matchExpressions=[{"key": "a", "operator": "In"}]), "values"),
         (on_node(matchExpressions=[{"key": "a", "operator": "Gt", "values": []}]), "values"),
         (on_node(matchExpressions=[{"key": "a", "operator": "Like"}]), "operator"),
+        (
+            {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},
+            "nodeSelectorTerms",
+        ),
         (on_node(matchFields=[{"key": "metadata.uid", "operator": "In", "values": ["a"]}]), "key"),
         ({"nodeSelector": {"a b": ""}}, "spec.nodeSelector"),
         ({"nodeName": "A"}, "spec.nodeName"),
