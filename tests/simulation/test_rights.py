@@ -294,7 +294,9 @@ def test_no_role_holds_a_wildcard_or_lists_secrets(service: str) -> None:
 
     Certificates are kept by one service, which asks for Secrets by name and cannot find others.
     """
-    for rule in rules(PERMISSIONS[service]):
+    granted = list(rules(PERMISSIONS[service]))
+    assert granted
+    for rule in granted:
         named = {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
         assert not named & {"*", "serviceaccounts", "rbac.authorization.k8s.io"}
         assert not named & {"escalate", "bind", "impersonate"}

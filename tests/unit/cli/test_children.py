@@ -36,7 +36,7 @@ async def test_the_delay_doubles_and_is_reset_after_a_long_run(
     child = _Ending(list(lives_s))
     await child.keep_running()
     ended_s = [began + lived for began, lived in zip(child.began_s, lives_s, strict=True)]
-    delays = [b - e for b, e in zip(child.began_s[1:], ended_s, strict=False)]
+    delays = [b - e for b, e in zip(child.began_s[1:], ended_s[:-1], strict=True)]
     assert delays == pytest.approx([RESTART_DELAY_S * n for n in (1, 2, 4, 1, 2)])
     assert "starting it again in" in capsys.readouterr().err
 

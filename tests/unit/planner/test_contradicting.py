@@ -163,16 +163,24 @@ FUSIONS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(adl=constrained(), fusion=FUSIONS)
-def test_all_constraints_hold_or_the_refusal_names_two_operators(adl: Adl, fusion: Fusion) -> None:
+def test_all_constraints_hold_or_the_refusal_names_two_operators() -> None:
     """What a plan holds together, every rule allows; what is refused, two operators contradict."""
-    request = replace(request_for(adl), fusion=fusion)
-    found = drafted(replace(request, compat=False))
-    if isinstance(found, PlanRefused):
-        check_refusal(found, request)
-    else:
-        check_constraints(found)
+    seen = {"planned": 0, "refused": 0}
+
+    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(adl=constrained(), fusion=FUSIONS)
+    def check(adl: Adl, fusion: Fusion) -> None:
+        request = replace(request_for(adl), fusion=fusion)
+        found = drafted(replace(request, compat=False))
+        if isinstance(found, PlanRefused):
+            check_refusal(found, request)
+            seen["refused"] += 1
+        else:
+            check_constraints(found)
+            seen["planned"] += 1
+
+    check()
+    assert min(seen.values()) > 5, seen
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -205,14 +205,22 @@ def test_every_text_is_valid_under_the_schema(adl: Adl, fusion: Fusion, *, compa
         assert schema_errors(text) == ""
 
 
-@FEW
-@given(adl=constrained(), fusion=SCHEMES, compat=st.booleans())
-def test_every_text_with_constraints_is_valid(adl: Adl, fusion: Fusion, *, compat: bool) -> None:
+def test_every_text_with_constraints_is_valid() -> None:
     """Hosts, places in pools, isolation, JVM arguments and consistent regions are written."""
-    request = request_of(adl.application(), fusion)
-    with suppress(PlanRefused):
-        for text in complete(draft(replace(request, compat=compat))).aadls.values():
-            assert schema_errors(text) == ""
+    valid = 0
+
+    @FEW
+    @given(adl=constrained(), fusion=SCHEMES, compat=st.booleans())
+    def check(adl: Adl, fusion: Fusion, *, compat: bool) -> None:
+        nonlocal valid
+        request = request_of(adl.application(), fusion)
+        with suppress(PlanRefused):
+            for text in complete(draft(replace(request, compat=compat))).aadls.values():
+                assert schema_errors(text) == ""
+                valid += 1
+
+    check()
+    assert valid > 20, "nearly all were refused"
 
 
 @FEW

@@ -300,29 +300,27 @@ def test_no_number_ever_means_something_else(
         assert not gone & lasting
 
 
-@FAST
-@given(
-    adl=applications(always_restartable=True),
-    fusion=SCHEMES,
-    there=WIDTHS,
-)
-def test_there_and_back_leaves_untouched_pes_alone(
-    adl: Adl, fusion: Fusion, there: list[int]
-) -> None:
-    """A PE none of whose operators a resize changes, adds or removes keeps its content id."""
-    application = adl.application()
-    submitted = plan_of(application, fusion).record.widths
-    wanted = [by_region(application, there), submitted]
-    for (before, old), (after, new) in pairwise(generations(application, fusion, wanted)):
-        changes = outline_of_resize(before, after)
-        touched = {
-            index
-            for kind in ("changed_ops", "added_ops", "removed_ops")
-            for index in changes[kind].values()
-        }
-        contents = {pe.id: pe.content_id for pe in new.pes}
-        for pe in old.pes:
-            if touched.isdisjoint(before.placed[pe.id]) and touched.isdisjoint(
-                after.placed.get(pe.id, ())
-            ):
-                assert contents[pe.id] == pe.content_id
+def test_there_and_back_leaves_untouched_pes_alone() -> None:
+    """A PE keeps its content id if a resize changes, adds or removes none of its operators."""
+    untouched = 0
+
+    @FAST
+    @given(adl=applications(always_restartable=True), fusion=SCHEMES, there=WIDTHS)
+    def check(adl: Adl, fusion: Fusion, there: list[int]) -> None:
+        nonlocal untouched
+        application = adl.application()
+        submitted = plan_of(application, fusion).record.widths
+        wanted = [by_region(application, there), submitted]
+        for (before, old), (after, new) in pairwise(generations(application, fusion, wanted)):
+            changes = outline_of_resize(before, after)
+            kinds = ("changed_ops", "added_ops", "removed_ops")
+            touched = {index for kind in kinds for index in changes[kind].values()}
+            contents = {pe.id: pe.content_id for pe in new.pes}
+            for pe in old.pes:
+                operators = {*before.placed[pe.id], *after.placed.get(pe.id, ())}
+                if touched.isdisjoint(operators):
+                    assert contents[pe.id] == pe.content_id
+                    untouched += 1
+
+    check()
+    assert untouched > 20, "nearly every PE was touched"
