@@ -268,7 +268,7 @@ class Table(TableReading):
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
-        """Drop what a completed list did not say."""
+        """Drop what a completed list does not contain."""
         everywhere = self._epochs.complete(kind, partition, order)
         gone: list[Entry] = []
         for row in self._rows.get(kind, {}).values():
