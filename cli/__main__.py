@@ -91,14 +91,9 @@ class LazyCommand(TyperCommand):
 class _Commands(TyperGroup):
     """The table above as a group. Its panel quotes words of the user: they are escaped first."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command that is not imported yet; None for another name."""
-        lazy = COMMANDS.get(cmd_name)
-        return None if lazy is None else LazyCommand(cmd_name, lazy)
+    def __init__(self, **extra: Any) -> None:
+        lazy = {name: LazyCommand(name, each) for name, each in COMMANDS.items()}
+        super().__init__(**extra | {"commands": lazy})
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """The words of the command itself."""

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cli.bundling import pack_source
+from cli.bundling import pack_folder, pack_source
 from cli.failing import Failure
 from cli.printing import answers, failures_printed, is_terminal, print_json
 from cli.recognizing import beginning_of, contents_of, kind_of
+from cli.resources import WORDCOUNT
 from cli.showing import Rows, Screen, answer, print_lines
 from contracts.bundle_format import (
     Bundle,
@@ -67,6 +68,20 @@ def bundle_pack(
     """
     with failures_printed():
         answer(pack_source(source, output))
+
+
+@bundle_app.command("example")
+def bundle_example(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: wordcount.WordCount.sab here.")
+    ] = None,
+) -> None:
+    """Make the bundle of an example: an application with a parallel region, to be submitted.
+
+    Example: millrace submit "$(millrace bundle example)" --name wordcount --fusion legacy
+    """
+    with failures_printed():
+        answer(pack_folder(WORDCOUNT, output))
 
 
 @bundle_app.command("show")

@@ -1,7 +1,7 @@
 """How the command finds the cluster, and the bundle root of a running `millrace up`.
 
 The kubeconfig is `--kubeconfig`, else $KUBECONFIG, else ~/.kube/config. `millrace up` writes the
-bundle root into it as an extension of the cluster.
+bundle root into it (`kubeconfigs.py`).
 """
 
 from __future__ import annotations
@@ -12,28 +12,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from cli.failing import CannotReach, Misused
+from cli.kubeconfigs import bundle_root_of, read_as_kubeconfig
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.port import KubeClient, Response, Transport
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Rejected, Transient
 
 USER_AGENT = "millrace-cli"
-EXTENSION = "millrace.dev/up"
 _SERVERS = re.compile(r"[^\s,/:]+:\d{1,5}(,[^\s,/:]+:\d{1,5})*")
 PORT_MAX = 65535
-NOT_A_KUBECONFIG = (
-    yaml.YAMLError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    ValueError,
-)
-"""The exceptions that parsing another kind of file raises."""
 
 JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
@@ -94,24 +85,11 @@ def find_kubeconfig(given: Path | None) -> Path:
     return path
 
 
-def bundle_root_of(kubeconfig: Path) -> Path | None:
-    """The bundle root that `millrace up` wrote into a kubeconfig."""
-    config: dict[str, Any] = yaml.safe_load(kubeconfig.read_text()) or {}
-    for cluster in config.get("clusters") or ():
-        for extension in cluster["cluster"].get("extensions") or ():
-            if extension["name"] == EXTENSION:
-                return Path(extension["extension"]["bundleRoot"])
-    return None
-
-
 @asynccontextmanager
 async def connected(given: Path | None) -> AsyncIterator[Cluster]:
     """A connection to the cluster of the kubeconfig. Raises Misused, CannotReach."""
     kubeconfig = find_kubeconfig(given)
-    try:
-        bundle_root = bundle_root_of(kubeconfig)
-    except NOT_A_KUBECONFIG as problem:
-        raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
+    bundle_root = bundle_root_of(kubeconfig)
     async with aclosing_transport(kubeconfig) as transport:
         kube = KubeClient(StrictTransport(transport), USER_AGENT)
         if not await _answers(kube):
@@ -122,11 +100,9 @@ async def connected(given: Path | None) -> AsyncIterator[Cluster]:
 @asynccontextmanager
 async def aclosing_transport(kubeconfig: Path) -> AsyncIterator[HttpTransport]:
     """A transport that is closed at the end; raises Misused if the file is not a kubeconfig."""
-    try:
+    with read_as_kubeconfig(kubeconfig):
         _check_context(kubeconfig)
         configuration = await load_configuration(str(kubeconfig))
-    except NOT_A_KUBECONFIG as problem:
-        raise Misused(f"{kubeconfig} is not a kubeconfig: {problem}") from problem
     transport = HttpTransport(configuration)
     try:
         yield transport

@@ -72,10 +72,13 @@ def pair_of(option: str, words: str) -> tuple[str, str]:
 
 
 def region_width_of(option: str, words: str) -> tuple[str, int]:
-    """`REGION=W`, split; raises Misused unless W is a number. The cluster validates its value."""
+    """`REGION=W`, split; raises Misused unless W is a number. The cluster validates its value.
+
+    `option` is "" for an argument.
+    """
     region, _, width = words.rpartition("=")
     if not region or not re.fullmatch(r"-?\d+", width):
-        raise Misused(f"{option} {words}: say REGION=W, where W is a whole number")
+        raise Misused(f"{option} {words}: say REGION=W, where W is a whole number".lstrip())
     return region, int(width)
 
 
@@ -112,12 +115,15 @@ def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
     if not bundle.is_file():
         raise Misused(f"there is no bundle at {bundle}")
     content, target = bundle.read_bytes(), root / bundle.name
-    from cli.recognizing import kind_of  # reads XML: other commands start without it
+    from cli.recognizing import beginning_of, kind_of  # reads XML: other commands start without it
 
-    if kind_of(content) == "ADL":
+    kind = kind_of(content)
+    if kind == "ADL":
         raise Misused(
             f"{bundle} is an ADL, not a bundle: `millrace bundle pack {bundle}` makes one of it"
         )
+    if kind == "neither":
+        raise Misused(f"{bundle} is no bundle (.sab): {beginning_of(content)}")
     if target.is_file() and target.read_bytes() == content:
         return
     root.mkdir(parents=True, exist_ok=True)
@@ -242,7 +248,7 @@ async def scale(
     timeout_s: float,
 ) -> ResizeOutcome | None:
     """Resize a region; with `wait`, return what the resize did to the processing elements."""
-    alias, width = region_width_of("REGION=W", words)
+    alias, width = region_width_of("", words)
     async with following(cluster.kube, namespace, job) as follower:
         region = await region_of(cluster.kube, namespace, job, alias)
         before = follower.view

@@ -28,10 +28,10 @@ import aiohttp
 import yaml
 
 from cli.children import Child, ChildEnded, ChildSpec, Crew
-from cli.connecting import EXTENSION
 from cli.controlling import SOCKET, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
+from cli.kubeconfigs import refuse_to_overwrite, with_bundle_root
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import private_folder, private_state, write_private
 from cli.resources import CRDS
@@ -178,9 +178,10 @@ async def _ground(layout: Layout, crew: Crew, say: Callable[[str], None]) -> Asy
         async with real_ground(options.pair, layout.state, nodes=options.nodes, say=say) as ground:
             yield ground
         return
+    spec = layout.sandbox()
     say("starting the Kubernetes API")
     try:
-        sandbox = crew.start(layout.sandbox())
+        sandbox = crew.start(spec)
         await _until_ready(f"{layout.server}/readyz", sandbox)
         yield layout.sandbox_ground()
     finally:
@@ -262,6 +263,9 @@ class Layout:
         self.server = f"http://{LOOPBACK}:{self.api_port}"
         self.ports = dict(zip(children, ports[1:], strict=True))
         self.inner_kubeconfig = state / "kubeconfig"
+        if options.kubeconfig.resolve() != self.inner_kubeconfig:
+            with _usable(options.kubeconfig):
+                refuse_to_overwrite(options.kubeconfig)
 
     def sandbox_ground(self) -> Ground:
         """The sandbox, where everybody may do everything, and a log in a file."""
@@ -276,8 +280,9 @@ class Layout:
         missing = [name for name in SANDBOX_NEEDS if find_spec(name) is None]
         if missing:
             raise Misused(
-                f"the embedded cluster needs {', '.join(missing)}, which this environment lacks:"
-                " `pip install 'millrace-control-plane[sandbox]'`, or use --real"
+                f"the embedded cluster needs {', '.join(missing)}, which this environment lacks: "
+                'install millrace-control-plane with its extra `sandbox` (README.md, "Install '
+                'it"), or use --real'
             )
         command = [sys.executable, "-m", "sandbox", "--port", str(self.api_port)]
         command += ["--nodes", str(self.options.nodes), "--crds", str(CRDS)]
@@ -311,14 +316,7 @@ class Layout:
     def write_kubeconfig(self, ground: Ground) -> None:
         """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""
         config: dict[str, Any] = yaml.safe_load(ground.kubeconfig.read_text())
-        for cluster in config["clusters"]:
-            others = [
-                each
-                for each in cluster["cluster"].get("extensions") or ()
-                if each["name"] != EXTENSION
-            ]
-            root = {"name": EXTENSION, "extension": {"bundleRoot": str(self.bundles)}}
-            cluster["cluster"]["extensions"] = [*others, root]
+        config = with_bundle_root(config, self.bundles)
         target = self.options.kubeconfig
         with _usable(target):
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,11 @@ async def _found(options: TopicsOptions, wanted: Sequence[Wanted]) -> Sequence[F
 
 @asynccontextmanager
 async def _connected(options: TopicsOptions, s_max: float) -> AsyncIterator[Brokers]:
+    if not options.servers:
+        raise Misused(
+            "no Kafka is named: say --bootstrap-servers HOST:PORT[,HOST:PORT], or set "
+            "MILLRACE_BOOTSTRAP_SERVERS"
+        )
     if not are_brokers(options.servers):
         raise Misused(
             f"--bootstrap-servers {options.servers!r} is not HOST:PORT[,HOST:PORT]; "

@@ -64,6 +64,16 @@ def test_a_mishap_is_met_where_the_plan_says() -> None:
     assert judge(scenario, undisturbed, run) == []
 
 
+def test_job_ids_that_an_instance_forgets_are_no_difference() -> None:
+    """After a crash the counter holds only ids of Jobs that have none in their status."""
+    scenario = SCENARIOS["submit-three"]
+    undisturbed = run_scenario(scenario, {})
+    writes = [n for n, e in enumerate(undisturbed.trace) if "streamsjobs/k/status" in e.text]
+    run = run_scenario(scenario, {writes[0]: Mishap.CRASH_BEFORE})
+    assert "fusion-backend#2" in {effect.whose for effect in run.trace[writes[0] :]}
+    assert judge(scenario, undisturbed, run) == []
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -16,11 +16,11 @@ from cli.connecting import (
     UNWATCHED,
     aclosing_transport,
     are_brokers,
-    bundle_root_of,
     connected,
     find_kubeconfig,
 )
 from cli.failing import CannotReach, Misused
+from cli.kubeconfigs import bundle_root_of
 from cli.ports import free_ports
 from cli.running import Layout, UpOptions
 from contracts.resources import CUSTOM_RESOURCES
@@ -79,6 +79,8 @@ async def test_a_cluster_that_does_not_answer_is_reported_in_a_sentence(tmp_path
         "",
         "[]",
         "clusters: [{}]",
+        "clusters: 1",
+        "clusters: [{cluster: {extensions: [1]}}]",
         "{current-context: a, contexts: []}",
     ],
 )
@@ -87,9 +89,10 @@ async def test_a_file_that_is_no_kubeconfig_is_misused(text: str, tmp_path: Path
     path = tmp_path / "kubeconfig"
     path.write_text(text)
     for way in (connected, aclosing_transport):
-        with pytest.raises(Misused, match=f"{path} is not a kubeconfig"):
+        with pytest.raises(Misused, match=f"{path} is not a kubeconfig") as misused:
             async with way(path):
                 pass
+        assert "object" not in str(misused.value), "a sentence of Python, not of the file"
 
 
 @pytest.mark.parametrize("text", ["", "a", "a:", ":1", "a:1,", "a:0", "a:65536", "a:1 ,b:2", "a:b"])

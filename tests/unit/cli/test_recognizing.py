@@ -86,6 +86,15 @@ def test_an_adl_is_not_submitted_as_a_bundle(tmp_path: Path) -> None:
     assert not root.exists()
 
 
+def test_what_is_no_bundle_is_not_submitted(tmp_path: Path) -> None:
+    """It was put into the bundle root, and a Job was made that could only fail."""
+    path, root = tmp_path / "README.md", tmp_path / "root"
+    path.write_text("# hello")
+    with pytest.raises(Misused, match=r"is no bundle \(.sab\): it begins with '# hello'"):
+        put_bundle(create_autospec(Cluster), path, root)
+    assert not root.exists()
+
+
 def test_the_message_about_an_adl_names_the_command_that_packs_it(tmp_path: Path) -> None:
     path = tmp_path / "x.adl"
     path.write_bytes(ADL)

@@ -6,9 +6,11 @@ import socket
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.failing import Misused
 from cli.grounds import Ground
+from cli.kubeconfigs import with_bundle_root
 from cli.ports import PORTS
 from cli.running import Layout, UpOptions
 
@@ -27,6 +29,41 @@ def test_a_kubeconfig_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     layout = Layout(UpOptions(target), tmp_path / "state")
     with pytest.raises(Misused, match=rf"{target} cannot be written"):
         layout.write_kubeconfig(Ground("", admin, ""))
+
+
+def clusters_at(server: str) -> dict[str, object]:
+    return {"clusters": [{"name": "c", "cluster": {"server": server}}]}
+
+
+@pytest.mark.parametrize("text", ["hello", "[]", "clusters: []", yaml.safe_dump(clusters_at("x"))])
+def test_a_file_that_up_did_not_write_is_not_overwritten(text: str, tmp_path: Path) -> None:
+    """A kubeconfig of other clusters would be lost."""
+    target = tmp_path / "k"
+    target.write_text(text)
+    with pytest.raises(Misused, match=f"{target} exists, and `millrace up` did not write it"):
+        Layout(UpOptions(target), tmp_path / "state")
+    assert target.read_text() == text
+    target.write_text("")
+    Layout(UpOptions(target), tmp_path / "state")
+
+
+def test_the_kubeconfig_of_a_running_up_is_not_overwritten(tmp_path: Path) -> None:
+    """After it ended, the next `up` may use the file."""
+    target = tmp_path / "k"
+    with socket.create_server(("127.0.0.1", 0)) as running:
+        server = f"http://127.0.0.1:{running.getsockname()[1]}"
+        target.write_text(yaml.safe_dump(with_bundle_root(clusters_at(server), tmp_path)))
+        with pytest.raises(Misused, match=f"the system at {server}, which runs"):
+            Layout(UpOptions(target), tmp_path / "state")
+    Layout(UpOptions(target), tmp_path / "state")
+
+
+def test_the_kubeconfig_of_the_state_itself_may_be_named(tmp_path: Path) -> None:
+    """The embedded cluster wrote it, without a bundle root, if `up` ended early."""
+    state = tmp_path / "state"
+    layout = Layout(UpOptions(state / "kubeconfig"), state)
+    layout.inner_kubeconfig.write_text(yaml.safe_dump(clusters_at(layout.server)))
+    Layout(UpOptions(state / "kubeconfig"), state)
 
 
 def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path) -> None:
