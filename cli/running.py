@@ -48,7 +48,7 @@ READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
 SANDBOX_NEEDS = ("cel", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
 SANDBOX = "sandbox"
-OURS = (
+STATE_PATTERNS = (
     "logs",
     "bundles",
     "store",
@@ -58,15 +58,15 @@ OURS = (
     ".kubeconfig.*",
     "log.sqlite*",
 )
-"""What is in a state folder, as patterns: SQLite has files beside its own, a kubeconfig drafts."""
+"""Patterns of the files in a state folder, with SQLite's side files and kubeconfig drafts."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
     """The options of `millrace up`; port 0 means a free one.
 
-    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair. Only there
-    a service may have several `instances`: one machine's log in a file has one of each.
+    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair. Only then a
+    service may have several `instances`: a log in a file serves one of each.
     """
 
     kubeconfig: Path
@@ -81,7 +81,9 @@ class UpOptions:
 
     def __post_init__(self) -> None:
         if self.instances > 1 and not self.real:
-            raise Misused("--instances needs --real: the log in a file has one of each service")
+            raise Misused(
+                "--instances needs --real: a log in a file serves one instance of each service"
+            )
         if self.pair is not None and not self.real:
             raise Misused(f"--pair {self.pair} needs --real")
 
@@ -100,7 +102,7 @@ class RunningSystem:
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's."""
+        """The kubeconfig of the user."""
         return self.layout.options.kubeconfig
 
     @property
@@ -110,17 +112,23 @@ class RunningSystem:
 
     @property
     def children(self) -> Mapping[str, Child]:
-        """What runs, or ran."""
+        """The children by name, stopped ones too."""
         return self.crew.children
 
     async def stop_service(self, name: str) -> str:
-        """End a service as SIGTERM does, and keep it ended; says how it went."""
+        """Stop a service and keep it stopped; returns a sentence with its exit code.
+
+        Raises Misused for another name.
+        """
         child = self._service(name)
         await self.crew.stop([name])
         return f"{name} ended with code {child.exit_code}"
 
     async def start_service(self, name: str) -> str:
-        """Start a service that was stopped, and wait until it has finished its restore."""
+        """Start a stopped service and wait until it has finished its restore.
+
+        Raises Misused for another name, NotReady.
+        """
         child = self._service(name)
         if child.is_stopped():
             child = self.crew.start(child.spec)
@@ -141,7 +149,7 @@ def child_name(service: str, number: int = 1) -> str:
 
 
 def sandbox_bus(state: Path) -> str:
-    """The log of a system on the sandbox, as a setting of its services."""
+    """The value of MILLRACE_BUS for a system on the sandbox."""
     return f"sqlite:///{state / 'log.sqlite'}"
 
 
@@ -151,8 +159,8 @@ async def running_system(
 ) -> AsyncIterator[RunningSystem]:
     """Start everything, wait until a Job can be submitted, and stop everything at the end.
 
-    Raises NotReady where a part does not start, ChildEnded where the sandbox ends by itself, and a
-    Failure where there is no pair to stand on.
+    Raises NotReady if a service does not start, ChildEnded if the sandbox ends by itself, and a
+    Failure where the real pair cannot start.
     """
     with contextlib.ExitStack() as stack:
         state = options.state or Path(
@@ -168,6 +176,7 @@ async def running_system(
                 finally:
                     await crew.stop(each for each in crew.children if each != SANDBOX)
         except asyncio.CancelledError:
+            # The crew cancels this task when the sandbox ends.
             raise crew.first_failure() or asyncio.CancelledError from None
 
 
@@ -230,7 +239,7 @@ async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
 
 @contextmanager
 def _usable(path: Path) -> Iterator[None]:
-    """Where a path of the command line cannot be written to, say which and why."""
+    """Raise Misused, with the path and the reason, if a path cannot be written."""
     try:
         yield
     except OSError as problem:
@@ -243,9 +252,9 @@ class Layout:
     def __init__(self, options: UpOptions, state: Path) -> None:
         self.options = options
         with _usable(state):
-            private_state(state, OURS)
+            private_state(state, STATE_PATTERNS)
         self.state = state = state.resolve()
-        self.name = uuid.uuid4().hex[:12]  # no other `up` may take what is ours for its own
+        self.name = uuid.uuid4().hex[:12]  # makes MILLRACE_INSTANCE unique to this `up`
         self.logs = state / "logs"
         self.bundles = (options.bundles or state / "bundles").resolve()
         for folder in (self.logs, self.bundles, state / "store"):
@@ -255,7 +264,7 @@ class Layout:
                 else:  # the bundle root that somebody names may be for several people
                     folder.mkdir(parents=True, exist_ok=True)
         if not options.real and options.api_port and taken(options.api_port):
-            raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has no such port free")
+            raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has that port taken")
         children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
         draw = random.SystemRandom()
         ports = free_ports(1 + len(children), draw, without=options.api_port)
@@ -304,7 +313,7 @@ class Layout:
         if name == "fusion_backend":
             environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
             environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
-            # There is no cluster's DNS beside it: names are those of this machine.
+            # No cluster DNS here. Not an f-string: the service replaces {service} by the name.
             environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
         command = [sys.executable, "-m", f"services.{name}"]
         return ChildSpec(child, command, environment)

@@ -23,7 +23,7 @@ Project = Callable[[Obj], dict[str, Any] | None]
 
 
 NUMBER_MAX = 2**62
-"""No version and no epoch is above it: there is room for one more in 64 bits."""
+"""The largest resourceVersion and epoch number: one more fits in 64 bits."""
 
 
 class FactType(StrEnum):
@@ -43,6 +43,7 @@ class Epoch:
     empties a reader's table.
     """
 
+    # The order of the fields is the order of comparison.
     incarnation: int
     list_number: int
     cluster_uid: str
@@ -52,7 +53,7 @@ class Epoch:
 class Fact:
     """One fact; `data` is the projection, None for a DELETION.
 
-    A projection that is not whole is an `Unreadable`: the object exists, and that is all.
+    An incomplete projection is an `Unreadable`: only its metadata are sure to be there.
 
     `job` is the name of the job that the object belongs to (its partition), empty for objects of
     the cluster. `resource_version` is that of the projection's object, as a number.
@@ -137,7 +138,7 @@ def epoch_from_json(value: Mapping[str, Any]) -> Epoch:
 
 def _number(value: object) -> int:
     if type(value) is not int or not 0 <= value <= NUMBER_MAX:
-        raise ValueError(f"{str(value)[:40]} is no version and no number of a list")
+        raise ValueError(f"{str(value)[:40]} is not a resourceVersion or list number")
     return value
 
 
@@ -149,35 +150,35 @@ def fact_from_json(fact_type: FactType, value: Mapping[str, Any]) -> Fact | Sync
     return Fact(
         type=fact_type,
         kind=str(value["kind"]),
-        namespace=_or_none("namespace", value["namespace"]),
-        name=_part_of_path("name", value["name"]),
+        namespace=_name_or_empty("namespace", value["namespace"]),
+        name=_object_name("name", value["name"]),
         uid=str(value["uid"]),
         resource_version=_number(value["resourceVersion"]),
         epoch=epoch,
-        job=_or_none("job", value["job"]),
+        job=_name_or_empty("job", value["job"]),
         data=_data(value),
     )
 
 
 def _is_name(text: str) -> bool:
-    """Of an object or, since a job is named by a label, a value of a label."""
+    """Whether a text can name an object, or a job (which is the value of a label)."""
     return is_word(text, DOMAIN_CHARS_MAX)
 
 
-def _part_of_path(field: str, value: object) -> str:
+def _object_name(field: str, value: object) -> str:
     """The value, if it can be the name of an object; raises ValueError.
 
-    What is decided about an object with another name is refused again and again, or, with a `/` in
-    it, sent to another resource; its job would wait for that until the next full resync.
+    The API server would refuse each write to another name or, with a `/` in it, take it for another
+    resource; the job would wait until the next full resync.
     """
     if not isinstance(value, str) or not _is_name(value):
-        raise ValueError(f"its {field} is no name of an object: {str(value)[:40]!r}")
+        raise ValueError(f"its {field} is not an object name: {str(value)[:40]!r}")
     return value
 
 
-def _or_none(field: str, value: object) -> str:
-    """Of the cluster, or of no job: empty; else a name."""
-    return "" if value == "" else _part_of_path(field, value)
+def _name_or_empty(field: str, value: object) -> str:
+    """A name, or "": an object of the cluster, or of no job."""
+    return "" if value == "" else _object_name(field, value)
 
 
 def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -190,7 +191,7 @@ def _data(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if why is None:
         return data
     if "metadata" not in data:
-        raise TypeError("whatever else cannot be read, metadata can")  # readers rest on that
+        raise TypeError("an unreadable object has no metadata")  # readers rest on that
     return Unreadable(str(why), data)
 
 
@@ -200,7 +201,7 @@ _FORMS: Mapping[str, type] = {"labels": dict, "annotations": dict, "owners": lis
 def _check_form(data: Mapping[str, Any]) -> None:
     """Raises TypeError where a part has not the form that each projection gives it.
 
-    An object of a stranger that names another one's job is read with that job.
+    Anybody can label an object with any job, and the job's stages read it.
     """
     for name in ("metadata", "spec", "status"):
         if not isinstance(data.get(name, {}), dict):
@@ -247,8 +248,8 @@ class Projection:
         """What a fact of this kind says of an object; None where it says nothing of it.
 
         What cannot be projected, or nests too deep for the log, is an `Unreadable` with the parts
-        that are left: metadata, and a status that can be read. Raises only where the metadata are
-        not such as every API server gives.
+        that are left: metadata, and a status that can be read. Raises only for metadata that no API
+        server sends.
         """
         try:
             data = self.project(obj)
@@ -352,6 +353,7 @@ OwnerOf = Callable[[str, str, str], tuple[str, str] | None]
 """(kind, namespace, name) → (kind, name) of its controller owner, from watch-ingest's cache."""
 
 _OWNER_CHAIN_MAX = 4
+"""Owner references may form a cycle."""
 
 
 def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:

@@ -28,7 +28,7 @@ from planner.description.ports import exports_by_port, number_ports
 from planner.fusion.cohosting import Cohosting
 from planner.fusion.constraints import Unit, group
 from planner.fusion.contradicting import (
-    have_contradictions,
+    pes_contradict,
     refuse_contradictions,
 )
 from planner.fusion.fusing import fuse_legacy, fuse_manual
@@ -195,7 +195,7 @@ def _refitted(
     share = _share(request, fusion, topology)
     found = refit(units, fusion, pe_of, topology, cohosting, share=share)
     pes = (as_one(fused) for _, fused in found)
-    if not cohosting or not have_contradictions(
+    if not cohosting or not pes_contradict(
         topology, pes, fusion.type, request.hosts, request.running
     ):
         return found

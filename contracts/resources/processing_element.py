@@ -229,11 +229,11 @@ class ProcessingElementTemplate(Fields):
         default=300,
         ge=0,
         le=INT32_MAX,
-        description="Seconds after which a pod that does not end counts as gone with its node.",
+        description="Seconds after which a pod that still terminates counts as lost with its node.",
     )
     force_relaunch: bool = Field(
         default=False,
-        description="Whether a pod that does not end is replaced after that time, running or not.",
+        description="Whether a pod that terminates is replaced after nodeLossTimeOutInSeconds.",
     )
 
     # Liveness probe
@@ -291,10 +291,10 @@ class ProcessingElementTemplate(Fields):
         default=None, description="What is added to the pods, in the form of a PodTemplateSpec."
     )
 
-    # Written by the operator
-    id: Count | None = Field(default=None, description="PE id; written by the operator.")
+    # Written by fusion-backend
+    id: Count | None = Field(default=None, description="PE id; written by fusion-backend.")
     content_id: Text | None = Field(
-        default=None, description="SHA-256 of what the PE runs, hex; written by the operator."
+        default=None, description="SHA-256 of what the PE runs, hex; written by fusion-backend."
     )
     launch_count: int | None = Field(
         default=None,
@@ -303,17 +303,17 @@ class ProcessingElementTemplate(Fields):
         description="Floor of status.launchCount: raise it to launch the PE again.",
     )
     placement: PlacementRequest | None = Field(
-        default=None, description="Where the PE must run; written by the operator."
+        default=None, description="Where the PE must run; written by fusion-backend."
     )
     operators: list[LongText] | None = Field(
         default=None,
         max_length=NAMES_MAX,
-        description="Names of the operators in the PE; written by the operator.",
+        description="Names of the operators in the PE; written by fusion-backend.",
     )
     regions: list[Number] | None = Field(
         default=None,
         max_length=NAMES_MAX,
-        description="Consistent regions of the PE; written by the operator.",
+        description="Consistent regions of the PE; written by fusion-backend.",
     )
     connectivity: Connectivity | None = Field(
         default=None, description="Accepted from the original and ignored: see status."

@@ -26,7 +26,7 @@ _NAMESPACES = (
 
 
 def render(pe: meaning.PeMeaning) -> bytes:
-    """The AADL in UTF-8. Written piece by piece: all pieces at once are as much again."""
+    """The AADL in UTF-8. Written piece by piece: a joined text would double the memory."""
     written = BytesIO()
     for piece in _pieces(pe):
         written.write(piece.encode())
@@ -56,7 +56,7 @@ def _pieces(pe: meaning.PeMeaning) -> Iterator[str]:
 
 
 def _spread(name: str, parts: Iterable[str]) -> Iterator[str]:
-    """The pieces that `_holder` makes of parts that are not empty."""
+    """The pieces of an element `_holder`; no part may be empty."""
     is_empty = True
     for part in parts:
         if is_empty:
@@ -80,6 +80,8 @@ def _flag(value: bool) -> str:
 
 
 def _root_attributes(pe: meaning.PeMeaning) -> str:
+    # user, launchCount and genId are constants: a real value would change the text of every PE,
+    # and restart it, without a change of its meaning.
     return "".join(
         _attribute(name, value)
         for name, value in (

@@ -7,8 +7,7 @@ and by what keeps them apart:
 * operators of one unit (constraints.py) that a rule of `conflict` keeps apart. An operator without
   a host or pool of its own goes where the other one must be, and one that is in a consistent region
   may be fused with one that is not if people say so: neither is a contradiction;
-* operators that must be on the same host, maybe because those that share a PE with them must, and
-  are ex-located there;
+* operators that must share a host, directly or through their PEs, and are ex-located there;
 * operators that must be on the same node, and name different ones;
 * an operator with host isolation in a PE that must be on the host of another PE.
 
@@ -40,7 +39,7 @@ from planner.numbering.records import FusionType
 from planner.refusals import PlanRefused, counted, shown
 
 Trait = Callable[[Operator], Hashable | None]
-"""What must not differ within a group; None says nothing."""
+"""A value that must be equal in a group; None: any value."""
 Members = Sequence[Operator]
 
 
@@ -73,16 +72,17 @@ def refuse_contradictions(
             raise _refusal(clash, f"{what} ({shortest_chain(tied(), clash.one, clash.other)})")
 
 
-def have_contradictions(
+def pes_contradict(
     topology: Topology,
     pes: Iterable[Unit],
     rule: FusionType,
     in_force: HostRules,
     running: frozenset[int],
 ) -> bool:
-    """Whether operators, one of them new, are together in PEs, or on their hosts, and must not.
+    """Whether two operators, at least one new, share a PE or a host although they must not.
 
-    Where the units of the PEs have none (refuse_contradictions), others PEs of them have none.
+    `pes` are the units that each PE became. If `refuse_contradictions` accepted the units that went
+    in, there is a way to join them into PEs without a contradiction.
     """
     clashes = _Search(topology, list(pes), rule, in_force).clashes()
     return any(not {clash.one.index, clash.other.index} <= running for clash, _, _ in clashes)
@@ -110,7 +110,7 @@ def _check_place(topology: Topology, operator: Operator) -> None:
 
 
 _Found = tuple[_Clash, str, Callable[[], list[Tied]]]
-"""A clash, where the two must be, and what ties all that must be there."""
+"""A clash, what both operators must do, and a getter of what ties them."""
 
 
 class _Search:

@@ -1,8 +1,8 @@
 """The plan record: everything about one generation of a job that must outlive the planner.
 
-It is written before the first child of the generation, compared with what exists ever after, and
-given back to the planner at the next resize, which takes every identity from it. The JSON form is
-stable: equal records give equal bytes, and a newer release reads an older schema version.
+It is written before the first child of the generation, and then compared with the children. At the
+next resize the planner takes every identity from it. The JSON form is stable: equal records give
+equal bytes, and a newer release reads an older schema version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ask for a host of their own. Older records read the same."""
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
 _DIRECTIONS: Sequence[Direction] = ("in", "out")
-_NUMBERS_OF_RUN = 8
+_NUMBERS_OF_RUN = 8  # pe, direction, operator, port, splitter, channel, id, length
 _READABLE = range(1, SCHEMA_VERSION + 1)
 PORTS_MAX = 16 * 1024 * 1024
 """Of a record: each connection has two, and there are fewer connections (requesting.py)."""
@@ -139,7 +139,7 @@ class PoolRecord:
 
 
 class OperatorKey(NamedTuple):
-    """What an operator is for life: logical operator and local channels, innermost first."""
+    """The lasting identity of an operator: logical index, local channels innermost first."""
 
     logical: int
     channels: tuple[int, ...]
@@ -154,7 +154,7 @@ class OperatorRecord(NamedTuple):
 
 
 class PortKey(NamedTuple):
-    """What a PE port is for life; splitter and channel are -1 without one."""
+    """The lasting identity of a PE port; splitter and channel are -1 without one."""
 
     direction: Direction
     operator: int
@@ -190,7 +190,7 @@ class PortRuns(Sequence[PortRun]):
     """Runs of PE ports in an array: a wide connection may have a million that have no length."""
 
     def __init__(self, runs: Iterable[PortRun] = ()) -> None:
-        """Raises OverflowError for numbers that no plan has."""
+        """Raises OverflowError for a number of more than 32 bits."""
         self._numbers = array("i")
         for pe, (direction, *places), number, length in runs:
             numbers = (pe, _DIRECTIONS.index(direction), *places, number, length)
@@ -234,7 +234,7 @@ class PortRuns(Sequence[PortRun]):
 
 
 class SplitterKey(NamedTuple):
-    """What a splitter is for life: the output port before it and the way to it."""
+    """The lasting identity of a splitter: its output port and the path to it."""
 
     operator: int
     port: int
@@ -250,7 +250,7 @@ class SplitterRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """The highest id ever given, by kind; -1 where none was. What is below is never given again."""
+    """The highest id given so far, by kind; -1 for none. Ids up to it are never given again."""
 
     operator: int = -1
     pe: int = -1
@@ -286,6 +286,7 @@ class PlanRecord:
     @cached_property
     def isolated(self) -> dict[int, tuple[str, ...]]:
         """The operators that ask for a host of their own, by PE; older records do not name them."""
+        # `isolation` is a bool: of an older record, the first operator stands for all.
         named = {pe.id: pe.isolated or pe.operators[: pe.isolation] for pe in self.pes}
         return {pe: operators for pe, operators in named.items() if operators}
 

@@ -106,7 +106,7 @@ MUTANTS = (
     Mutant(
         "live without making every key dirty once",
         "services/chassis/running/reconciling.py",
-        "StageRunner._reconcile_all",
+        "StageRunner._mark_completed",
         "self._mark_all((key for key in keys if self._part_of(key) in completed), cause)",
         "del keys, cause",
         (_RECONCILING,),

@@ -28,10 +28,13 @@ RETIRE_EVERY_S = 60.0
 RETIRED_RECORDS_MAX = 5_000
 
 Life = tuple[int, int]
-"""Which file of the path, and how often it was emptied: another one is read from its start."""
+"""(file number, MAX(lives.number)). When it changes, readers start at offset 0."""
 
 _OFFSET_BITS = 40
-"""A record's rowid is its partition's number in the file, then its offset: one cheap range."""
+"""`records.position` is `partitions.id << 40 | offset`: one range of rows for each partition.
+
+Existing files rest on the 40.
+"""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS partitions (
@@ -70,7 +73,7 @@ class SqliteLog:
 
     @property
     def is_answering(self) -> bool:
-        """Always: it is here."""
+        """Always true."""
         return True
 
     async def ensure_topics(self, partitions_of: Mapping[str, int]) -> None:
@@ -98,7 +101,7 @@ class SqliteLog:
         life: Life | None = None
         try:
             while not self._closed:
-                news.clear()
+                news.clear()  # before the fetch: a record that is appended during it wakes us
                 fetched = await self._reading.run(self._fetch, positions, batch_max, life)
                 life, positions, batch = fetched
                 if batch:
@@ -127,7 +130,7 @@ class SqliteLog:
     async def committed(
         self, group: str, partitions: Sequence[Partition]
     ) -> dict[Partition, int | None]:
-        """The offsets that a group committed."""
+        """The offsets that a group committed; None without a commit."""
         return await self._reading.run(_committed, group, partitions)
 
     async def commit(self, group: str, offsets: Mapping[Partition, int]) -> None:
@@ -135,7 +138,7 @@ class SqliteLog:
         await self._writing.run(self._commit, group, offsets)
 
     async def empty(self) -> None:
-        """Lose every record and every committed offset, as an emptied log does."""
+        """Delete every record and every committed offset; readers start at 0 again."""
         await self._writing.run(_empty)
         self._wake()
 
@@ -203,7 +206,7 @@ def _transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 def _create_topics(connection: sqlite3.Connection, partitions_of: Mapping[str, int]) -> None:
     with _transaction(connection, "IMMEDIATE"):
-        for statement in _SCHEMA.split(";"):
+        for statement in _SCHEMA.split(";"):  # executescript would commit the transaction first
             connection.execute(statement)
         connection.execute("INSERT OR IGNORE INTO lives VALUES (1)")
         known = dict(connection.execute("SELECT topic, COUNT(*) FROM partitions GROUP BY topic"))
@@ -228,9 +231,9 @@ def _append(connection: sqlite3.Connection, records: Sequence[NewRecord], now: f
         ends = _end_offsets(connection)
         rows = []
         for record in records:
-            partition, offset = ends[record.partition]
-            ends[record.partition] = (partition, offset + 1)
-            position = (partition << _OFFSET_BITS) + offset
+            row, offset = ends[record.partition]
+            ends[record.partition] = (row, offset + 1)
+            position = (row << _OFFSET_BITS) + offset
             headers = _headers_to_bytes(record.headers)
             rows.append((position, now, record.key, record.value, headers))
         connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", rows)
@@ -346,6 +349,7 @@ def _empty(connection: sqlite3.Connection) -> None:
 
 
 def _headers_to_bytes(headers: Headers) -> bytes:
+    # latin-1 has a character for each byte, and orjson takes no bytes.
     return orjson.dumps([[key, value.decode("latin-1")] for key, value in headers])
 
 

@@ -9,8 +9,8 @@ out, with back-off and fence, is in `carrying_out.py`; which key runs when, in `
 2. Nothing is decided before the restore is complete; then every key is dirty once.
 3. A dirty key: snapshot, decide, effects side by side. What its own writes change meanwhile makes
    it dirty once, when all of them are done: 1500 effects are followed by one decision, not 1500.
-4. A costly decision without effects rests for a moment, so that what it hears of coalesces.
-5. Whatever a key's code raises is that key's: logged, counted, backed off; others go on.
+4. After a costly decision without effects the key rests, so that its facts coalesce.
+5. An exception concerns its key only: it is logged, counted and backed off.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ REMEMBERED_KEYS_MAX = 20_000
 COSTLY_DECISION_S = 0.002
 REST_PER_SPENT = 9
 REST_S_MAX = 0.25
-"""A key with 500 parts takes 20 ms to look at and hears of hundreds of facts a second: without a
-rest it is decided once a fact, a core is spent, and nothing comes of it."""
+"""Deciding a key with 500 children takes 20 ms, and hundreds of facts a second mark it. Resting nine
+times as long as a decision took limits it to a tenth of a core."""
 
 
 class StageRunner:
@@ -161,7 +161,7 @@ class StageRunner:
     # ------------------------------------------------------------------ facts
 
     async def _take(self, batch: Sequence[FactRecord]) -> None:
-        """Take in a batch of facts without a pause, so that its changes coalesce."""
+        """Apply a batch of facts without an await in between, so that its changes coalesce."""
         for record in batch:
             cause = Cause(record.envelope.id, record.envelope.trace_id)
             changes = self._applied(record)
@@ -194,17 +194,17 @@ class StageRunner:
 
     def _note_completed(self, sync: SyncCompleted, partition: Partition, cause: Cause) -> None:
         was_live = self._restore.is_live
-        self._reconcile_all(self._restore.note_completed(sync, partition), was_live, cause)
+        self._mark_completed(self._restore.note_completed(sync, partition), was_live, cause)
 
     def _note_all_read(self, partition: Partition) -> None:
         was_live = self._restore.is_live
-        self._reconcile_all(self._restore.note_all_read(partition), was_live, None)
+        self._mark_completed(self._restore.note_all_read(partition), was_live, None)
         self._show_state()
 
-    def _reconcile_all(
+    def _mark_completed(
         self, completed: frozenset[Part], was_live: bool, cause: Cause | None
     ) -> None:
-        """Look once at every key of the parts for which everything was record."""
+        """Mark every key of the completed partitions dirty once."""
         if not completed:
             return
         if self._restore.is_live and not was_live:
@@ -224,17 +224,19 @@ class StageRunner:
         if not self._restore.is_any_live:
             return
         for entry in (change.old, change.new):
-            if entry is None:
-                continue
-            try:
-                keys = list(self.stage.keys(entry, self.table))
-            except ObjectUnreadable:
-                continue  # nothing can be decided for what only the missing part names
-            except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
-                self._runtime.metrics.count("millrace_crashes_total", where="keys")
-                self._log.exception("keys_crashed", object="/".join(entry.ref))
-                continue
-            self._mark_all(keys, cause)
+            if entry is not None:
+                self._mark_all(self._keys_of(entry), cause)
+
+    def _keys_of(self, entry: Entry) -> Sequence[Hashable]:
+        """The keys that an entry concerns; none if the object cannot be read."""
+        try:
+            return list(self.stage.keys(entry, self.table))
+        except ObjectUnreadable:
+            return ()  # nothing can be decided for what only the missing part names
+        except Exception:  # noqa: BLE001 - a bad object must not stop the reading of others
+            self._runtime.metrics.count("millrace_crashes_total", where="keys")
+            self._log.exception("keys_crashed", object="/".join(entry.ref))
+            return ()
 
     def _mark_all(self, keys: Iterable[Hashable], cause: Cause | None) -> None:
         for key in keys:
@@ -252,7 +254,7 @@ class StageRunner:
     # ------------------------------------------------------------------ after a sleep
 
     def _note_slept(self, for_s: float) -> None:
-        """Others may have acted in our place: nothing is decided before their doings are read."""
+        """Other instances may have acted: nothing is decided before their writes are read."""
         self._log.warning("slept", for_s=round(for_s, 1))
         self._runtime.metrics.count("millrace_sleeps_total")
         self._restore.doubt()
@@ -287,18 +289,18 @@ class StageRunner:
     # ------------------------------------------------------------------ this instance's part
 
     def _assign(self, subscription: Subscription) -> None:
-        """Begin with new partitions; what another instance has now leaves without a trace."""
+        """Take over new partitions; drop the keys and entries of the lost ones."""
         before = {each for partitions in self._subscription.values() for each in partitions}
         now = {each for partitions in subscription.values() for each in partitions}
-        left = before - now
+        lost = before - now
         self._subscription = subscription
         self._restore.assign(subscription)
-        if left:
-            parts = {partition.number for partition in left}
+        if lost:
+            parts = {partition.number for partition in lost}
             self._work.abandon(lambda key: self._part_of(key) in parts)
-            self.table.leave(left, lambda entry: self._is_left(entry, parts))
+            self.table.leave(lost, lambda entry: self._is_lost(entry, parts))
         self.table.expect(subscription)
-        self._log.info("assigned", partitions=len(now), left=len(left))
+        self._log.info("assigned", partitions=len(now), left=len(lost))
 
     def _part_of(self, key: Hashable) -> Part:
         return self._sharing.part_of(*self.stage.subject(key))
@@ -307,14 +309,14 @@ class StageRunner:
         is_led = self._leading is None or self._leading.is_leading
         return is_led and self._restore.is_decided(self._part_of(key))
 
-    def _is_left(self, entry: Entry, parts: set[int]) -> bool:
-        keys = list(self.stage.keys(entry, self.table))
+    def _is_lost(self, entry: Entry, parts: set[int]) -> bool:
+        keys = self._keys_of(entry)
         return bool(keys) and all(self._part_of(key) in parts for key in keys)
 
     # ------------------------------------------------------------------ one key
 
     async def _reconcile(self, key: Hashable) -> float | None:
-        """Decide and carry out once; returns when to look again."""
+        """Decide and carry out once; returns the unix time at which to reconcile again, or None."""
         if not self._is_decided_here(key):
             return None
         waiting_until = self._failing.waiting_until(key, self._runtime.clock.now())
@@ -323,7 +325,7 @@ class StageRunner:
         cause = self._causes.get(key, Cause())
         with caused_by(cause):
             try:
-                carried_out = await self._decide_and_carry_out(key)
+                next_look_at = await self._decide_and_carry_out(key)
             except ObjectUnreadable as problem:
                 # What runs stays as it is, and the next version of the object wakes the key.
                 self._runtime.metrics.count("millrace_unreadable_inputs_total")
@@ -337,7 +339,7 @@ class StageRunner:
                 return self._failing.mark_failed(key, self._runtime.clock.now())
         self._failing.mark_succeeded(key)
         self._show_state()
-        return carried_out
+        return next_look_at
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:
         if isinstance(self.stage, CatchesUp):
@@ -366,10 +368,7 @@ class StageRunner:
             await self._runtime.clock.sleep(min(REST_S_MAX, REST_PER_SPENT * spent_s))
 
     def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
-        """A decision is published when it had effects, or another reason than before.
-
-        That what is looked at now and then is as it should be is no news.
-        """
+        """Publish a decision if an effect changed something, or if its reason changed."""
         is_news = any(outcome != Outcome.EXISTED for _, outcome in carried_out.outcomes)
         if not is_news and self._reasons.get(key) == decision.reason:
             return

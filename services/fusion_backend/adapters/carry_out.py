@@ -156,11 +156,11 @@ class CarryOut:
         if job_id is not None:
             patch["status"]["id"] = job_id
         outcome = await self._writer.patch(entry, patch, subresource="status")
-        self._let_go(job.uid, change)
+        self._forget_answers(job.uid, change)
         return outcome
 
-    def _let_go(self, job_uid: str, change: JobStatusChange) -> None:
-        """A failed attempt is forgotten whole, a completed generation but for its refusals."""
+    def _forget_answers(self, job_uid: str, change: JobStatusChange) -> None:
+        """Forget all answers of a failed Job; of a submitted one, keep the refusals."""
         if change.phase == Phase.FAILED:
             self._answers.forget(job_uid)
         if change.phase == Phase.SUBMITTED:
@@ -214,21 +214,21 @@ class CarryOut:
         return await self._writer.patch(entry, patch_of(snapshot, effect, entry))
 
     async def _confirm_job(self, key: JobKey, job_uid: str) -> None:
-        """A child that vanished may be the first that we see of its Job's deletion."""
-        there = await self._job_there(key)
+        """Raise Superseded if the Job is deleted: lost children may show it first."""
+        there = await self._live_job(key)
         if there is None or there["metadata"]["uid"] != job_uid:
             raise Superseded(f"Job {key.name} is gone")
         if there["metadata"].get("deletionTimestamp"):
             raise Superseded(f"Job {key.name} is being deleted")
 
     async def _adopt_child(self, key: JobKey, snapshot: Snapshot, effect: AdoptChild) -> str:
-        """An orphaning deletion takes owners off, too, and its Job says so before it begins."""
+        """Get the Job first: it is marked before an orphaning deletion removes owners."""
         job = _job(snapshot)
         entry = self._seen(snapshot, effect.kind, effect.name)
         await self._confirm_job(key, job.uid)
         return await self._writer.patch(entry, adoption_of(snapshot, entry))
 
-    async def _job_there(self, key: JobKey) -> dict[str, Any] | None:
+    async def _live_job(self, key: JobKey) -> dict[str, Any] | None:
         """The Job as the API server has it; the table learns it."""
         read_at = self._table.heard
         try:
@@ -243,7 +243,7 @@ class CarryOut:
         return there
 
     async def _confirm_job_gone(self, key: JobKey, job_uid: str) -> Outcome:
-        """Another Job of the name tells of itself, maybe to another instance."""
+        """A new Job of the same name is left out: its own facts report it."""
         read_at = self._table.heard
         try:
             there = await self._wiring.runtime.kube.get(resource_of(JOB), key.namespace, key.name)
@@ -287,8 +287,8 @@ class CarryOut:
         return Outcome.DELETING
 
     async def _confirm_unwanted(self, key: JobKey, job_uid: str) -> None:
-        """The Job of these children is gone, going (and not orphaning), or failed."""
-        there = await self._job_there(key)
+        """Raise Superseded unless the Job is gone, failed, or goes with its children."""
+        there = await self._live_job(key)
         if there is None or there["metadata"]["uid"] != job_uid:
             return
         entry = self._table.get(JOB, key.namespace, key.name)
@@ -299,7 +299,7 @@ class CarryOut:
             raise Superseded(f"Job {key.name} exists: its children are not to be deleted")
 
     async def _confirm_owned(self, sample: Entry, job_uid: str) -> None:
-        """An orphaning deletion takes the owner off every child before the Job goes."""
+        """Raise Superseded if an orphaning deletion removed the sample's owner."""
         if await self._writer.confirm_absent(
             resource_of(sample.kind), sample.namespace, sample.name
         ):
@@ -310,7 +310,7 @@ class CarryOut:
 
 
 def _subject_of(effect: Effect) -> str | None:
-    """What an effect is about whose trouble holds a job up; None for others."""
+    """What an effect is about if its failure blocks the job, else None."""
     if isinstance(effect, CreateChild | PatchChild):
         return f"{effect.kind} {effect.name}"
     if isinstance(effect, RecordPlan | ReadPlan):
@@ -340,7 +340,7 @@ def _job(snapshot: Snapshot) -> JobSeen:
 
 
 def _members(snapshot: Snapshot, effect: DeleteChildren) -> list[Entry]:
-    """What we see of a collection; decided on because there was something."""
+    """The members in the snapshot; raises Superseded if there are none."""
     ours = snapshot.job is not None and snapshot.job.uid == effect.job_uid
     seen = snapshot.of(effect.kind).values() if ours else snapshot.strangers
     members = [

@@ -136,7 +136,7 @@ class HttpFetcher:
         except aiohttp.ClientConnectorCertificateError as problem:
             raise _untrusted(wanted, problem) from problem
         except TimeoutError as problem:
-            why = f"it took longer than {self._limits.total_s:g} s, or was silent for long"
+            why = f"it took longer than {self._limits.total_s:g} s, or the server stalled"
             raise wanted.unreadable(why) from problem
         except (aiohttp.ClientError, OSError) as problem:
             raise wanted.unreadable(_in_words(problem)) from problem
@@ -199,7 +199,7 @@ class HttpFetcher:
         """The addresses of a URL's host, if none is refused."""
         host = url.raw_host or ""
         if is_odd_number(host):
-            what = f"leads to {shown(host)}, a number that hides an address"
+            what = f"leads to {shown(host)}, an address in an unusual form"
             raise wanted.refused(Reason.ADDRESS_REFUSED, what)
         try:
             found = await self._addresses(host, url.port or 0)
@@ -207,7 +207,7 @@ class HttpFetcher:
             if problem.errno in _NO_SUCH_NAME:
                 what = f"names a host that does not exist ({shown(host)})"
                 raise wanted.refused(Reason.BUNDLE_MISSING, what) from problem
-            raise wanted.unreadable(f"the DNS cannot say where {shown(host)} is") from problem
+            raise wanted.unreadable(f"the DNS lookup of {shown(host)} failed") from problem
         except UnicodeError as problem:
             what = f"names no host ({shown(host)})"
             raise wanted.refused(Reason.SPEC_INVALID, what) from problem
@@ -273,7 +273,7 @@ def _redirected(wanted: Wanted, url: URL, headers: Mapping[str, str]) -> URL:
     except ValueError:
         after = URL()
     if not location or why_no_url(str(after)):
-        raise wanted.refused(Reason.BUNDLE_MISSING, "redirects to what is no URL")
+        raise wanted.refused(Reason.BUNDLE_MISSING, "redirects to an invalid URL")
     if url.scheme == "https" and after.scheme != "https":
         raise wanted.refused(
             Reason.BUNDLE_UNTRUSTED, f"redirects from https to http ({shown(after.raw_host)})"
@@ -306,13 +306,13 @@ def _refuse_status(wanted: Wanted, status: int, headers: Mapping[str, str]) -> N
         raise wanted.unreadable(why, retry_after_s=_retry_after_s(headers))
     if status in _CREDENTIALS:
         field = wanted.source.secret_field
-        what = f"name a Secret with a token in {field}" if field else "none can be given there"
+        what = f"name a Secret with a token in {field}" if field else "this source takes none"
         if wanted.is_ours:
-            what = "they are settings of fusion-backend; S3 says so, too, of what is not there"
+            what = "they are settings of fusion-backend; S3 also answers so for a missing object"
         raise wanted.refused(
-            Reason.BUNDLE_FORBIDDEN, f"is not given: {why}, it wants (other) credentials; {what}"
+            Reason.BUNDLE_FORBIDDEN, f"is not given: {why}, it needs (other) credentials; {what}"
         )
-    hint = "; it says so, too, of what a token is missing for" if wanted.source.is_github else ""
+    hint = "; GitHub also answers so where a token is missing" if wanted.source.is_github else ""
     what = "is not there" if status in _ABSENT else "is not given"
     raise wanted.refused(Reason.BUNDLE_MISSING, f"{what}: {why}{hint}")
 

@@ -228,6 +228,23 @@ async def test_effects_of_a_part_that_was_lost_are_not_begun_any_more() -> None:
 
 
 @virtually
+async def test_an_own_write_that_crashes_the_stage_does_not_stop_the_reassignment() -> None:
+    """The reader ended, and the instance decided nothing from then on."""
+
+    def crash(_entry: Entry, _table: object) -> list[str]:
+        raise RuntimeError("a defect of the stage")
+
+    async with instance() as it:
+        await it.assign(MINE, OTHERS)
+        it.runner.table.observe("Service", "ns", "b", uid="new-b", resource_version=9, data={})
+        it.stage.keys = crash  # type: ignore[assignment, method-assign]
+        await it.assign(MINE)
+        del it.stage.keys
+        await it.assign(MINE, OTHERS)
+        assert it.stage.decided[-1] == "b"
+
+
+@virtually
 async def test_own_writes_that_no_fact_has_confirmed_leave_with_their_part() -> None:
     async with instance() as it:
         await it.assign(MINE, OTHERS)
