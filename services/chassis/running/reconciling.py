@@ -50,8 +50,10 @@ REMEMBERED_KEYS_MAX = 20_000
 COSTLY_DECISION_S = 0.002
 REST_PER_SPENT = 9
 REST_S_MAX = 0.25
-"""Deciding a key with 500 children takes 20 ms, and hundreds of facts a second mark it. Resting nine
-times as long as a decision took limits it to a tenth of a core."""
+"""Deciding a key with 500 children takes 20 ms, and hundreds of facts a second mark it.
+
+Resting nine times as long as a decision took limits it to a tenth of a core.
+"""
 
 
 class StageRunner:
