@@ -1,35 +1,41 @@
-"""Draws the life cycles of `services/*/core/transitions.py` as the page `docs/life-cycles.md`.
+"""Draws the life cycles of `services/*/core` as the page `docs/life-cycles.md`.
 
-For each life cycle: a state diagram of the transitions that change the phase, and a table of every
-pair of recorded phase and observation. `generating.py` writes the page, and a test fails if it is
-outdated. The transition tables alone decide what follows.
+For ordered rules: a table of them, and a diagram of those that change a phase. For a transition
+table: a diagram, and a table of every pair of recorded phase and observation. `generating.py`
+writes the page, and a test fails if it is outdated. The rules and tables alone decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from contracts.reasons import Reason
-from contracts.resources.processing_element import PePhase
 from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.rules import Rule
 from services.fusion_backend.core import transitions as job
 from services.hostpool_manager.core import transitions as placement
-from services.node_tainter.core import transitions as marks
-from services.pod_state_machine.core import transitions as pe
+from services.node_tainter.core import node_rules, pool_rules
+from services.pod_state_machine.core import pod_rules, rules
 
 HEADER = """\
-<!-- Generated from services/*/core/transitions.py by `make generate`; edit the tables instead. -->
+<!-- Generated from services/*/core by `make generate`; edit the rules and tables instead. -->
 
 # Life cycles
 
-The transitions of a job, a processing element (PE), a placement, and of marked nodes and host
-pools. A row of a transition table is a pair of the phase that the object records and an
-observation, which is computed from the observed state. The diagrams show the transitions that
-change the phase. The tables below list every pair: the action (and the new phase, if it changes),
-what is ignored, and what is forbidden because it cannot happen.
+What decides on a job, a processing element (PE) and its pods, a placement, nodes and host pools.
+
+Where the page lists **rules**, the first one that holds decides, and its action follows. A rule
+that names phases may hold in these alone: if it holds in another recorded phase, nothing is done,
+and the condition `Stalled` of the object says so.
+
+Where the page lists a **table**, a row is a pair of the phase that the object records and an
+observation, which is computed from the observed state: the action (and the new phase, if it
+changes), what is ignored, and what is forbidden because it cannot happen. The diagrams show what
+changes the phase.
 """
 NO_PHASE = "none"
 
@@ -56,20 +62,6 @@ JOBS = LifeCycle(
     job.Observation,
     job.TRANSITIONS,
 )
-_NAMED = {row.reason for row in pe.TRANSITIONS.values() if not isinstance(row, Forbidden)}
-PES = LifeCycle(
-    "A processing element",
-    "\n".join(
-        (
-            "pod-state-machine, `services/pod_state_machine/core/transitions.py`. The pod is that"
-            " of the\nnewest launch. The reasons in parentheses:\n",
-            *(f"* {each.value}: {each.sentence}" for each in Reason if each in _NAMED),
-        )
-    ),
-    PePhase,
-    pe.Observation,
-    pe.TRANSITIONS,
-)
 PLACEMENTS = LifeCycle(
     "A placement",
     "hostpool-manager, `services/hostpool_manager/core/transitions.py`. The phase is the last"
@@ -78,27 +70,92 @@ PLACEMENTS = LifeCycle(
     placement.Observation,
     placement.TRANSITIONS,
 )
-NODES = LifeCycle(
-    "A node",
-    "node-tainter, `services/node_tainter/core/transitions.py`. The phase is whether the node"
-    "\ncarries our labels or taints.",
-    marks.NodePhase,
-    marks.NodeObservation,
-    marks.NODES,
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """Ordered rules, their title and introduction."""
+
+    title: str
+    about: str
+    rules: Sequence[Rule[Any, Any]]
+
+
+PES = Ruled(
+    "A processing element",
+    "pod-state-machine, `services/pod_state_machine/core/rules.py`. The pod is that of the newest"
+    "\nlaunch.",
+    rules.RULES,
 )
-POOLS = LifeCycle(
+PODS = Ruled(
+    "A pod of a processing element",
+    "pod-state-machine, `services/pod_state_machine/core/pod_rules.py`: each pod of a PE, beside"
+    "\nthe rules of the PE.",
+    pod_rules.POD_RULES,
+)
+NODES = Ruled(
+    "A node", "node-tainter, `services/node_tainter/core/node_rules.py`.", node_rules.NODE_RULES
+)
+POOLS = Ruled(
     "A host pool",
-    "node-tainter, `services/node_tainter/core/transitions.py`. Whether our finalizer is on it.",
-    marks.PoolPhase,
-    marks.PoolObservation,
-    marks.POOLS,
+    "node-tainter, `services/node_tainter/core/pool_rules.py`.",
+    pool_rules.POOL_RULES,
 )
 
 
 def page() -> str:
     """The whole page."""
-    nodes, pools = _section(NODES), _section(POOLS)
-    return "\n".join((HEADER, _section(JOBS), _section(PES), _section(PLACEMENTS), nodes, pools))
+    ruled = (_ruled(each) for each in (PES, PODS, NODES, POOLS))
+    return "\n".join((HEADER, _section(JOBS), *ruled, _section(PLACEMENTS)))
+
+
+def _ruled(cycle: Ruled) -> str:
+    """The rules in order, and the reasons that they give."""
+    has_phases = any(rule.phases for rule in cycle.rules)
+    rows = [f"| | observation |{' phases |' * has_phases} action | reason |"]
+    rows.append(f"|---|---|{'---|' * has_phases}---|---|")
+    named: set[Reason] = set()
+    for number, rule in enumerate(cycle.rules, 1):
+        if isinstance(rule.reason, Reason):
+            named.add(rule.reason)
+        reason = rule.reason.value if isinstance(rule.reason, Reason) else "of the pod"
+        phases = "any" if rule.phases is None else ", ".join(sorted(rule.phases))
+        seen = f"{_words(rule.observation)} |{f' {phases} |' * has_phases}"
+        rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} |")
+    reasons = (f"* {each.value}: {each.sentence}" for each in Reason if each in named)
+    heading = f"## {cycle.title}\n\n{cycle.about}\n"
+    return "\n".join((heading, *_drawn(cycle), *rows, "\nThe reasons:\n", *reasons, ""))
+
+
+def _drawn(cycle: Ruled) -> tuple[str, ...]:
+    """One arrow for each phase that rules lead to, from where they may hold."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for rule in cycle.rules:
+        after: StrEnum | None = getattr(rule.action, "phase", None)
+        if after is None:
+            continue
+        anywhere: frozenset[StrEnum] = frozenset(after.__class__)
+        phases = anywhere if rule.phases is None else rule.phases
+        for before in sorted(phases - {after}):
+            arrows.setdefault((before, after), []).append(_words(rule.observation))
+    return _mermaid(arrows)
+
+
+def _action_of(rule: Rule[Any, Any]) -> str:
+    """The words of an action, and the phase to which it leads."""
+    action, after = rule.action, getattr(rule.action, "phase", None)
+    name = action.__name__ if inspect.isfunction(action) else type(action).__name__
+    words = "".join(f" {each.lower()}" if each.isupper() else each for each in name)
+    words = words.replace("_", " ").strip()
+    return f"**{after}**: {words}" if after else words
+
+
+def _mermaid(arrows: Mapping[tuple[str, str], Sequence[str]]) -> tuple[str, ...]:
+    lines = (
+        f"  {before} --> {after}: {' / '.join(seen)}"
+        for (before, after), seen in sorted(arrows.items())
+    )
+    return ("\n".join(("```mermaid", "stateDiagram-v2", *lines, "```", "")),) if arrows else ()
 
 
 def _section(cycle: LifeCycle[Phase, Seen]) -> str:
@@ -115,11 +172,7 @@ def _diagram(cycle: LifeCycle[Phase, Seen]) -> tuple[str, ...]:
             if after:
                 arrow = (phase.value or "[*]", after)
                 arrows.setdefault(arrow, []).append(_words(observation))
-    lines = (
-        f"  {before} --> {after}: {' / '.join(seen)}"
-        for (before, after), seen in sorted(arrows.items())
-    )
-    return ("\n".join(("```mermaid", "stateDiagram-v2", *lines, "```", "")),) if arrows else ()
+    return _mermaid(arrows)
 
 
 def _listed(cycle: LifeCycle[Phase, Seen], phase: Phase) -> str:

@@ -20,6 +20,7 @@ from contracts.unreadable import ObjectUnreadable
 from services.chassis.process.errors import Rejected, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.carrying_out import CRASHED, CarriedOut
+from services.chassis.running.rules import RuleDefect
 
 CRASHES_REPORTED = 3
 REMEMBERED_KEYS_MAX = 20_000
@@ -54,7 +55,16 @@ class Crashes:
         self._unresolved: OrderedDict[Hashable, dict[Hashable, _Crash]] = OrderedDict()
 
     async def note_crashed(self, key: Hashable, error: Exception) -> None:
-        """The decision of a key crashed."""
+        """The decision of a key crashed, in an `except` block.
+
+        That the rules do not fit is reported at once: it seldom passes by itself.
+        """
+        if isinstance(error, RuleDefect):
+            self._log.error("rules_do_not_fit", key=str(key), problem=str(error))
+            what = f"{error}, which is a defect of millrace; nothing is done meanwhile"
+            await self._tell(key, f"{self._name}: {what}")
+            return
+        self._log.exception("key_crashed", key=str(key))
         self._count(key, _DECISION, error)
         await self._tell(key, self._why(key))
 

@@ -336,7 +336,6 @@ class StageRunner:
                 return None
             except Exception as defect:  # noqa: BLE001 - a bad object delays only its own key
                 self._runtime.metrics.count("millrace_crashes_total", where="key")
-                self._log.exception("key_crashed", key=str(key))
                 await self._crashes.note_crashed(key, defect)
                 return self._failing.mark_failed(key, self._runtime.clock.now())
         self._failing.mark_succeeded(key)

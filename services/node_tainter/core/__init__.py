@@ -1,1 +1,1 @@
-"""Which nodes carry which marks of host pools, pure: start reading at `deciding.py`."""
+"""Which nodes carry which marks of host pools, pure: start reading at `node_rules.py`."""

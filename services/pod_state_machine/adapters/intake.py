@@ -25,7 +25,7 @@ from services.pod_state_machine.adapters.reading import (
     required_pool,
 )
 from services.pod_state_machine.core.awaiting import is_constrained
-from services.pod_state_machine.core.observing import newest_launch, predecessors
+from services.pod_state_machine.core.situation import newest_launch, predecessors
 from services.pod_state_machine.core.snapshot import (
     HostPool,
     JobKey,

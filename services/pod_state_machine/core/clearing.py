@@ -1,6 +1,6 @@
 """Decides which pods are deleted because their job or PE is gone.
 
-removing.py removes pods of replaced launches; the garbage collector, which is slow, deletes what a
+pod_rules.py removes pods of replaced launches; the garbage collector, which is slow, deletes what a
 crash leaves.
 """
 

@@ -1,13 +1,10 @@
 """Decides on one key: `decide(snapshot, now, timing)` → effects.
 
-The steps for a processing element:
-1. observe the snapshot (observing.py) and look up the row of the life cycle (transitions.py);
-2. turn the row's action into a status (recording.py) and effects;
-3. remove or set aside pods that newer launches replaced (removing.py).
+For a PE that exists, the rule of its life cycle (rules.py) and the rule of each of its pods
+(pod_rules.py) are carried out together. Without a PE, clearing.py decides.
 
-Properties: the intent of launch n ≥ 2 is written before its pod is created; launch counts never
-fall; a status that is current is not written; statuses that only inform wait while the job is
-being submitted or resized, so that they do not slow it down.
+Properties: launch counts never fall; a status that is current is not written; statuses that only
+inform wait while the job is being submitted or resized, so that they do not slow it down.
 """
 
 from __future__ import annotations
@@ -17,69 +14,77 @@ from dataclasses import replace
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
+from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
+from services.pod_state_machine.core import rules
 from services.pod_state_machine.core.awaiting import place_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.hanging import hanging_deadlines
-from services.pod_state_machine.core.observing import observe, predecessors
-from services.pod_state_machine.core.recording import Situation, intent, observed_status, write_time
-from services.pod_state_machine.core.removing import removals, retention_ends
-from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot, Timing
-from services.pod_state_machine.core.transitions import TRANSITIONS, Action, Observation
-
-_FIRST_LAUNCH_NUMBER = 1
+from services.pod_state_machine.core.pod_rules import POD_RULES, PodSituation, retention_ends
+from services.pod_state_machine.core.recording import Record, intent, restart_intent
+from services.pod_state_machine.core.situation import FIRST_LAUNCH, Situation, predecessors
+from services.pod_state_machine.core.snapshot import JobSnapshot, Pod, Snapshot, Timing
 
 
 def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
-    """The decision for the key of a snapshot at `now` (unix seconds)."""
+    """The decision for the key of a snapshot at `now` (unix seconds).
+
+    Raises RuleDefect where the rules do not fit the recorded phase.
+    """
     if isinstance(snapshot, JobSnapshot):
         return clear_job(snapshot)
     if snapshot.pe is None:
         return clear_lost_pods(snapshot)
-    return _decide_pe(snapshot, snapshot.pe, now, timing)
+    return _decide_pe(Situation(snapshot, snapshot.pe, now, timing))
 
 
-def _decide_pe(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Decision[Effect]:
-    at = Situation(snapshot, pe, observe(snapshot, pe, now, timing), now, timing)
-    row = TRANSITIONS[pe.status.phase, at.observed.observation]
-    decided = _of_row(at, row)
-    detail = {"phase": pe.status.phase.value, "observation": at.observed.observation.name}
-    if isinstance(row, Forbidden):
-        detail["forbidden"] = row.why
-    removed = removals(snapshot, pe, at.observed, now)
-    rechecks = [
-        *([] if decided.requeue_at is None else [decided.requeue_at]),
-        *hanging_deadlines(snapshot, pe, now, timing),
-        *retention_ends(snapshot, pe, at.observed, now),
-    ]
+def _decide_pe(at: Situation) -> Decision[Effect]:
+    rule = rule_for(rules.RULES, at, at.phase)
+    decided = _carried_out(at, rule.action, rule.reason_in(at))
+    removed = [effect for pod in at.snapshot.pods if (effect := _removal(at, pod)) is not None]
+    wakings = [*at.deadlines(), *retention_ends(at)]
+    if decided.requeue_at is not None:
+        wakings.append(decided.requeue_at)
     return replace(
         decided,
         effects=(*decided.effects, *removed),
-        requeue_at=min(rechecks, default=None),
-        detail=detail,
+        requeue_at=min(wakings, default=None),
+        detail={"phase": at.phase.value, "observation": rule.observation.name},
     )
 
 
-def _of_row(at: Situation, row: Row[PePhase, Action]) -> Decision[Effect]:
-    pe, observed = at.pe, at.observed
-    reason: str
-    match row:
-        case Forbidden():
-            return Decision((), Reason.WAITING)
-        case Ignored(reason=reason):
+def _removal(at: Situation, pod: Pod) -> Effect | None:
+    found = PodSituation(at, pod)
+    rule = rule_for(POD_RULES, found)
+    return rule.action(found, rule.reason_in(found))
+
+
+def _carried_out(at: Situation, action: rules.Action, reason: Reason) -> Decision[Effect]:
+    match action:
+        case rules.Ignore():
             return Decision((), reason)
-        case Transition(action=Action.CREATE_POD):
-            reason = pe.status.reason if observed.launch > _FIRST_LAUNCH_NUMBER else row.reason
-            return Decision((_create_pod(at),), reason)
-        case Transition(action=Action.INTEND_LAUNCH):
-            why = observed.reason or row.reason
-            intended = PatchPeStatus(pe.uid, intent(at, why), _skipped_pod(at), _misplaced_pod(at))
-            return Decision((intended,), why)
-        case Transition(action=Action.RECORD):
-            return _record(at, row)
-    raise AssertionError(row)
+        case rules.CreatePod():
+            again = at.pe.status.reason if at.launch > FIRST_LAUNCH else reason
+            return Decision((_create_pod(at),), again)
+        case rules.IntendLaunch():
+            status = intent(at, reason)
+            unbound = at.pod.name if at.pod and reason is Reason.REASSIGNED else ""
+            return Decision((PatchPeStatus(at.pe.uid, status, _skipped_pod(at), unbound),), reason)
+        case rules.IntendRestart():
+            status = restart_intent(at, reason)
+            return Decision((PatchPeStatus(at.pe.uid, status, _skipped_pod(at)),), reason)
+        case Record():
+            return _record(at, action, reason)
+
+
+def _record(at: Situation, record: Record, reason: Reason) -> Decision[Effect]:
+    status = record.status(at, reason)
+    if status == at.pe.status:
+        return Decision((), reason, record.requeue_at(at))
+    due_at = record.due_at(at, status)
+    if at.now < due_at:
+        return Decision((), reason, due_at)
+    return Decision((PatchPeStatus(at.pe.uid, status),), reason, record.requeue_at(at))
 
 
 def _skipped_pod(at: Situation) -> str:
@@ -87,25 +92,17 @@ def _skipped_pod(at: Situation) -> str:
 
     Before the first status that is launch 1: its pod may exist although its fact is missing.
     """
-    pe, observed = at.pe, at.observed
-    waiting = max(observed.launch, _FIRST_LAUNCH_NUMBER)
-    name = labels.pod_name(pe.job, pe.id, pe.uid, waiting)
-    is_known = at.snapshot.last is not None or any(pod.name == name for pod in at.snapshot.pods)
-    return "" if is_known or pe.status.phase is not PePhase.WAITING else name
-
-
-def _misplaced_pod(at: Situation) -> str:
-    """The pod that is replaced because its PE is assigned to another node; empty if none."""
-    is_misplaced = at.observed.observation is Observation.POD_MISPLACED
-    return at.observed.pod.name if is_misplaced and at.observed.pod else ""
+    pe, pods = at.pe, at.snapshot.pods
+    name = labels.pod_name(pe.job, pe.id, pe.uid, max(at.launch, FIRST_LAUNCH))
+    is_known = at.snapshot.last is not None or any(pod.name == name for pod in pods)
+    return "" if is_known or at.phase is not PePhase.WAITING else name
 
 
 def _create_pod(at: Situation) -> CreatePod:
-    """The pod of the intended launch; creating the PE was the intent of the first one."""
-    snapshot, pe, observed = at.snapshot, at.pe, at.observed
-    launch = max(observed.launch, _FIRST_LAUNCH_NUMBER)
-    shown = {pod.name for pod in snapshot.pods}
-    believed_gone = predecessors(pe) - shown - snapshot.ended
+    """The pod of the intended launch."""
+    snapshot, pe = at.snapshot, at.pe
+    launch = max(at.launch, FIRST_LAUNCH)
+    believed_gone = predecessors(pe) - {pod.name for pod in snapshot.pods} - snapshot.ended
     return CreatePod(
         name=labels.pod_name(pe.job, pe.id, pe.uid, launch),
         launch=launch,
@@ -115,13 +112,3 @@ def _create_pod(at: Situation) -> CreatePod:
         believed_gone=tuple(sorted(believed_gone)),
         node=place.node.name if (place := place_of(snapshot)) else "",
     )
-
-
-def _record(at: Situation, row: Transition[PePhase, Action]) -> Decision[Effect]:
-    recorded = observed_status(at, row)
-    if recorded == at.pe.status:
-        return Decision((), row.reason, at.observed.due_at)
-    write_at = write_time(at, recorded)
-    if at.now < write_at:
-        return Decision((), row.reason, write_at)
-    return Decision((PatchPeStatus(at.pe.uid, recorded),), row.reason, at.observed.due_at)

@@ -1,6 +1,6 @@
 """Restart policies: which ends of a launch lead to a new one, when, and how many in a row.
 
-observing.py decides on replacements because of changed content or on request.
+rules.py decides on launches by request, and because of changed content.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from datetime import datetime
 
+from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
 from services.chassis.table.table import Entry, TableReading
 from services.pod_state_machine.adapters import intake
@@ -12,7 +13,8 @@ from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
-from services.pod_state_machine.core.observing import Observed, observe
+from services.pod_state_machine.core.rules import RULES, Observation
+from services.pod_state_machine.core.situation import Situation
 from services.pod_state_machine.core.snapshot import Key, PeKey, PeSnapshot, Timing
 from tests.builders import EPOCH_TIME, NAMESPACE, Builder, a_config_map, a_job, a_pe
 
@@ -98,14 +100,22 @@ def snapshot_of(*builders: Builder) -> PeSnapshot:
     return found
 
 
-def observed(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Observed:
-    """The observation of the PE of the builders; `gone` as in `decided`."""
+def situation(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Situation:
+    """The PE of the builders at a moment; `gone` as in `decided`."""
     table = world(*builders)
     table.note_gone(gone)
     snapshot = intake.snapshot_of(table, PE_KEY, Launches(), Assignments())
     assert isinstance(snapshot, PeSnapshot)
     assert snapshot.pe is not None
-    return observe(snapshot, snapshot.pe, now, Timing())
+    return Situation(snapshot, snapshot.pe, now, Timing())
+
+
+def observed(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Observation:
+    """The observation that decides on the PE of the builders; `gone` as in `decided`."""
+    at = situation(*builders, now=now, gone=gone)
+    observation = rule_for(RULES, at, at.phase).observation
+    assert isinstance(observation, Observation)
+    return observation
 
 
 def submitted() -> Builder:
@@ -126,6 +136,7 @@ __all__ = [
     "gates",
     "observed",
     "resizing",
+    "situation",
     "snapshot_of",
     "submitted",
     "world",

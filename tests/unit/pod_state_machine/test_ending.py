@@ -6,9 +6,9 @@ import pytest
 
 from contracts import labels
 from services.pod_state_machine.core.ending import End
-from services.pod_state_machine.core.transitions import Observation
+from services.pod_state_machine.core.rules import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
-from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
+from tests.unit.pod_state_machine.cluster import NOW, decided, observed, situation, submitted
 
 BEFORE, AFTER = "2026-11-19T23:59:00Z", "2026-11-20T00:00:00Z"
 """A minute before the deletion of `deleting()` pods was requested, and that moment."""
@@ -17,7 +17,7 @@ RUNNING = a_pe().launched(1).with_status(node=NODE)
 
 
 def end_of(pe: Builder, *others: Builder, gone: Builder | None = None) -> End | None:
-    return observed(pe, *others, gone=gone).end
+    return situation(pe, *others, gone=gone).end
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_pod_that_is_to_be_disrupted_and_runs_has_not_ended() -> None:
     """The eviction may still be cancelled."""
     pod = a_pod().in_phase("Running").disrupted()
     assert end_of(RUNNING, pod) is None
-    assert observed(RUNNING, pod).observation is Observation.POD_RUNNING
+    assert observed(RUNNING, pod) is Observation.POD_RUNNING
 
 
 def test_a_disrupted_pe_that_is_not_restarted_has_failed_with_the_reason() -> None:

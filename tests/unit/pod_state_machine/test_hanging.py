@@ -6,7 +6,7 @@ import pytest
 
 from contracts import labels
 from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
-from services.pod_state_machine.core.transitions import Observation
+from services.pod_state_machine.core.rules import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
@@ -45,7 +45,7 @@ def test_a_pod_hangs_soon_if_its_node_is_not_ready_and_late_if_it_is(
     early = decided(waiting(), leaving(), *nodes, submitted(), now=DUE + hangs_at - 1)
     assert (early.effects, early.requeue_at) == ((), DUE + hangs_at)
     stuck = observed(waiting(nodeLossTimeOutInSeconds=301), leaving(), *nodes, now=DUE + 301)
-    assert stuck.observation is Observation.PREDECESSOR_STUCK
+    assert stuck is Observation.PREDECESSOR_STUCK
 
 
 def test_a_pod_that_hangs_is_recorded_with_its_node_and_the_remedy() -> None:
@@ -122,5 +122,5 @@ def test_a_launch_that_is_gone_with_its_node_ends_as_it_was_deleted(
 def test_a_pod_that_never_got_a_node_does_not_hang_on_a_lost_one() -> None:
     """The pod garbage collector removes it; the time-out is that of a node that is well."""
     pod = a_pod().deleting()
-    assert observed(waiting(), pod, now=DUE + 299).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(waiting(), pod, now=DUE + 299) is Observation.PREDECESSOR_ALIVE
     assert removals(waiting(), pod, now=DUE + 400) == []

@@ -7,8 +7,8 @@ import pytest
 from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
+from services.pod_state_machine.core.rules import Observation
 from services.pod_state_machine.core.snapshot import PeStatus
-from services.pod_state_machine.core.transitions import Observation
 from tests.builders import Builder, a_config_map, a_job, a_pe, a_pod, pe_uid
 from tests.unit.pod_state_machine.cluster import decided, gates, observed, resizing, submitted
 
@@ -65,7 +65,7 @@ def test_no_pod_is_created_while_a_config_map_that_it_mounts_is_missing(
     gates_but_one: tuple[Builder, ...],
 ) -> None:
     """A pod without them would fail at its start and count as a crash."""
-    assert observed(a_pe(), *gates_but_one).observation is Observation.GATES_CLOSED
+    assert observed(a_pe(), *gates_but_one) is Observation.GATES_CLOSED
     assert decided(a_pe(), *gates_but_one).effects == ()
 
 
@@ -91,7 +91,7 @@ def test_a_pod_that_lost_its_owner_is_still_the_pod_of_its_pe() -> None:
     """Its name proves it: nothing is launched beside it, and it is not taken for a deleted one."""
     robbed = a_pod().in_phase("Running").orphaned()
     pe = a_pe().with_spec(restartDeletedPod=True).launched(1)
-    assert observed(pe, robbed).observation is Observation.POD_RUNNING
+    assert observed(pe, robbed) is Observation.POD_RUNNING
 
 
 def test_a_re_created_pe_removes_an_orphan_of_its_id_before_it_launches() -> None:
@@ -164,7 +164,7 @@ def test_the_next_pod_waits_until_the_last_one_is_over_or_gone() -> None:
     """Two launches of one PE never run at once."""
     pe = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
     leaving = a_pod().in_phase("Running").deleting()
-    assert observed(pe, leaving).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(pe, leaving) is Observation.PREDECESSOR_ALIVE
     assert decided(pe, leaving).effects == ()
     (created,) = decided(pe, leaving.in_phase("Failed")).effects
     assert isinstance(created, CreatePod)
@@ -242,8 +242,8 @@ def test_a_pod_of_another_pe_of_that_name_counts_as_a_running_launch() -> None:
     assert isinstance(removed, DeletePod)
     assert removed.believed_gone_owner == "uid-old"
     waiting = a_pe().with_spec(launchCount=2).launched(2, phase="Waiting").with_status(pod="")
-    assert observed(waiting, stranger).observation is Observation.PREDECESSOR_ALIVE
-    assert observed(a_pe(), stranger.deleting()).observation is Observation.PREDECESSOR_ALIVE
+    assert observed(waiting, stranger) is Observation.PREDECESSOR_ALIVE
+    assert observed(a_pe(), stranger.deleting()) is Observation.PREDECESSOR_ALIVE
 
 
 def test_a_pod_of_a_later_launch_than_recorded_means_that_the_view_is_behind() -> None:

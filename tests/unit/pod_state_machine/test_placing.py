@@ -236,7 +236,7 @@ def test_no_pod_is_replaced_while_nothing_is_decided(
     pod = a_pod().pinned_to("n2")
     starting = constrained().launched(1, phase="Starting")
     found = observed(starting, pod, submitted(), *world_without_answer)
-    assert found.observation.name == "POD_PENDING"
+    assert found.name == "POD_PENDING"
 
 
 # --------------------------------------------------------------------------- relaunching

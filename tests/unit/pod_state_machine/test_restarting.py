@@ -12,8 +12,8 @@ from services.pod_state_machine.core.effects import (
     PatchPeStatus,
     SetPodAside,
 )
+from services.pod_state_machine.core.rules import Observation
 from services.pod_state_machine.core.snapshot import PeStatus
-from services.pod_state_machine.core.transitions import Observation
 from tests.builders import PeBuilder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
@@ -33,7 +33,7 @@ def test_a_failed_pod_is_restarted_unless_its_policy_is_false(
 ) -> None:
     """fusion-backend resolves null by the application; left open it means restartable."""
     pod = a_pod().in_phase("Failed")
-    assert observed(running(restartFailedPod=policy), pod).observation is observation
+    assert observed(running(restartFailedPod=policy), pod) is observation
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_completed_pod_is_restarted_only_if_its_policy_is_true(
 ) -> None:
     """By default completion is the end of a PE."""
     pod = a_pod().in_phase("Succeeded")
-    assert observed(running(restartCompletedPod=policy), pod).observation is observation
+    assert observed(running(restartCompletedPod=policy), pod) is observation
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_deleted_pod_is_restarted_only_if_its_policy_is_true(
     policy: bool, observation: Observation
 ) -> None:
     """By default deleting the pod stops the PE."""
-    assert observed(running(restartDeletedPod=policy)).observation is observation
+    assert observed(running(restartDeletedPod=policy)) is observation
 
 
 def test_a_pe_whose_pod_a_user_deleted_is_recorded_as_stopped() -> None:
@@ -69,15 +69,15 @@ def test_a_pe_whose_pod_a_user_deleted_is_recorded_as_stopped() -> None:
 def test_a_pod_that_the_cluster_takes_away_has_failed(phase: str) -> None:
     """An eviction is no request to stop the PE, whatever the exit code."""
     pod = a_pod().in_phase(phase).disrupted().deleting()
-    assert observed(running(), pod).observation is RESTART
-    assert observed(running(restartFailedPod=False), pod).observation is not RESTART
+    assert observed(running(), pod) is RESTART
+    assert observed(running(restartFailedPod=False), pod) is not RESTART
 
 
 def test_a_pod_that_completed_is_not_restarted_because_its_node_is_drained_later() -> None:
     """The end that the status recorded first counts."""
     pe = a_pe().launched(1, phase="Completed")
     pod = a_pod().in_phase("Succeeded").disrupted()
-    assert observed(pe, pod).observation is Observation.POD_SUCCEEDED
+    assert observed(pe, pod) is Observation.POD_SUCCEEDED
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Completed"])
@@ -122,13 +122,13 @@ def test_restarts_in_a_row_wait_twice_as_long_each_time_up_to_five_minutes(
     """A PE that crashes on start must not keep the cluster busy."""
     pe = running().with_status(restarts=restarts)
     pod, early = failed_at(delay_s - 0.5)
-    assert observed(pe, pod, now=early).observation is Observation.FAILED_BACKING_OFF
+    assert observed(pe, pod, now=early) is Observation.FAILED_BACKING_OFF
     decision = decided(pe, pod, submitted(), now=early)
     assert decision.requeue_at == early + 0.5
     (effect,) = decision.effects
     assert isinstance(effect, PatchPeStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.FAILED, "BackingOff")
-    assert observed(pe, pod, now=early + 0.5).observation is RESTART
+    assert observed(pe, pod, now=early + 0.5) is RESTART
 
 
 def test_a_restart_counts_and_a_pod_that_lived_long_resets_the_count() -> None:

@@ -45,8 +45,8 @@ PODS: Mapping[str, Callable[[str], PodBuilder]] = {
 }
 
 
-def running() -> PeBuilder:
-    return a_pe().launched(1)
+def starting() -> PeBuilder:
+    return a_pe().launched(1, phase="Starting")
 
 
 def check(status: PeStatus, chars_max: int) -> None:
@@ -66,8 +66,9 @@ def test_text_of_a_pod_is_harmless_bounded_and_written_once(
     text: str, pod: str, policies: Mapping[str, bool]
 ) -> None:
     """A status that never becomes current would be written for ever."""
-    pe: Builder = running().with_spec(**policies)
+    pe: Builder = starting().with_spec(**policies)
     statuses = written(pe, PODS[pod](text))
+    assert statuses
     for status in statuses:
         check(status, 2 * POD_TEXT_CHARS_MAX + SENTENCE_CHARS_MAX)
         pe = pe.with_status(**status_patch(pe_of(pe.entry()).status, status))

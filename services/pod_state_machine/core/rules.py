@@ -1,0 +1,303 @@
+"""The life cycle of a processing element (PE): the rules that decide on launches and its phase.
+
+The first rule that holds decides (services/chassis/running/rules.py). "The pod" is that of the
+newest launch; one that counts as gone with its node (hanging.py) is absent. Pods of earlier
+launches have rules of their own (pod_rules.py).
+
+Properties: a launch is never intended while its gates are closed, nor created while an earlier pod
+may still run; the intent of launch n ≥ 2 is written before its pod is created.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from contracts.reasons import Reason
+from contracts.resources.processing_element import PePhase
+from services.chassis.running.rules import Rule, always
+from services.pod_state_machine.core.conditions import (
+    BACKING_OFF,
+    POD_BLOCKED,
+    RESTARTS_EXHAUSTED,
+    STUCK_TERMINATING,
+)
+from services.pod_state_machine.core.ending import End
+from services.pod_state_machine.core.recording import (
+    Record,
+    as_recorded,
+    blocked,
+    exhausted,
+    hanging,
+    on_silent_node,
+    unplaced,
+    without_restart,
+)
+from services.pod_state_machine.core.situation import ENDED, Situation
+
+
+class Observation(Enum):
+    """What a PE and its pods show; a rule has one each."""
+
+    JOB_GONE = auto()
+    PE_DELETING = auto()
+    VIEW_BEHIND = auto()
+    REQUEST_WAITS = auto()
+    """A new launch is requested, and its gates are closed."""
+    LAUNCH_REQUESTED = auto()
+    RESTART_REQUESTED = auto()
+    CONTENT_CHANGED = auto()
+    POD_MISPLACED = auto()
+    """An unbound pod is pinned to another node than the one its PE is assigned to."""
+    PREDECESSOR_STUCK = auto()
+    """An earlier pod, which the waiting launch waits for, is being deleted and does not end."""
+    PREDECESSOR_ALIVE = auto()
+    GATES_CLOSED = auto()
+    UNPLACED = auto()
+    """The node of a waiting launch is not decided."""
+    LAUNCH_DUE = auto()
+    RESTARTS_EXHAUSTED = auto()
+    RESTART_DUE = auto()
+    COMPLETED_BACKING_OFF = auto()
+    FAILED_BACKING_OFF = auto()
+    STUCK_STARTING = auto()
+    """The pod is being deleted and does not end."""
+    STUCK_RUNNING = auto()
+    TERMINATING_UNRECORDED = auto()
+    """The pod is being deleted, and no status records its launch."""
+    POD_TERMINATING = auto()
+    END_RECORDED = auto()
+    """The pod is gone after an end that the status records."""
+    POD_LOST = auto()
+    """The pod existed and is gone, and no status records its launch."""
+    POD_ABSENT = auto()
+    POD_SUCCEEDED = auto()
+    POD_FAILED = auto()
+    POD_DISRUPTED = auto()
+    POD_UNKNOWN = auto()
+    """The kubelet does not report on the pod."""
+    POD_BLOCKED = auto()
+    """The pod does not start, for a reason in its status."""
+    PULL_REPEATED = auto()
+    """The pod is between two attempts to pull its image."""
+    POD_PENDING = auto()
+    POD_RUNNING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """Do nothing: something else is awaited, or there is nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePod:
+    """Create the pod of the intended launch; the phase changes when the pod is observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntendLaunch:
+    """Write the intent of the next launch; once it is recorded, the last pod is removed."""
+
+    phase: PePhase = PePhase.WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class IntendRestart:
+    """The same for a restart by policy, which counts."""
+
+    phase: PePhase = PePhase.WAITING
+
+
+Action = Ignore | CreatePod | IntendLaunch | IntendRestart | Record
+
+_IGNORE, _INTEND = Ignore(), IntendLaunch()
+_WAITING: Final = frozenset({PePhase.WAITING})
+_NOT_RUN: Final = frozenset({PePhase.WAITING, PePhase.STARTING, PePhase.STOPPED})
+"""A pod that ran or ended never waits to start again. One that stopped may appear again: its fact
+was missing for a moment."""
+_NOT_ENDED: Final = _NOT_RUN | {PePhase.RUNNING}
+"""A pod that ended never runs again."""
+_NOT_COMPLETED: Final = frozenset(PePhase) - {PePhase.COMPLETED}
+_NOT_FAILED: Final = frozenset(PePhase) - {PePhase.FAILED}
+
+_O, _P = Observation, PePhase
+RULES: Final[tuple[Rule[Situation, Action], ...]] = (
+    # Whether the PE is to run at all, and the view of it is complete
+    Rule(_O.JOB_GONE, lambda at: at.has_lost_job, _IGNORE, Reason.OWNER_DELETED),
+    Rule(_O.PE_DELETING, lambda at: at.pe.is_deleting, _IGNORE, Reason.OWNER_DELETED),
+    Rule(_O.VIEW_BEHIND, lambda at: at.is_behind, _IGNORE, Reason.WAITING),
+    # A new launch, by request
+    Rule(
+        _O.REQUEST_WAITS,
+        lambda at: at.is_new_launch_requested and not at.are_gates_open,
+        _IGNORE,
+        Reason.GATES_CLOSED,
+    ),
+    Rule(_O.LAUNCH_REQUESTED, lambda at: at.is_launch_requested, _INTEND, Reason.LAUNCH_REQUESTED),
+    Rule(
+        _O.RESTART_REQUESTED, lambda at: at.is_restart_requested, _INTEND, Reason.RESTART_REQUESTED
+    ),
+    Rule(_O.CONTENT_CHANGED, lambda at: at.is_content_changed, _INTEND, Reason.CONTENT_CHANGED),
+    Rule(
+        _O.POD_MISPLACED,
+        lambda at: at.is_misplaced and at.are_gates_open,
+        _INTEND,
+        Reason.REASSIGNED,
+        _NOT_RUN,
+    ),
+    # A launch that is intended
+    Rule(
+        _O.PREDECESSOR_STUCK,
+        lambda at: at.awaits_pod and any(map(at.hangs, at.blocking)),
+        Record(_P.WAITING, hanging, STUCK_TERMINATING),
+        Reason.STUCK_TERMINATING,
+        _WAITING,
+    ),
+    Rule(
+        _O.PREDECESSOR_ALIVE,
+        lambda at: at.awaits_pod and bool(at.blocking),
+        _IGNORE,
+        Reason.POD_SUPERSEDED,
+        _WAITING,
+    ),
+    Rule(
+        _O.GATES_CLOSED,
+        lambda at: at.awaits_pod and not at.has_mounts,
+        _IGNORE,
+        Reason.GATES_CLOSED,
+        _WAITING,
+    ),
+    Rule(
+        _O.UNPLACED,
+        lambda at: at.awaits_pod and not at.is_placed,
+        Record(_P.WAITING, unplaced, settles=True),
+        Reason.GATES_CLOSED,
+        _WAITING,
+    ),
+    Rule(_O.LAUNCH_DUE, lambda at: at.awaits_pod, CreatePod(), Reason.FIRST_LAUNCH, _WAITING),
+    # A launch that ended, and that the policies restart
+    Rule(
+        _O.RESTARTS_EXHAUSTED,
+        lambda at: at.restart is not None and at.is_exhausted,
+        Record(_P.FAILED, exhausted, RESTARTS_EXHAUSTED),
+        Reason.TOO_MANY_RESTARTS,
+        _NOT_COMPLETED,
+    ),
+    Rule(
+        _O.RESTART_DUE,
+        lambda at: at.restart is not None and at.now >= at.restart_due_at,
+        IntendRestart(),
+        lambda at: at.restart or Reason.POD_FAILED,
+    ),
+    Rule(
+        _O.COMPLETED_BACKING_OFF,
+        lambda at: at.restart is not None and at.end is End.COMPLETED,
+        Record(_P.COMPLETED, condition=BACKING_OFF),
+        Reason.BACKING_OFF,
+        _NOT_FAILED,
+    ),
+    Rule(
+        _O.FAILED_BACKING_OFF,
+        lambda at: at.restart is not None,
+        Record(_P.FAILED, condition=BACKING_OFF),
+        Reason.BACKING_OFF,
+        _NOT_COMPLETED,
+    ),
+    # A pod that is being deleted
+    Rule(
+        _O.STUCK_STARTING,
+        lambda at: at.is_leaving and at.hangs(at.pod) and at.phase in (_P.WAITING, _P.STARTING),
+        Record(_P.STARTING, hanging, STUCK_TERMINATING),
+        Reason.STUCK_TERMINATING,
+        frozenset({_P.WAITING, _P.STARTING}),
+    ),
+    Rule(
+        _O.STUCK_RUNNING,
+        lambda at: at.is_leaving and at.hangs(at.pod) and at.phase is _P.RUNNING,
+        Record(_P.RUNNING, hanging, STUCK_TERMINATING),
+        Reason.STUCK_TERMINATING,
+        frozenset({_P.RUNNING}),
+    ),
+    Rule(
+        _O.TERMINATING_UNRECORDED,
+        lambda at: at.is_leaving and at.phase is _P.WAITING,
+        Record(_P.STARTING),
+        Reason.POD_STARTING,
+        _WAITING,
+    ),
+    Rule(_O.POD_TERMINATING, lambda at: at.is_leaving, _IGNORE, Reason.WAITING),
+    # A launch that ended for good
+    Rule(
+        _O.END_RECORDED,
+        lambda at: at.pod is None and at.phase in ENDED,
+        _IGNORE,
+        Reason.RESTART_NOT_WANTED,
+        ENDED,
+    ),
+    Rule(
+        _O.POD_LOST,
+        lambda at: at.end is End.DELETED and at.is_unrecorded,
+        Record(_P.STOPPED, without_restart("restartDeletedPod")),
+        Reason.POD_DELETED,
+        _WAITING,
+    ),
+    Rule(
+        _O.POD_ABSENT,
+        lambda at: at.end is End.DELETED,
+        Record(_P.STOPPED, without_restart("restartDeletedPod")),
+        Reason.POD_DELETED,
+        frozenset({_P.STARTING, _P.RUNNING, _P.STOPPED}),
+    ),
+    Rule(
+        _O.POD_SUCCEEDED,
+        lambda at: at.end is End.COMPLETED,
+        Record(_P.COMPLETED),
+        Reason.POD_COMPLETED,
+        _NOT_FAILED,
+    ),
+    Rule(
+        _O.POD_FAILED,
+        lambda at: at.end is End.FAILED,
+        Record(_P.FAILED, without_restart("restartFailedPod")),
+        Reason.POD_FAILED,
+        _NOT_COMPLETED,
+    ),
+    Rule(
+        _O.POD_DISRUPTED,
+        lambda at: at.end is End.DISRUPTED,
+        Record(_P.FAILED, without_restart("restartFailedPod")),
+        Reason.DISRUPTED,
+        _NOT_COMPLETED,
+    ),
+    # A pod that is there
+    Rule(
+        _O.POD_UNKNOWN,
+        lambda at: at.pod is not None and at.pod.is_unreported,
+        Record(_P.RUNNING, on_silent_node, POD_BLOCKED),
+        Reason.POD_UNKNOWN,
+        _NOT_ENDED,
+    ),
+    Rule(
+        _O.POD_BLOCKED,
+        lambda at: at.pod is not None and at.pod.blocked is not None,
+        Record(_P.STARTING, blocked, POD_BLOCKED),
+        lambda at: (at.pod and at.pod.blocked) or Reason.WAITING,
+        _NOT_RUN,
+    ),
+    Rule(
+        _O.PULL_REPEATED,
+        lambda at: at.is_pending and at.was_pull_recorded,
+        Record(_P.STARTING, as_recorded, POD_BLOCKED),
+        Reason.IMAGE_PULL_FAILED,
+        _NOT_RUN,
+    ),
+    Rule(
+        _O.POD_PENDING,
+        lambda at: at.is_pending,
+        Record(_P.STARTING),
+        Reason.POD_STARTING,
+        _NOT_RUN,
+    ),
+    Rule(_O.POD_RUNNING, always, Record(_P.RUNNING), Reason.POD_RUNNING, _NOT_ENDED),
+)
