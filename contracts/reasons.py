@@ -216,3 +216,10 @@ UNPLACEABLE: Final = frozenset(
     }
 )
 """Why a job cannot be placed on the nodes that there are: other nodes may help."""
+
+_BY_VALUE: Final = {each.value: each for each in Reason}
+
+
+def reason_of(value: object) -> Reason | None:
+    """The reason of a condition or status; None for a word that is no reason of ours."""
+    return _BY_VALUE.get(value) if isinstance(value, str) else None

@@ -34,6 +34,18 @@ class ParallelRegionSpec(Fields):
     job: ObjectName | None = Field(default=None, description="Name of the Job.")
 
 
+class RefusedWidth(Fields):
+    """A width that is not put in force; removed by a new width, a new plan or a new spec."""
+
+    width: Count = Field(description="The refused width.")
+    reason: Text = Field(description="Why, as one CamelCase word.")
+    message: Message = Field(description="Why, as a sentence.")
+    inputs_digest: Text = Field(
+        description="SHA-256 of the inputs of the refused plan, hex; empty if none was made."
+    )
+    generation: Count = Field(description="Plan generation that stays in force instead.")
+
+
 class ParallelRegionStatus(Fields):
     """What is true of the region."""
 
@@ -54,6 +66,7 @@ class ParallelRegionStatus(Fields):
     )
     reason: Text | None = Field(default=None, description="Why, as one CamelCase word.")
     message: Message | None = Field(default=None, description="Why, as a sentence.")
+    refused: RefusedWidth | None = Field(default=None, description="The refused width, if any.")
     conditions: Conditions = Field(default=[], description="Aspects of the region's state.")
 
 

@@ -169,10 +169,10 @@ class CarryOut:
     async def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> str:
         job = _job(snapshot)
         entry = self._seen(snapshot, "ParallelRegion", effect.name)
-        if effect.refusal is not None:
+        if effect.refused is not None:
             await self._writer.emit_event(
                 entry,
-                reason=effect.refusal.value,
+                reason=effect.refused.reason.value,
                 message=effect.message,
                 generation=effect.observed_generation,
                 warning=True,

@@ -17,6 +17,7 @@ from contracts.showing import shown
 from services.fusion_backend.core.effects import (
     DesiredCondition,
     JobStatusChange,
+    RefusedWidth,
     WriteRegionStatus,
 )
 
@@ -69,8 +70,8 @@ def region_status_patch(
 ) -> dict[str, Any]:
     """The patch of a ParallelRegion's status."""
     accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
-    if desired.refusal is not None:
-        accepted = replace(accepted, status="False", reason=desired.refusal)
+    if desired.refused is not None:
+        accepted = replace(accepted, status="False", reason=desired.refused.reason)
     elif desired.awaited is not None:
         accepted = replace(accepted, status="Unknown", reason=desired.awaited)
     return {
@@ -82,10 +83,24 @@ def region_status_patch(
             "observedGeneration": desired.observed_generation,
             "reason": desired.reason.value,
             "message": desired.message,
+            "refused": refused_field(desired.refused),
             "conditions": _conditions(
                 status, (accepted,), desired.observed_generation, moment_of(now)
             ),
         }
+    }
+
+
+def refused_field(refused: RefusedWidth | None) -> dict[str, Any] | None:
+    """The field `status.refused` of a ParallelRegion; None: no width is refused."""
+    if refused is None:
+        return None
+    return {
+        "width": refused.width,
+        "reason": refused.reason.value,
+        "message": refused.message,
+        "inputsDigest": refused.inputs_digest,
+        "generation": refused.generation,
     }
 
 

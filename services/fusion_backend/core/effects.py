@@ -214,10 +214,31 @@ class DeleteChildren:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedWidth:
+    """The refused width of a ParallelRegion, as its `status.refused` says.
+
+    `inputs_digest` is that of the plan of this width alone, after the plan of `generation`; empty
+    for a width that no plan is made for. `text` is the status' message, which quotes `message`.
+    """
+
+    width: int
+    reason: Reason
+    message: str
+    inputs_digest: str
+    generation: int
+    text: str
+
+    def __post_init__(self) -> None:
+        """Texts as any reader may see them, and as long as a status takes them."""
+        object.__setattr__(self, "message", shown(self.message, MESSAGE_CHARS_MAX))
+        object.__setattr__(self, "text", shown(self.text, MESSAGE_CHARS_MAX))
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRegionStatus(_WithMessage):
     """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
 
-    `refusal` is why that is refused, `awaited` why it waits.
+    That is `refused`, or `awaited` is why it waits.
     """
 
     name: str
@@ -227,7 +248,7 @@ class WriteRegionStatus(_WithMessage):
     observed_generation: int
     reason: Reason
     message: str
-    refusal: Reason | None = None
+    refused: RefusedWidth | None = None
     awaited: Reason | None = None
 
     @property

@@ -300,7 +300,7 @@ class Situation:
         """
         unplanned = self.widths.unplanned
         is_planned = unplanned is not None and unplanned.digest not in self.snapshot.troubled
-        is_unsaid = any(each.refusal is not None for each in self.outdated_statuses)
+        is_unsaid = any(each.refused is not None for each in self.outdated_statuses)
         return is_planned or is_unsaid or self.question is not None
 
     @cached_property

@@ -3,9 +3,9 @@
 1. Widths that differ from the newest plan are tried together: one resize, one new generation.
 2. If that is refused, they are added one by one in the order of names, and those that fit make the
    generation. So one person's impossible width does not hold up another's.
-3. A region that is refused keeps the width in force; the region's status says why. Where nodes were
-   missing, that is remembered there: who wants it tried again says a width again, or a newer plan
-   comes into force.
+3. A region that is refused keeps the width in force, and its `status.refused` says why. The refusal
+   is read back from there, so that a restarted service does not plan or place it again. It counts
+   until the width is set again, a newer plan comes into force, or the inputs of the plan change.
 
 Every trial is a plan under the digest of its inputs; a trial without an answer is planned first.
 """
@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from contracts import labels
-from contracts.reasons import UNPLACEABLE, Reason
-from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.reasons import UNPLACEABLE, Reason, reason_of
+from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
 from services.chassis.table.table import Entry, is_deleting
-from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.effects import RequestedWidths, WriteRegionStatus
+from services.fusion_backend.core.conditions import condition, refused_field
+from services.fusion_backend.core.effects import RefusedWidth, RequestedWidths, WriteRegionStatus
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
@@ -38,7 +39,7 @@ class WidthRequests:
 
     unplanned: PlanInputs | None = None
     ready: PlanInputs | None = None
-    refused: Mapping[str, PlanRefused] = field(default_factory=dict)
+    refused: Mapping[str, RefusedWidth] = field(default_factory=dict)
     requested: RequestedWidths = ()
 
 
@@ -51,12 +52,15 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     assert snapshot.job is not None, "widths belong to a Job"
     if snapshot.is_behind:
         return _made_again(snapshot, snapshot.job, plan)
-    wanted, refused = _wanted(snapshot, plan)
-    if not wanted:
-        return WidthRequests(refused=refused)
+    differing = _differing(snapshot, plan)
+    if not differing:
+        return WidthRequests()
     rules, pes = snapshot.pod_rules, len(plan.record.pes)
     template = template_to_take_up(snapshot.job.spec, plan.inputs, rules, pes)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
+    wanted, refused = _sorted_out(snapshot, plan, differing)
+    if not wanted:
+        return WidthRequests(refused=refused)
     together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
     outcome = _outcome(snapshot, together, requested)
     if outcome is None:
@@ -64,7 +68,10 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     if not isinstance(outcome, PlanRefused):
         return WidthRequests(ready=together, refused=refused, requested=requested)
     if len(wanted) == 1:
-        return WidthRequests(refused={**refused, **dict.fromkeys(wanted, outcome)})
+        (name,) = wanted
+        return WidthRequests(
+            refused={**refused, name: _refused_width(plan, name, wanted[name], outcome)}
+        )
     return _one_by_one(snapshot, plan, wanted, refused)
 
 
@@ -83,7 +90,7 @@ def _one_by_one(
     snapshot: Snapshot,
     plan: KnownPlan,
     wanted: Mapping[str, int],
-    refused: dict[str, PlanRefused],
+    refused: dict[str, RefusedWidth],
 ) -> WidthRequests:
     accepted: dict[str, int] = {}
     for name in sorted(wanted):
@@ -93,7 +100,7 @@ def _one_by_one(
         if outcome is None:
             return WidthRequests(unplanned=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
-            refused[name] = outcome
+            refused[name] = _refused_width(plan, name, wanted[name], outcome)
         else:
             accepted[name] = wanted[name]
     if not accepted:
@@ -124,42 +131,91 @@ def _requested_of(
     )
 
 
-def _wanted(snapshot: Snapshot, plan: KnownPlan) -> tuple[dict[str, int], dict[str, PlanRefused]]:
+def _differing(snapshot: Snapshot, plan: KnownPlan) -> dict[RegionRecord, Entry]:
+    """The regions whose requested width is not that of the newest plan."""
+    entries = ((region, region_entry(snapshot, region)) for region in plan.record.regions)
+    return {
+        region: entry
+        for region, entry in entries
+        if entry is not None
+        and not is_deleting(entry)
+        and _requested_width(entry, region) != region.width
+    }
+
+
+def _requested_width(entry: Entry, region: RegionRecord) -> int:
+    return int(entry.data["spec"].get("width", region.width))
+
+
+def _sorted_out(
+    snapshot: Snapshot, plan: KnownPlan, differing: Mapping[RegionRecord, Entry]
+) -> tuple[dict[str, int], dict[str, RefusedWidth]]:
+    """The widths to try, and those that are refused without a trial."""
     wanted: dict[str, int] = {}
-    refused: dict[str, PlanRefused] = {}
-    for region in plan.record.regions:
-        entry = region_entry(snapshot, region)
-        if entry is None or is_deleting(entry):
-            continue
-        width = int(entry.data["spec"].get("width", region.width))
-        if width == region.width:
-            continue
+    refused: dict[str, RefusedWidth] = {}
+    for region, entry in differing.items():
+        width = _requested_width(entry, region)
         if not 1 <= width <= snapshot.width_max:
-            refused[region.name] = _out_of_bounds(region, width, snapshot.width_max)
-        elif (refusal := _reported_unplaced(entry, region, plan)) is not None:
-            refused[region.name] = refusal
+            refusal = _out_of_bounds(region, width, snapshot.width_max)
+            refused[region.name] = _refused_width(
+                plan, region.name, width, refusal, is_planned=False
+            )
+        elif (recorded := _recorded_refusal(entry, region, plan, width)) is not None:
+            refused[region.name] = recorded
         else:
             wanted[region.name] = width
     return wanted, refused
 
 
-def _reported_unplaced(entry: Entry, region: RegionRecord, plan: KnownPlan) -> PlanRefused | None:
-    """The refusal in the region's status, if these widths had no placement beside this plan."""
-    status, accepted = entry.data["status"], condition(entry.data["status"], "Accepted")
-    stands = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
-    reason = accepted.get("reason")
-    if (
-        stands != (entry.data["metadata"]["generation"], plan.record.generation, region.width)
-        or status.get("reason") != Reason.WIDTH_REFUSED
-        or reason not in UNPLACEABLE
-    ):
+def _refused_width(
+    plan: KnownPlan, name: str, width: int, refusal: PlanRefused, *, is_planned: bool = True
+) -> RefusedWidth:
+    message = sentence(refusal)
+    in_force = plan.record.widths[name]
+    return RefusedWidth(
+        width=min(max(width, 0), INT32_MAX),  # a record may tell of what no API server stores
+        reason=refusal.reason,
+        message=message,
+        inputs_digest=_trial(plan, {name: width}).digest if is_planned else "",
+        generation=plan.record.generation,
+        text=f"{_stays(in_force)}{message}",
+    )
+
+
+def _recorded_refusal(
+    entry: Entry, region: RegionRecord, plan: KnownPlan, width: int
+) -> RefusedWidth | None:
+    """The refusal in the region's status; None if the width, the plan or its inputs are newer."""
+    status = entry.data["status"]
+    observed = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
+    in_force = (entry.data["metadata"]["generation"], plan.record.generation, region.width)
+    if observed != in_force or status.get("reason") != Reason.WIDTH_REFUSED:
         return None
-    message = str(status.get("message") or "").removeprefix(_stays(region))
-    return PlanRefused(Reason(reason), field="", value="", message=message)  # type: ignore[call-arg]
+    found, digest = status.get("refused"), _trial(plan, {region.name: width}).digest
+    if found is None:
+        return _refusal_of_older_release(status, width, digest)
+    if (found.get("width"), found.get("inputsDigest")) != (width, digest):
+        return None
+    reason = reason_of(found.get("reason"))
+    if reason is None or found.get("generation") != plan.record.generation:
+        return None
+    message, text = str(found.get("message") or ""), str(status.get("message") or "")
+    return RefusedWidth(width, reason, message, digest, plan.record.generation, text)
 
 
-def _stays(region: RegionRecord) -> str:
-    return f"width {region.width} stays in force: "
+def _refusal_of_older_release(
+    status: Mapping[str, Any], width: int, digest: str
+) -> RefusedWidth | None:
+    """A refusal without `status.refused`: only placements' were read back; the text stays whole."""
+    reason = reason_of(condition(status, "Accepted").get("reason"))
+    if reason not in UNPLACEABLE:
+        return None
+    text = str(status.get("message") or "")
+    return RefusedWidth(width, reason, text, digest, int(status["generation"]), text)
+
+
+def _stays(width: int) -> str:
+    return f"width {width} stays in force: "
 
 
 def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:
@@ -206,7 +262,7 @@ def outdated_statuses(
         refusal = widths.refused.get(region.name)
         status = _in_force(entry, region, plan.record.generation)
         if refusal is not None:
-            status = _refused(status, region, refusal)
+            status = _refused(status, refusal)
         elif waiting is not None and region.name in requested:
             status = _waits(status, region, entry, waiting)
         elif not is_settled:
@@ -228,27 +284,25 @@ def _in_force(entry: Entry, region: RegionRecord, generation: int) -> WriteRegio
     )
 
 
-def _refused(
-    desired: WriteRegionStatus, region: RegionRecord, refusal: PlanRefused
-) -> WriteRegionStatus:
-    message = f"{_stays(region)}{sentence(refusal)}"[:MESSAGE_CHARS_MAX]
-    return replace(desired, reason=Reason.WIDTH_REFUSED, message=message, refusal=refusal.reason)
+def _refused(desired: WriteRegionStatus, refused: RefusedWidth) -> WriteRegionStatus:
+    return replace(desired, reason=Reason.WIDTH_REFUSED, message=refused.text, refused=refused)
 
 
 def _waits(
     desired: WriteRegionStatus, region: RegionRecord, entry: Entry, waiting: Waiting
 ) -> WriteRegionStatus:
     wanted = f"width {entry.data['spec']['width']} {waiting.text}"
-    message = f"{_stays(region)}{wanted}"[:MESSAGE_CHARS_MAX]
+    message = f"{_stays(region.width)}{wanted}"[:MESSAGE_CHARS_MAX]
     return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 
 def _is_current(entry: Entry, desired: WriteRegionStatus) -> bool:
     status = entry.data["status"]
-    written = {key: status.get(key) for key in ("width", "reason", "message", "observedGeneration")}
-    return written == {
+    fields = ("width", "reason", "message", "observedGeneration", "refused")
+    return {key: status.get(key) for key in fields} == {
         "width": desired.width,
         "reason": desired.reason.value,
         "message": desired.message,
         "observedGeneration": desired.observed_generation,
+        "refused": refused_field(desired.refused),
     }

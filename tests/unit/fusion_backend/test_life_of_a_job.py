@@ -166,13 +166,17 @@ def test_a_refused_width_leaves_the_last_good_one_in_force() -> None:
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
     assert (status["width"], status["reason"]) == (2, "WidthRefused")
     assert "11" in status["message"]
+    assert (status["refused"]["width"], status["refused"]["reason"]) == (11, "WidthInvalid")
+    assert (status["refused"]["inputsDigest"], status["refused"]["generation"]) == ("", 0)
     assert world.status()["phase"] == "Submitted"
     after = world.meaning()
     after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
     assert after == before
     world.resize(0, 2)
     world.converge()
-    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthInForce"
+    status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
+    assert status["reason"] == "WidthInForce"
+    assert status.get("refused") is None
 
 
 def test_an_impossible_width_does_not_hold_up_that_of_another_region() -> None:

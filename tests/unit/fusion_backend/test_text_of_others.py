@@ -17,6 +17,7 @@ from services.fusion_backend.core.effects import (
     Announcement,
     DesiredCondition,
     JobStatusChange,
+    RefusedWidth,
     WriteRegionStatus,
 )
 from tests.hostile import HOSTILE, harm, texts
@@ -39,9 +40,8 @@ def test_whatever_a_status_or_an_event_is_to_say_is_harmless_and_bounded(text: s
     event = Announcement(Reason.SUBMITTING, text, 1)
     change = JobStatusChange("Failed", Reason.NAME_TAKEN, text, (said,), announcements=(event,))
     patch = job_status_patch({}, change, generation=1, now=0.0)
-    width = WriteRegionStatus(
-        "x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refusal=Reason.WIDTH_INVALID
-    )
+    refused = RefusedWidth(4, Reason.WIDTH_INVALID, text, "", 0, text)
+    width = WriteRegionStatus("x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refused=refused)
     region = region_status_patch({}, width, selector="", now=0.0)
     check(patch, region, event.message, width.message)
     assert is_current(patch["status"], said)

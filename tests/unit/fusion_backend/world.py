@@ -261,8 +261,8 @@ class World:
     def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> None:
         assert snapshot.job is not None
         entry = snapshot.of("ParallelRegion")[effect.name]
-        if effect.refusal is not None:
-            self.events.append((effect.refusal.value, effect.message))
+        if effect.refused is not None:
+            self.events.append((effect.refused.reason.value, effect.message))
         patch = region_status_patch(
             entry.data["status"],
             effect,

@@ -1,0 +1,137 @@
+"""A refused width is one typed field of the region's status, and is read back as such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.fusion_backend.hosted_world import CLOSEST, hosted
+from tests.unit.fusion_backend.world import JOB, World
+
+TOO_WIDE = 19_999
+"""Beyond the planner's limit of operators."""
+REGION = ("ParallelRegion", f"{JOB}-0")
+
+
+def status_of(world: World) -> dict[str, Any]:
+    status: dict[str, Any] = world.objects[REGION]["status"]
+    return status
+
+
+def refused_by_the_planner() -> World:
+    world = World()
+    world.converge()
+    world.resize(0, TOO_WIDE)
+    world.converge()
+    return world
+
+
+def refused_by_the_placement() -> World:
+    world = hosted()
+    world.resize(0, 5)
+    world.converge()
+    return world
+
+
+REFUSALS = pytest.mark.parametrize("refuse", [refused_by_the_planner, refused_by_the_placement])
+
+
+@REFUSALS
+def test_a_refusal_has_width_reason_message_inputs_and_plan(refuse: Any) -> None:
+    world = refuse()
+    status = status_of(world)
+    refused = status["refused"]
+    assert set(refused) == {"width", "reason", "message", "inputsDigest", "generation"}
+    assert refused["width"] == world.objects[REGION]["spec"]["width"]
+    assert refused["generation"] == status["generation"] == world.status()["generation"]
+    assert len(refused["inputsDigest"]) == 64
+    (accepted,) = status["conditions"]
+    assert accepted["reason"] == refused["reason"]
+    assert status["message"] == f"width 2 stays in force: {refused['message']}"
+
+
+@REFUSALS
+def test_a_restarted_service_neither_plans_nor_writes_for_a_refused_width(refuse: Any) -> None:
+    world = refuse()
+    before, planned = world.meaning(), world.planned
+    world.crash()
+    world.converge()
+    assert (world.meaning(), world.planned) == (before, planned)
+
+
+@REFUSALS
+def test_a_width_that_is_set_again_is_tried_again(refuse: Any) -> None:
+    """Another value in between makes it a new request."""
+    world = refuse()
+    width = world.objects[REGION]["spec"]["width"]
+    planned = world.planned
+    world.crash()
+    world.resize(0, 2)
+    world.resize(0, width)
+    world.converge()
+    assert world.planned == planned + 1
+    assert status_of(world)["refused"]["width"] == width
+
+
+@REFUSALS
+def test_a_new_plan_makes_a_refused_width_be_tried_again(refuse: Any) -> None:
+    world = refuse()
+    digest = status_of(world)["refused"]["inputsDigest"]
+    world.resize(1, 3)
+    world.converge()
+    refused = status_of(world)["refused"]
+    assert refused["generation"] == world.status()["generation"] == 1
+    assert refused["inputsDigest"] != digest
+
+
+@REFUSALS
+def test_a_changed_spec_makes_a_refused_width_be_tried_again(refuse: Any) -> None:
+    world = refuse()
+    digest, planned = status_of(world)["refused"]["inputsDigest"], world.planned
+    world.edit("Job", JOB, processingElement={"imagePullPolicy": "Always"})
+    world.converge()
+    assert world.planned == planned + 1
+    assert status_of(world)["refused"]["inputsDigest"] != digest
+
+
+@REFUSALS
+def test_a_width_that_is_accepted_removes_the_refusal(refuse: Any) -> None:
+    world = refuse()
+    world.resize(0, 3)
+    world.converge()
+    assert (status_of(world)["width"], status_of(world)["reason"]) == (3, "WidthInForce")
+    assert status_of(world).get("refused") is None
+
+
+def test_a_refusal_of_an_older_release_keeps_its_reason_and_its_text() -> None:
+    """No sentence is parsed: the whole text becomes the message, and the status' message stays."""
+    world = refused_by_the_placement()
+    before = status_of(world).copy()
+    del status_of(world)["refused"]
+    planned = world.planned
+    world.crash()
+    world.converge()
+    after = status_of(world)
+    assert world.planned == planned
+    assert after["message"] == before["message"]
+    assert after["refused"] == {**before["refused"], "message": before["message"]}
+    assert CLOSEST in after["refused"]["message"]
+    meaning = world.meaning()
+    world.crash()
+    world.converge()
+    assert world.meaning() == meaning, "it is written once"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"reason": "Whatever"}, {"width": 7}, {"inputsDigest": "0" * 64}, {"generation": 9}],
+    ids=str,
+)
+def test_a_damaged_refusal_is_found_out_by_a_new_trial(damage: dict[str, Any]) -> None:
+    world = refused_by_the_planner()
+    whole = status_of(world)["refused"]
+    status_of(world)["refused"] = {**whole, **damage}
+    world.crash()
+    world.converge()
+    assert status_of(world)["refused"] == whole
