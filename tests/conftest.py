@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Iterator
 
@@ -52,6 +53,12 @@ def _logging_ends_with_the_test() -> Iterator[None]:
     """A test that sets up logging writes to a stream that is closed when it ends."""
     yield
     structlog.reset_defaults()
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what lives as long as the run: modules and ten thousand tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
