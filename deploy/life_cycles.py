@@ -17,7 +17,8 @@ from contracts.reasons import Reason
 from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 from services.chassis.running.rules import Rule
 from services.fusion_backend.core import transitions as job
-from services.hostpool_manager.core import transitions as placement
+from services.hostpool_manager.core import pool_rules as status_rules
+from services.hostpool_manager.core import rules as placement_rules
 from services.node_tainter.core import node_rules, pool_rules
 from services.pod_state_machine.core import pod_rules, rules
 
@@ -62,14 +63,6 @@ JOBS = LifeCycle(
     job.Observation,
     job.TRANSITIONS,
 )
-PLACEMENTS = LifeCycle(
-    "A placement",
-    "hostpool-manager, `services/hostpool_manager/core/transitions.py`. The phase is the last"
-    " answer;\na search finds the next one.",
-    placement.Phase,
-    placement.Observation,
-    placement.TRANSITIONS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +86,22 @@ PODS = Ruled(
     "\nthe rules of the PE.",
     pod_rules.POD_RULES,
 )
+PLACEMENTS = Ruled(
+    "A placement",
+    "hostpool-manager, `services/hostpool_manager/core/rules.py`. The phase is the last answer; a"
+    "\nsearch finds the next one.",
+    placement_rules.RULES,
+)
+STATUSES = Ruled(
+    "The status of a host pool",
+    "hostpool-manager, `services/hostpool_manager/core/pool_rules.py`.",
+    status_rules.POOL_RULES,
+)
 NODES = Ruled(
     "A node", "node-tainter, `services/node_tainter/core/node_rules.py`.", node_rules.NODE_RULES
 )
 POOLS = Ruled(
-    "A host pool",
+    "The finalizer of a host pool",
     "node-tainter, `services/node_tainter/core/pool_rules.py`.",
     pool_rules.POOL_RULES,
 )
@@ -105,8 +109,8 @@ POOLS = Ruled(
 
 def page() -> str:
     """The whole page."""
-    ruled = (_ruled(each) for each in (PES, PODS, NODES, POOLS))
-    return "\n".join((HEADER, _section(JOBS), *ruled, _section(PLACEMENTS)))
+    ruled = (_ruled(each) for each in (PES, PODS, PLACEMENTS, STATUSES, NODES, POOLS))
+    return "\n".join((HEADER, _section(JOBS), *ruled))
 
 
 def _ruled(cycle: Ruled) -> str:
@@ -144,6 +148,8 @@ def _drawn(cycle: Ruled) -> tuple[str, ...]:
 def _action_of(rule: Rule[Any, Any]) -> str:
     """The words of an action, and the phase to which it leads."""
     action, after = rule.action, getattr(rule.action, "phase", None)
+    if isinstance(action, Enum):
+        return str(action.value)
     name = action.__name__ if inspect.isfunction(action) else type(action).__name__
     words = "".join(f" {each.lower()}" if each.isupper() else each for each in name)
     words = words.replace("_", " ").strip()

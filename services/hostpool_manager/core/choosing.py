@@ -15,16 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contracts.resources.placement import PlacementPhase
-from services.chassis.running.life_cycles import Transition
+from services.chassis.running.rules import RuleDefect
 from services.hostpool_manager.core.effects import Search
-from services.hostpool_manager.core.observing import observe, phase_of
+from services.hostpool_manager.core.rules import Action, Observation, Situation, rule_of
 from services.hostpool_manager.core.snapshot import (
     UNKNOWN_PAUSE_S,
     ClusterSnapshot,
     ObservedPlacement,
     SearchTarget,
 )
-from services.hostpool_manager.core.transitions import TRANSITIONS, Action, Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,16 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
 
 def _candidate(observed: ObservedPlacement, changes: int) -> _Candidate | None:
     """The search that a Placement needs, now or later; None if it needs none."""
-    placement, observation = observed.placement, observe(observed)
-    row = TRANSITIONS[phase_of(observed), observation]
-    if not isinstance(row, Transition) or row.action is Action.WRITE_ANSWER:
+    placement = observed.placement
+    try:
+        rule = rule_of(Situation(observed))
+    except RuleDefect:
+        return None  # the key of its job reports it; the others go on
+    if rule.action not in (Action.SEARCH, Action.SEARCH_PATIENTLY):
         return None
-    is_patient = row.action is Action.SEARCH_PATIENTLY
+    is_patient = rule.action is Action.SEARCH_PATIENTLY
     target = SearchTarget(placement.ref, placement.uid, placement.generation, is_patient)
-    is_new = observation is Observation.UNANSWERED
+    is_new = rule.observation is Observation.UNANSWERED
     due_at = _due_at(observed, changes, is_new=is_new)
     return _Candidate(observed, target, is_new, due_at)
 

@@ -1,8 +1,8 @@
-"""The life cycle of a Placement: one table decides what is written and what is searched."""
+"""The life cycle of a Placement: its rules decide what is written and what is searched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,8 +14,8 @@ from contracts.resources.placement import PlacementPhase
 from placement.answers import Answer, Family, Placed, Refused, Unknown
 from placement.cluster import Cluster, Node
 from placement.job import Job, Pe
-from services.chassis.running.life_cycles import Forbidden, Ignored
-from services.hostpool_manager.core import transitions
+from services.chassis.running.rules import Rule, RuleDefect
+from services.hostpool_manager.core import choosing
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -25,7 +25,7 @@ from services.hostpool_manager.core.answering import (
 )
 from services.hostpool_manager.core.deciding import decide
 from services.hostpool_manager.core.effects import Search, WritePlacementStatus
-from services.hostpool_manager.core.observing import observe, phase_of
+from services.hostpool_manager.core.rules import RULES, Action, Observation, Situation, rule_of
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
     Found,
@@ -38,12 +38,6 @@ from services.hostpool_manager.core.snapshot import (
     SearchTarget,
 )
 from services.hostpool_manager.core.statuses import placement_status
-from services.hostpool_manager.core.transitions import (
-    TRANSITIONS,
-    Action,
-    Observation,
-    Phase,
-)
 
 REF = Ref("default", "shop")
 UNANSWERED = Placement(REF, "uid", 1, 1, spec=Job("default/shop", (Pe(0),)))
@@ -92,16 +86,12 @@ def of_cluster(given: ObservedPlacement) -> tuple[object, ...]:
     return decide(ClusterSnapshot((given,), (), 0), 0.0).effects
 
 
-# --------------------------------------------------------------------------- the table
+# --------------------------------------------------------------------------- the rules
 
 
-def test_every_row_of_the_life_cycle_is_there() -> None:
-    assert TRANSITIONS.keys() == set(product(Phase, Observation))
-
-
-@pytest.mark.parametrize("is_broken", [True, False])
-def test_no_placement_is_observed_in_a_forbidden_row(is_broken: bool) -> None:
-    variants = product(
+def variants() -> Iterator[ObservedPlacement]:
+    """Placements of every kind; their status and the answer that counts agree."""
+    parts = product(
         (None, *PlacementPhase),
         (None, 1),
         (True, False),
@@ -109,8 +99,9 @@ def test_no_placement_is_observed_in_a_forbidden_row(is_broken: bool) -> None:
         (InForce(), InForce(0), InForce(1)),
         (True, False),
         (None, PLACED, REFUSED, UNKNOWN),
+        (True, False),
     )
-    for phase, observed, waits, is_deleting, in_force, is_readable, answer in variants:
+    for phase, observed, waits, is_deleting, in_force, is_readable, answer, is_broken in parts:
         placement = replace(
             UNANSWERED,
             phase=phase,
@@ -123,26 +114,32 @@ def test_no_placement_is_observed_in_a_forbidden_row(is_broken: bool) -> None:
         )
         status = {"phase": phase.value} if phase else {}
         what = found(answer) if answer and is_readable else None
-        given = ObservedPlacement(placement, status, what, is_broken=is_broken)
-        assert not isinstance(TRANSITIONS[phase_of(given), observe(given)], Forbidden), given
+        yield ObservedPlacement(placement, status, what, is_broken=is_broken)
+        if not is_readable:  # its status says so already
+            at = Situation(ObservedPlacement(placement, status))
+            written = placement_status({}, at.desired, now="then") if at.desired else status
+            yield ObservedPlacement(placement, written)
 
 
-@pytest.mark.parametrize(
-    ("answer", "phase"),
-    [(PLACED, Phase.PLACED), (REFUSED, Phase.REFUSED), (UNKNOWN, Phase.UNKNOWN)],
-)
-def test_an_answer_that_was_found_is_written_once_and_leads_to_its_phase(
-    answer: Answer, phase: Phase
-) -> None:
+def test_each_observation_has_exactly_one_rule() -> None:
+    assert [rule.observation for rule in RULES] == list(Observation)
+
+
+def test_every_placement_is_decided_by_one_rule_and_each_rule_by_a_placement() -> None:
+    """None of them holds in a phase that it does not name."""
+    reached = {rule_of(Situation(given)).observation for given in variants()}
+    assert reached == set(Observation)
+
+
+@pytest.mark.parametrize("answer", [PLACED, REFUSED, UNKNOWN])
+def test_an_answer_that_was_found_is_written_once_and_leads_to_its_phase(answer: Answer) -> None:
     given = answered(answer, is_written=False)
-    row = TRANSITIONS[phase_of(given), observe(given)]
-    assert row == replace(row, phase=phase, action=Action.WRITE_ANSWER)  # type: ignore[arg-type]
+    assert rule_of(Situation(given)).action is Action.WRITE_ANSWER
     (effect,) = of_job(given)
     assert isinstance(effect, WritePlacementStatus)
-    assert effect.status.phase == phase.value
     assert of_cluster(given) == ()
     written = answered(answer, is_written=True)
-    assert phase_of(written) is phase
+    assert Situation(written).phase is effect.status.phase
     assert of_job(written) == ()
 
 
@@ -155,24 +152,10 @@ def test_a_spec_that_cannot_be_read_is_refused_once_and_searched_never() -> None
         unreadable.problem,
     )
     written = ObservedPlacement(unreadable, placement_status({}, effect.status, now="then"))
-    assert observe(written) is Observation.IS_FINAL
+    assert rule_of(Situation(written)).observation is Observation.INVALID
     assert of_job(written) == of_cluster(written) == of_cluster(ObservedPlacement(unreadable)) == ()
     other = replace(written, placement=replace(unreadable, problem="spec.pools[2].index is 2"))
     assert len(of_job(other)) == 1
-
-
-@pytest.mark.parametrize(
-    "given", [answered(PLACED, is_written=False), ObservedPlacement(UNANSWERED)]
-)
-def test_what_the_table_ignores_is_neither_written_nor_searched(
-    monkeypatch: pytest.MonkeyPatch, given: ObservedPlacement
-) -> None:
-    """The rows alone decide what follows from an observation."""
-    assert of_job(given) or of_cluster(given)
-    ignored = {key: Ignored(Reason.WAITING) for key in TRANSITIONS}
-    for module in ("choosing", "deciding"):
-        monkeypatch.setattr(f"{transitions.__package__}.{module}.TRANSITIONS", ignored)
-    assert of_job(given) == of_cluster(given) == ()
 
 
 def test_a_placement_that_is_being_deleted_is_left_alone() -> None:
@@ -181,11 +164,22 @@ def test_a_placement_that_is_being_deleted_is_left_alone() -> None:
     assert of_job(leaving) == of_cluster(leaving) == ()
 
 
-def test_a_forbidden_row_is_reported_and_nothing_is_done() -> None:
-    never_answered = replace(answered(PLACED, is_written=True), status={})
-    decision = decide(JobSnapshot(never_answered, ()), 0.0)
-    assert decision.effects == of_cluster(never_answered) == ()
-    assert "forbidden" in (decision.detail or {})
+def test_a_placement_that_no_rule_fits_stops_no_search_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The key of its job reports it."""
+
+    def fits_one(at: Situation) -> Rule[Situation, Action]:
+        if at.placement.uid == "uid":
+            raise RuleDefect("no rule holds")
+        return rule_of(at)
+
+    monkeypatch.setattr(choosing, "rule_of", fits_one)
+    other = ObservedPlacement(replace(UNANSWERED, ref=Ref("default", "other"), uid="other"))
+    given = ClusterSnapshot((ObservedPlacement(UNANSWERED), other), (), 0)
+    (search,) = decide(given, 0.0).effects
+    assert isinstance(search, Search)
+    assert search.target.uid == "other"
 
 
 # --------------------------------------------------------------------------- answers

@@ -9,9 +9,8 @@ import pytest
 from services.chassis.process.metrics import Metrics
 from services.chassis.table.table import Entry, Table
 from services.hostpool_manager.adapters.intake import CLUSTER, KINDS, JobKey, Knowledge
-from services.hostpool_manager.core.observing import observe
+from services.hostpool_manager.core.rules import Observation, Situation, rule_of
 from services.hostpool_manager.core.snapshot import LastSearch, Ref
-from services.hostpool_manager.core.transitions import Observation
 from tests.builders import Builder, a_host_pool, a_node, a_placement
 
 SHOP = Ref("default", "shop")
@@ -54,7 +53,9 @@ class World:
     def observed(self) -> Observation:
         snapshot = self.knowledge.cluster_snapshot(())
         (seen,) = snapshot.placements
-        return observe(seen)
+        found = rule_of(Situation(seen)).observation
+        assert isinstance(found, Observation)
+        return found
 
 
 def a_roomy_node(name: str) -> Builder:

@@ -1,0 +1,147 @@
+"""The rules of a HostPool's status: which of its members are there and claimed.
+
+The first rule that holds decides (services/chassis/running/rules.py). Before a placement is in
+force nothing is written: an older status stays until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.resources.placement import PlacementPhase
+from contracts.showing import shown
+from services.chassis.running.rules import Rule, always
+from services.hostpool_manager.core.snapshot import (
+    DesiredPoolStatus,
+    Member,
+    ObservedPool,
+    Placement,
+)
+
+NAMES_SHOWN_MAX = 5
+
+
+class PoolObservation(Enum):
+    """The state of a HostPool; a rule has one each."""
+
+    PLACEMENT_LEAVING = "its Placement is being deleted"
+    NOTHING_IN_FORCE = "no placement of its job is in force"
+    LEAVING = "it is being deleted"
+    MEMBERS_MISSING = "it has fewer members than it needs"
+    CLAIM_INCOMPLETE = "a member lacks its marks, or runs PEs of other jobs"
+    READY = "every member is there and claimed"
+
+
+@dataclass(frozen=True)
+class PoolSituation:
+    """A HostPool and the Placement of its job."""
+
+    observed: ObservedPool
+    placement: Placement
+
+    @cached_property
+    def claimed(self) -> tuple[str, ...]:
+        """The members on which pods of the pool may be created."""
+        pool = self.observed.pool
+        return tuple(
+            dict.fromkeys(
+                each.node
+                for each in self.observed.members
+                if each.is_there
+                and (each.is_marked or not pool.is_marked)
+                and not (pool.is_exclusive and each.runs_others)
+            )
+        )
+
+    @cached_property
+    def unclaimed(self) -> tuple[Member, ...]:
+        """The members that are there and not claimed."""
+        claimed = set(self.claimed)
+        members = self.observed.members
+        return tuple(each for each in members if each.is_there and each.node not in claimed)
+
+    def status(self, reason: Reason, message: str) -> DesiredPoolStatus:
+        """The status of the pool with a reason and its message."""
+        before, in_force = self.observed.status.get("generation"), self.placement.in_force
+        generations = [each for each in (before, in_force.generation) if each is not None]
+        return DesiredPoolStatus(
+            members=tuple(each.node for each in self.observed.members),
+            claimed=self.claimed,
+            generation=max(generations),
+            observed_generation=self.observed.pool.generation,
+            is_ready=reason is Reason.MEMBERS_READY,
+            reason=reason,
+            message=shown(message, MESSAGE_CHARS_MAX),
+        )
+
+
+def record_missing(at: PoolSituation) -> str:
+    """Record which members are gone, and why there are no others."""
+    observed, placement = at.observed, at.placement
+    gone = [each.node for each in observed.members if each.node and not each.is_there]
+    why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
+    places = max(len(observed.members), observed.least)
+    what = f"{observed.missing} of {places} members are missing"
+    what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
+    what += f": {_named(gone)} are gone" if len(gone) > 1 else ""
+    return f"{what}. {why}".rstrip()
+
+
+def record_unclaimed(at: PoolSituation) -> str:
+    """Record which members lack the marks, or run PEs of other jobs."""
+    has_marks = at.observed.pool.is_marked
+    unmarked = [each.node for each in at.unclaimed if has_marks and not each.is_marked]
+    occupied = [each.node for each in at.unclaimed if each.runs_others]
+    problems = [
+        f"{_named(unmarked)} lack the pool's marks" if unmarked else "",
+        f"{_named(occupied)} run PEs of other jobs" if occupied else "",
+    ]
+    return "; ".join(each for each in problems if each)
+
+
+def record_ready(_at: PoolSituation) -> str:
+    """Record that every member is there and claimed."""
+    return Reason.MEMBERS_READY.sentence
+
+
+def leave(_at: PoolSituation) -> None:
+    """Leave the status as it is."""
+
+
+def _named(nodes: list[str]) -> str:
+    first = ", ".join(nodes[:NAMES_SHOWN_MAX])
+    more = len(nodes) - NAMES_SHOWN_MAX
+    return f"{first} and {more} more" if more > 0 else first
+
+
+_O = PoolObservation
+PoolAction = Callable[[PoolSituation], str | None]
+POOL_RULES: Final[tuple[Rule[PoolSituation, PoolAction], ...]] = (
+    Rule(_O.PLACEMENT_LEAVING, lambda at: at.placement.is_deleting, leave, Reason.OWNER_DELETED),
+    Rule(
+        _O.NOTHING_IN_FORCE,
+        lambda at: at.placement.in_force.generation is None,
+        leave,
+        Reason.WAITING,
+    ),
+    Rule(_O.LEAVING, lambda at: at.observed.pool.is_deleting, leave, Reason.OWNER_DELETED),
+    Rule(
+        _O.MEMBERS_MISSING,
+        lambda at: at.observed.missing > 0,
+        record_missing,
+        Reason.MEMBERS_MISSING,
+    ),
+    Rule(
+        _O.CLAIM_INCOMPLETE,
+        lambda at: bool(at.unclaimed),
+        record_unclaimed,
+        Reason.CLAIM_INCOMPLETE,
+    ),
+    Rule(_O.READY, always, record_ready, Reason.MEMBERS_READY),
+)
