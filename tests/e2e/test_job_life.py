@@ -216,10 +216,14 @@ async def test_a_width_over_the_limit_is_reported_touches_nothing_and_heals(
         await job.until("refused", lambda: region()["status"].get("reason") == "WidthRefused")
         assert region()["status"]["width"] == region()["status"]["replicas"] == 3
         assert str(TOO_WIDE) in region()["status"]["message"]
+        refused = region()["status"]["refused"]
+        assert (refused["width"], refused["generation"]) == (TOO_WIDE, 0)
+        assert refused["message"] in region()["status"]["message"]
         assert job.phase == "Submitted"
         assert but(job.versions(), "regions") == but(before, "regions")
         await cluster.resize(job, REGION, 3)
         await job.until("healed", lambda: region()["status"]["reason"] == "WidthInForce")
+        assert "refused" not in region()["status"]
         (accepted,) = region()["status"]["conditions"]
         assert accepted["status"] == "True"
         assert but(job.versions(), "regions") == but(before, "regions")
