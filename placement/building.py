@@ -65,6 +65,7 @@ def build_problem(
         overfull=overfull,
         is_of_hosts=job.topology_key == HOSTNAME,
     )
+    # In place: the problem holds this array, and its domains are needed to fill it.
     occupied |= problem.in_domains_of(_known(fixed.values()))
     return problem
 
@@ -104,7 +105,7 @@ class _Likeness(NamedTuple):
 
 @dataclass(slots=True)
 class _Draft:
-    """What is gathered while classes are made."""
+    """The state while classes are made."""
 
     cluster: Cluster
     job: Job
@@ -130,7 +131,7 @@ class _Draft:
     # ------------------------------------------------------------------ units, groups, exclusions
 
     def gather(self) -> None:
-        """Units, what keeps them apart, and where what runs keeps them out."""
+        """Collect the units, the groups and the exclusions."""
         moving = self._moving()
         self.units = self._units(moving)
         if not self.is_of_hosts:
@@ -166,7 +167,7 @@ class _Draft:
         return moving
 
     def _units(self, moving: list[tuple[Pe, ...]]) -> list[_Unit]:
-        """In the order of their first kind."""
+        """Units by their first kind."""
         found: list[_Unit] = []
         for kinds in together(moving, lambda pes: self._same_node(pes[0])):
             (first, *_) = kinds
@@ -250,7 +251,7 @@ class _Draft:
         return self.masks.key(pe, needs_domain=needs_domain), self._is_isolated(pe)
 
     def _amounts(self, unit: _Unit) -> tuple[int, ...]:
-        """More than anybody has is as good as any more."""
+        """Sums are cut to AMOUNT_MAX + 1, which no node has."""
         each = [
             [count * amount for amount in amounts_of(pe, self.resources)]
             for pe, count in unit.kinds
@@ -265,7 +266,7 @@ class _Draft:
         return is_apart or bool(self._same_place(pe)) or self._is_isolated(pe)
 
     def _clashes(self, unit: _Unit) -> bool:
-        """Whether PEs of one node must not be on one."""
+        """Whether PEs of the unit may not share a node."""
         if unit.count == 1:
             return False
         tokens = [
@@ -326,7 +327,7 @@ class _Draft:
         return np.flatnonzero(mask)
 
     def _kept(self, unit: _Unit, mask: Bools) -> Bools:
-        """Where it was assigned to before, if it may still be there."""
+        """Its assigned nodes in `mask`; `mask` if there are none."""
         before = {self.cluster.index.get(pe.assigned, NONE) for pe, _ in unit.kinds if pe.assigned}
         kept = mask & self._nodes(before)
         return kept if kept.any() else mask

@@ -39,9 +39,9 @@ PASSING: Final = frozenset(
 )
 """Taints by which Kubernetes itself says that a node is not up yet, or not reached."""
 REMEMBERED_MAX: Final = 1_000
-"""Of what is made of one cluster: some kilobytes each."""
+"""The most values that a Cluster remembers; each has some kilobytes."""
 TOTAL_MAX: Final = 1 << 60
-"""Of what many pods request together: no sum of it and an amount leaves 64 bits."""
+"""Limit for the requests on a node: its sum with an amount stays within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """That a pool of a job has a node.
+    """A claim of a job's pool on a node.
 
     Exclusive pools claim their members; shared ones only where the application counts or names
     them: others hold on to no node, so that an exclusive pool may take it.
@@ -95,7 +95,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """The cluster as arrays over its nodes, by name. Nobody writes into the arrays."""
+    """The cluster as arrays with one entry for each node, sorted by name. Do not change the
+    arrays."""
 
     nodes: tuple[Node, ...]
     index: Mapping[str, int]
@@ -119,9 +120,9 @@ class Cluster:
     def of(
         cls, nodes: Iterable[Node], pods: Iterable[Pod] = (), claims: Iterable[Claim] = ()
     ) -> Cluster:
-        """Arrays of values. What speaks of a node that does not exist counts nowhere.
+        """Arrays of values. Pods and claims on unknown nodes count on no node.
 
-        Of nodes with one name the last counts: a name is one node's, and that is its newest fact.
+        If several nodes have one name, the last one counts: it is the newest.
         """
         by_name = {node.name: node for node in nodes}
         ordered = tuple(by_name[name] for name in sorted(by_name))
@@ -251,13 +252,13 @@ class Cluster:
         return found
 
     def used_by_others(self, job: str) -> Bools:
-        """Nodes on which PEs of other jobs run."""
+        """Nodes that have pods of other jobs, bound or promised."""
         own = [self.index[pod.node] for pod in self.pods.get(job, ()) if pod.node in self.index]
         found: Bools = self.streams_pods > np.bincount(np.array(own, np.int64), minlength=len(self))
         return found
 
     def domains(self, topology_key: str) -> Ints:
-        """The number of each node's topology domain; -1 where a node is in none."""
+        """The index of each node's topology domain; -1 if it has none."""
 
         def made() -> Ints:
             if topology_key == HOSTNAME:
@@ -275,7 +276,7 @@ def _passes(taint: Taint) -> bool:
 
 @functools.lru_cache(maxsize=65_536)
 def normalised(host: str) -> str | None:
-    """An IPv4 or IPv6 address in its one form; None for what is no address."""
+    """The canonical form of an IP address; None if `host` is not one."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -302,7 +303,7 @@ def _tagged(nodes: Sequence[Node]) -> dict[str, Bools]:
 
 
 def tainted_of(nodes: Sequence[Node]) -> tuple[tuple[tuple[Taint, ...], Ints], ...]:
-    """Nodes by what keeps pods out of them."""
+    """Node indices by the taints that repel pods."""
     kinds: dict[tuple[Taint, ...], list[int]] = {}
     for at, node in enumerate(nodes):
         if node.taints:
@@ -320,7 +321,7 @@ def _columns(amounts: Sequence[Amounts]) -> dict[str, Ints]:
 
 
 def capped(amount: int) -> int:
-    """An amount as a number that is searched: nothing below none, and no more than anybody has."""
+    """The amount, limited to the range from 0 to AMOUNT_MAX."""
     return min(max(amount, 0), AMOUNT_MAX)
 
 

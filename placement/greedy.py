@@ -32,15 +32,15 @@ _NOBODY: Final = -3
 _MIXED: Final = -2
 _ALL: Final = slice(None)
 _LOOSE: Final = 8
-"""How many times the units of a class its nodes must take for a few of them to be looked at."""
+"""A class is loose if its nodes have room for more than this many times its units."""
 _FRONT: Final = 4
 _FRONT_MORE: Final = 32
-"""How many nodes those few are: so many times the units, and some more."""
+"""The nodes that a loose class tries first: _FRONT for each unit, and _FRONT_MORE."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """What shakes an attempt: None of it in the first. The numbers follow from the seed."""
+    """The randomness of an attempt: None in the first. The numbers follow from the seed."""
 
     seed: int | None = None
     packs: bool = False
@@ -53,7 +53,7 @@ class Draw:
 def attempt(
     problem: Problem, draw: Draw, is_over: Callable[[], bool] = lambda: False
 ) -> Solution | UnitClass | PoolChoice:
-    """A solution, or the class or the pool that found no place, or was the next as it was over."""
+    """A solution, or the class or pool that could not be placed, or was next when time ran out."""
     state = State(problem, draw)
     for pool, classes in _turns(problem, state):
         if pool is not None and not state.choose_members(pool, classes):
@@ -136,7 +136,7 @@ class State:
         self.wanted, self._tightness = problem.remember("wants", lambda: _wants(problem))
 
     def shake(self) -> float:
-        """1, or near it in a later attempt."""
+        """1 in the first attempt; a random factor from 0.5 to 2 in later ones."""
         return 1.0 if self._generator is None else float(self._generator.uniform(0.5, 2.0))
 
     def tightness(self, at: int) -> float:
@@ -213,7 +213,7 @@ class State:
         return self._place_on(at, inside)
 
     def _place_on(self, at: int, where: Ints | slice) -> bool:
-        """The same on some of its nodes, by their places among them."""
+        """Like `place`, on the nodes at these positions."""
         unit_class = self.problem.classes[at]
         nodes = unit_class.nodes[where]
         room = self._room(unit_class, where)
@@ -233,7 +233,8 @@ class State:
         return True
 
     def _inside(self, unit_class: UnitClass) -> Ints | slice:
-        """The members of its pools that have a size, or all of its nodes."""
+        """Positions in `unit_class.nodes` of the members of its sized pools; all without such
+        pools."""
         found: Ints | slice = _ALL
         for position in unit_class.pools:
             if self.problem.pools[position].chooses and _is_sized(self.problem.pools[position]):

@@ -105,7 +105,8 @@ class Writer:
     async def _require_ours(
         self, resource: Resource, existing: Json, body: Mapping[str, Any]
     ) -> None:
-        """Return if the object is the one we wanted to create."""
+        """Return if the object is the one we wanted to create, else raise Superseded or
+        NameTaken."""
         meta = existing["metadata"]
         name = f"{resource.kind} {meta['name']}"
         if meta.get("deletionTimestamp"):
@@ -270,10 +271,11 @@ class Writer:
     async def confirm_absent(self, resource: Resource, namespace: str, name: str) -> bool:
         """GET a deterministic name: True if the object does not exist; else it enters the table."""
         read_at = self._table.heard
+        # Before the GET: an object that is created, and published, while we wait is not gone.
+        known = self._table.get(resource.kind, namespace, name)
         try:
             there = await self._kube.get(resource, namespace, name)
         except NotFound:
-            known = self._table.get(resource.kind, namespace, name)
             if known is not None:
                 self._table.observe_gone(known.ref, known.uid)
             return True
@@ -301,7 +303,8 @@ class Writer:
         )
 
     async def reread(self, entry: Entry) -> Json | None:
-        """GET and observe the entry's object; None (and known as gone) if its uid is no more."""
+        """GET and observe the entry's object; None if no object has its uid; the table then knows
+        it as gone."""
         read_at = self._table.heard
         try:
             there = await self._kube.get(resource_of(entry.kind), entry.namespace, entry.name)

@@ -17,13 +17,13 @@ UNSAID_S = 30.0
 GETS_EACH_TIME_MAX = 100
 
 
-async def confirm_unobserved(table: Table, writer: Writer, clock: Clock) -> None:
+async def confirm_own_writes(table: Table, writer: Writer, clock: Clock) -> None:
     """For ever: what was unsaid `UNSAID_S` ago and still is, is read again."""
     log = log_of("confirming")
     before: dict[Ref, str] = {}
     while True:
         await clock.sleep(UNSAID_S)
-        unsaid = table.unobserved()
+        unsaid = table.unconfirmed()
         late = [entry for entry in unsaid if before.get(entry.ref) == entry.uid]
         for entry in late[:GETS_EACH_TIME_MAX]:
             try:

@@ -32,7 +32,7 @@ from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import Cause, caused_by
 from services.chassis.process.waking import Wakefulness
 from services.chassis.running.carrying_out import CarriedOut, CarryingOut
-from services.chassis.running.confirming import confirm_unobserved
+from services.chassis.running.confirming import confirm_own_writes
 from services.chassis.running.crashes import Crashes
 from services.chassis.running.decision_log import DecisionLog, effect_records
 from services.chassis.running.leading import Leadership, Leading, PreparesToLead, list_again
@@ -146,7 +146,7 @@ class StageRunner:
                 group.create_task(reader.run()),
                 group.create_task(self._decisions.run()),
                 group.create_task(
-                    confirm_unobserved(self.table, self._writer, self._runtime.clock)
+                    confirm_own_writes(self.table, self._writer, self._runtime.clock)
                 ),
                 group.create_task(self._wakefulness.run()),
                 group.create_task(self._catch_up_after_sleep(reader)),

@@ -10,8 +10,8 @@ What may go wrong, and what holds instead:
 
 1. A late fact about an object that was written since: lower version, only its epoch counts.
 2. A late response about an object whose deletion was published: its tombstone (name, uid, version).
-3. A late fact about an object that answered 404: a tombstone without a version, since a uid that
-   is gone never returns.
+3. A late fact about an object for which a GET returned 404: a tombstone without a version, since a
+uid that is gone never returns.
 4. A deletion that was missed: a full SyncCompleted sweeps what was last published in a lower epoch.
    An own write that no fact has confirmed yet survives until two full resyncs of its kind have
    completed since, as the first may have listed before the write.
@@ -106,7 +106,7 @@ class TableReading:
         raise NotImplementedError
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """How the last object of this name looked, if it is gone and no list found it missing."""
+        """The last entry of this name, if its deletion was published or observed (404)."""
         raise NotImplementedError
 
 
@@ -142,7 +142,7 @@ class Table(TableReading):
         self._indexed: Indexed[Entry] = Indexed(indexes or {})
         self._epochs = Epochs()
         self._kinds = frozenset(KINDS)
-        self._unobserved: dict[Ref, None] = {}
+        self._unconfirmed: dict[Ref, None] = {}
         self._tombstones = Tombstones()
         self._ended: OrderedDict[Ref, None] = OrderedDict()
         self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
@@ -174,12 +174,12 @@ class Table(TableReading):
         return (kind, namespace, name) in self._ended
 
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """How the last object of this name looked before it was published as deleted."""
+        """The last entry of this name, if its deletion was published or observed (404)."""
         return self._last_seen.get((kind, namespace, name))
 
-    def unobserved(self) -> list[Entry]:
-        """Own writes that no fact has confirmed yet, oldest first."""
-        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unobserved)
+    def unconfirmed(self) -> list[Entry]:
+        """Entries from responses that no fact has confirmed yet, oldest first."""
+        rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unconfirmed)
         return [row.entry for row in rows if self.reads(row.entry.kind)]
 
     def __len__(self) -> int:
@@ -215,7 +215,7 @@ class Table(TableReading):
 
     @property
     def heard(self) -> int:
-        """How much was heard so far: what `observe` wants to know of the time of a question."""
+        """A counter of changes; read it before a GET and pass it to `observe` as `read_at`."""
         return self._heard
 
     @property
@@ -264,7 +264,7 @@ class Table(TableReading):
         change = self._place(entry)
         row = self._rows[fact.kind][(fact.namespace, fact.name)]
         row.order, row.partition = order, partition
-        self._unobserved.pop(entry.ref, None)
+        self._unconfirmed.pop(entry.ref, None)
         return change
 
     def _sweep(self, kind: str, partition: Partition, order: Order) -> list[Change]:
@@ -304,9 +304,9 @@ class Table(TableReading):
         data: Mapping[str, Any],
         read_at: int = -1,
     ) -> None:
-        """Take in a response; wakes the keys that it concerns.
+        """Store the object of a response and report the change. Raises what an index raises for it.
 
-        `read_at` is what `heard` was before a GET was sent: what contradicts it and is older lied.
+        `read_at` is `heard` before a GET was sent: older facts that contradict it are dropped.
         """
         self._forget_lies((kind, namespace, name), uid, resource_version, read_at)
         if self._tombstones.holds((kind, namespace, name), uid, resource_version):
@@ -320,7 +320,7 @@ class Table(TableReading):
             self.on_observation(change)
 
     def _forget_lies(self, ref: Ref, uid: str, version: int, read_at: int) -> None:
-        """Drop a tombstone of what lives, and a version that the object has not reached."""
+        """Drop a tombstone of an object that exists, and an entry whose version is too high."""
         kind, namespace, name = ref
         self._tombstones.exhume(ref, uid, read_at=read_at)
         row = self._rows.get(kind, {}).get((namespace, name))
@@ -337,7 +337,7 @@ class Table(TableReading):
             self.on_observation(self._remove(row.entry))
 
     def forget(self, ref: Ref) -> None:
-        """Drop an entry of a stage's own kind, or one that left what its kind tells of."""
+        """Drop an entry of a stage's own kind, or one whose projection is None."""
         kind, namespace, name = ref
         row = self._rows.get(kind, {}).get((namespace, name))
         if row is not None:
@@ -373,14 +373,14 @@ class Table(TableReading):
         key = (entry.namespace, entry.name)
         self._heard += 1
         self._rows[entry.kind][key] = _Row(entry, self._heard, completed=completed)
-        self._unobserved[entry.ref] = None
+        self._unconfirmed[entry.ref] = None
         self._ended.pop(entry.ref, None)
         self._last_seen.pop(entry.ref, None)
         self._indexed.put(entry, places)
 
     def _remove(self, entry: Entry) -> Change:
         del self._rows[entry.kind][(entry.namespace, entry.name)]
-        self._unobserved.pop(entry.ref, None)
+        self._unconfirmed.pop(entry.ref, None)
         self._indexed.drop(entry)
         return Change(entry, None)
 

@@ -1,8 +1,8 @@
 """The state of the cluster, updated one object at a time, with the answers that count.
 
-An answer counts from the moment it was found, before it is written: so no two jobs get the same
-room. To a decision, our marks on a node are not taints but claims: the Node is the lock, so the
-taint of a live HostPool takes the node from every other job whose status names it.
+An answer counts as soon as it is found, before it is written, so no two jobs get the same room.
+Decisions see our taints as claims: the taint of a live HostPool takes the node from every other job
+whose status names it.
 """
 
 from __future__ import annotations
@@ -261,11 +261,11 @@ class ClusterView:
         if pod is None:
             self._take(name, ())
             return
-        job = "" if self._leaves(pod) else self._job_name(pod.job, pod.job_uid)
+        job = "" if self._ends_for_good(pod) else self._job_name(pod.job, pod.job_uid)
         self._take(name, [Pod(pod.node, pod.requests, job, pod.pe)])
 
-    def _leaves(self, pod: BoundPod) -> bool:
-        """Whether a pod ends and no placed job launches it again."""
+    def _ends_for_good(self, pod: BoundPod) -> bool:
+        """Whether a pod ends for good: its Placement is being deleted, or it ends and has none."""
         placement = self.placements.get(pod.job) if pod.job is not None else None
         if placement is None or uids_differ(placement.job_uid, pod.job_uid):
             return pod.is_leaving

@@ -29,7 +29,7 @@ from placement.settling import settle
 from services.hostpool_manager.core.snapshot import InForce
 
 TRIED_ALONE_MAX: Final = 200
-"""PEs that are tried one by one in a search; those interchangeable with a failed one are not."""
+"""PEs that are tried one by one in a search; PEs of a kind that failed are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class PartialPlacement:
     def beside(self, cluster: Cluster, *, left: InForce, job: Job) -> InForce:
         """The placement in force when this one counts: `left` is what remained, `job` all of it.
 
-        A PE without a pod that was not placed has no node: its room may be promised to another.
+        A PE that has no pod and was not placed loses its node: another PE may get the room.
         """
         found = {each.pool: each.nodes for each in self.placed.pools}
         smaller = {pool.index: pool for pool in self.job.pools}
@@ -203,7 +203,7 @@ def _with_one_member_less(job: Job, pool: Pool, runs: Mapping[int, str]) -> Job:
 
 
 def _search_for(cluster: Cluster, job: Job, budget: Budget) -> PartialPlacement | None:
-    """A placement that keeps what it can and ignores preferences; None if none was found."""
+    """A placement that keeps what it can; preferences count only if required. None if not found."""
     problem = build_problem(cluster, job, _lifted(job), keeps=True)
     solution = search(problem, budget)
     if not isinstance(solution, Solution):

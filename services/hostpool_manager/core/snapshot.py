@@ -144,7 +144,7 @@ def uids_differ(one: str, other: str) -> bool:
 
 
 def claims_nodes(pool: Pool) -> bool:
-    """Whether exclusive pools of other jobs may not take its members: see `cluster.Claim`."""
+    """Whether it claims its members: see `placement.cluster.Claim`."""
     return pool.is_exclusive or bool(pool.hosts) or pool.size is not None
 
 

@@ -2,7 +2,7 @@
 
 The intent of a launch is written at once, because it fences the launch; so is every end, because
 restarts depend on it. A status that only informs may wait (docs/adr/0006). A status that is current
-is not written, and of reasons that flap (an image that cannot be pulled) only the first is.
+is not written; for a reason that flaps (an image that cannot be pulled), only the first message is.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def intent(at: Situation, reason: Reason) -> PeStatus:
 
 def restart_intent(at: Situation, reason: Reason) -> PeStatus:
     """The intent of a restart by policy: with the count of restarts and its condition."""
-    assert at.end is not None, "only a launch that ended is restarted"
+    assert at.end is not None, "no launch ended"
     status = intent(at, reason)
     restarts = restarts_in_a_row(at.pe, at.end, at.last, at.now, at.timing)
     message = shown(f"{reason.sentence} {_why(at.last)}", MESSAGE_CHARS_MAX)
@@ -119,7 +119,7 @@ class Record:
     def status(self, at: Situation, reason: Reason) -> PeStatus:
         """The status to write."""
         pe, pod = at.pe, at.pod
-        before = _had_launched(at) if pod is None and at.is_unrecorded else pe.status
+        before = _status_of_lost_launch(at) if pod is None and at.is_unrecorded else pe.status
         message = shown(self.text(at, reason), MESSAGE_CHARS_MAX)
         is_backing_off = self.condition == BACKING_OFF
         held = _backing_off(at) if is_backing_off else Holding(reason.value, message)
@@ -157,10 +157,10 @@ class Record:
         return write_time(at, recorded)
 
 
-def _had_launched(at: Situation) -> PeStatus:
+def _status_of_lost_launch(at: Situation) -> PeStatus:
     """The status that would have been written if the lost pod had lived longer."""
     pe, launched = at.pe, at.snapshot.launched
-    assert launched is not None, "an unrecorded launch has had a pod"
+    assert launched is not None, "no launch is unrecorded"
     return replace(
         pe.status,
         launch_count=max(pe.status.launch_count, launched.launch),
@@ -173,7 +173,7 @@ def _had_launched(at: Situation) -> PeStatus:
 
 def _backing_off(at: Situation) -> Holding:
     reason, due = at.restart, moment_of(at.restart_due_at)
-    assert reason is not None, "a restart follows"
+    assert reason is not None, "no restart follows"
     text = f"The next restart is due at {due}; {_counted(at.pe.status.restarts)}."
     return Holding(reason.value, f"{text} {reason.sentence} {_why(at.last)}".rstrip())
 
@@ -195,7 +195,7 @@ def without_restart(policy: str) -> Text:
 def blocked(at: Situation, reason: Reason) -> str:
     """The first message for a pod and reason: the kubelet changes its messages all the time."""
     pod, status = at.pod, at.pe.status
-    assert pod is not None, "a pod that does not start exists"
+    assert pod is not None, "no pod is blocked"
     is_recorded = status.pod == pod.name and status.reason == reason.value
     if is_recorded and reason is not Reason.UNSCHEDULABLE:
         return status.message
@@ -210,7 +210,7 @@ def as_recorded(at: Situation, _reason: Reason) -> str:
 def hanging(at: Situation, _reason: Reason) -> str:
     """Which pod does not end, where, and the remedy."""
     pod = at.hanging
-    assert pod is not None, "a pod hangs"
+    assert pod is not None, "no pod hangs"
     return hanging_message(at.snapshot, at.pe, pod)
 
 
@@ -221,7 +221,8 @@ def unplaced(at: Situation, _reason: Reason) -> str:
 
 def on_silent_node(at: Situation, reason: Reason) -> str:
     """The node whose kubelet does not report."""
-    return f"{reason.sentence} Node: {at.pod.node if at.pod else ''}."
+    assert at.pod is not None, "no pod is silent"
+    return f"{reason.sentence} Node: {at.pod.node}."
 
 
 def exhausted(at: Situation, _reason: Reason) -> str:
@@ -244,10 +245,10 @@ def _by_hand(launch: int) -> str:
 def write_time(at: Situation, recorded: PeStatus) -> float:
     """When a changed status is due (unix seconds); 0: at once.
 
-    Ends are due at once: restarts depend on them. That a pod exists or runs, and where, only
-    informs: while a job is busy, its missing pods come first (docs/adr/0006), but a first status,
-    on which launch counts depend, waits in a crowd only. That a pod starts waits, since it soon
-    runs.
+    Ends are due at once: restarts depend on them. Starting and Running only inform: while a job is
+    being submitted or resized, its pods are created first (docs/adr/0006), and a first status waits
+    only in a job of more than CROWD_PES PEs, since launch counts depend on it. Otherwise Starting
+    waits, since the pod soon runs.
     """
     snapshot, timing, pod, before = at.snapshot, at.timing, at.pod, at.pe.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)

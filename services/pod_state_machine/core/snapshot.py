@@ -91,8 +91,9 @@ class Pod:
     @property
     def ended_by_itself(self) -> bool:
         """Whether its containers ended before its deletion was requested."""
-        deleted_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
-        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < deleted_at)
+        # deletionTimestamp is the time of the request plus the grace period.
+        requested_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
+        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < requested_at)
 
     @property
     def is_over(self) -> bool:
@@ -329,7 +330,7 @@ class Timing:
     """The clocks of the state machine, in seconds.
 
     A status that only informs waits while a job is being submitted or resized, for `status_busy_s`
-    at most; otherwise the start of a pod waits `status_settle_s`, since it will soon run.
+    at most; otherwise status Starting waits `status_settle_s`, since it will soon run.
     `restart_first_s` doubles with every restart in a row up to `restart_max_s`; a pod that lived
     for `restart_reset_s` resets it. A pod on a node that is lost or not ready hangs `stuck_s` after
     its deletion timestamp.

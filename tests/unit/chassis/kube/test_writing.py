@@ -19,7 +19,7 @@ from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
-from services.chassis.running.confirming import confirm_unobserved
+from services.chassis.running.confirming import confirm_own_writes
 from services.chassis.table.table import Entry, Table
 from tests.sandboxed import SandboxTransport
 from tests.unit.chassis.running.saying import RESOURCES_0, present
@@ -386,6 +386,23 @@ class TestLooking:
         assert not await scene.writer.confirm_absent(CONFIG_MAP, NS, "a")
         assert scene.table.get("ConfigMap", NS, "a") is not None
 
+    async def test_an_object_that_is_published_while_its_absence_is_confirmed_is_kept(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The server answered before; its uid must not be buried until the next resync."""
+        get = scene.writer._kube.get
+
+        async def late_answer(*where: Any, **how: Any) -> Any:
+            try:
+                return await get(*where, **how)
+            finally:
+                created = present("a", kind="ConfigMap", uid="u-new", version=5)
+                scene.table.apply(replace(created, namespace=NS), RESOURCES_0)
+
+        monkeypatch.setattr(scene.writer._kube, "get", late_answer)
+        assert await scene.writer.confirm_absent(CONFIG_MAP, NS, "a")
+        assert [entry.uid for entry in scene.table.of_kind("ConfigMap")] == ["u-new"]
+
     async def test_kinds_that_the_stage_does_not_read_stay_out_of_its_table(
         self, scene: Scene
     ) -> None:
@@ -449,7 +466,7 @@ class TestConfirming:
         await scene.writer.create(CONFIG_MAP, NS, config_map("stays"))
         vanishing = await scene.entry(name="vanishes")
         await scene.others.delete(CONFIG_MAP, NS, "vanishes", uid=vanishing.uid)
-        confirming = asyncio.create_task(confirm_unobserved(scene.table, scene.writer, LoopClock()))
+        confirming = asyncio.create_task(confirm_own_writes(scene.table, scene.writer, LoopClock()))
         await asyncio.sleep(29)
         assert scene.asked("GET") == 0
         await asyncio.sleep(60)
@@ -458,12 +475,12 @@ class TestConfirming:
 
     async def test_what_a_fact_said_is_not_requested(self, scene: Scene) -> None:
         await scene.writer.create(CONFIG_MAP, NS, config_map("a"))
-        assert [entry.name for entry in scene.table.unobserved()] == ["a"]
-        entry = scene.table.unobserved()[0]
+        assert [entry.name for entry in scene.table.unconfirmed()] == ["a"]
+        entry = scene.table.unconfirmed()[0]
         said = present("a", kind="ConfigMap", uid=entry.uid, version=entry.resource_version)
         scene.table.apply(replace(said, namespace=NS), RESOURCES_0)
-        assert scene.table.unobserved() == []
+        assert scene.table.unconfirmed() == []
 
     async def test_results_of_a_stage_are_no_objects_to_ask_for(self, scene: Scene) -> None:
         scene.table.observe("Plan", NS, "a", uid="d", resource_version=1, data={})
-        assert scene.table.unobserved() == []
+        assert scene.table.unconfirmed() == []
