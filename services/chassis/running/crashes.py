@@ -61,7 +61,7 @@ class Crashes:
         """
         if isinstance(error, RuleDefect):
             self._log.error("rules_do_not_fit", key=str(key), problem=str(error))
-            what = f"{error}, which is a defect of millrace; nothing is done meanwhile"
+            what = f"{error}: a defect of millrace, or an edited status; nothing is done meanwhile"
             await self._tell(key, f"{self._name}: {what}")
             return
         self._log.exception("key_crashed", key=str(key))
