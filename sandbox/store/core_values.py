@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, localcontext
+from functools import lru_cache
 from typing import Any
 
 from sandbox.store.json_text import BeyondDouble
@@ -168,6 +169,7 @@ _RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59
 _RANGES["05"] = ("second", 0, 59)
 
 
+@lru_cache(maxsize=1024)  # the same times are read again with every write of an object
 def _parsed_time(text: str, layout: str) -> datetime:
     """A time in UTC, refused as Go's time.Parse refuses."""
     at, parts = 0, {}
