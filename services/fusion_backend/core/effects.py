@@ -217,8 +217,8 @@ class DeleteChildren:
 class RefusedWidth:
     """The refused width of a ParallelRegion, as its `status.refused` says.
 
-    `inputs_digest` is that of the plan of this width alone, after the plan of `generation`; empty
-    for a width that no plan is made for. `text` is the status' message, which quotes `message`.
+    `inputs_digest` is that of the refused plan, which would have followed the plan of `generation`;
+    empty for a width that no plan is made for. `text` is the status' message, with `message` in it.
     """
 
     width: int

@@ -68,10 +68,9 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     if not isinstance(outcome, PlanRefused):
         return WidthRequests(ready=together, refused=refused, requested=requested)
     if len(wanted) == 1:
-        (name,) = wanted
-        return WidthRequests(
-            refused={**refused, name: _refused_width(plan, name, wanted[name], outcome)}
-        )
+        ((name, width),) = wanted.items()
+        refused[name] = _refused_width(plan, name, width, outcome, together.digest)
+        return WidthRequests(refused=refused)
     return _one_by_one(snapshot, plan, wanted, refused)
 
 
@@ -100,7 +99,7 @@ def _one_by_one(
         if outcome is None:
             return WidthRequests(unplanned=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
-            refused[name] = _refused_width(plan, name, wanted[name], outcome)
+            refused[name] = _refused_width(plan, name, wanted[name], outcome, inputs.digest)
         else:
             accepted[name] = wanted[name]
     if not accepted:
@@ -157,9 +156,7 @@ def _sorted_out(
         width = _requested_width(entry, region)
         if not 1 <= width <= snapshot.width_max:
             refusal = _out_of_bounds(region, width, snapshot.width_max)
-            refused[region.name] = _refused_width(
-                plan, region.name, width, refusal, is_planned=False
-            )
+            refused[region.name] = _refused_width(plan, region.name, width, refusal)
         elif (recorded := _recorded_refusal(entry, region, plan, width)) is not None:
             refused[region.name] = recorded
         else:
@@ -168,15 +165,16 @@ def _sorted_out(
 
 
 def _refused_width(
-    plan: KnownPlan, name: str, width: int, refusal: PlanRefused, *, is_planned: bool = True
+    plan: KnownPlan, name: str, width: int, refusal: PlanRefused, inputs_digest: str = ""
 ) -> RefusedWidth:
+    """The refusal of a width; without a digest, it is found again at each decision."""
     message = sentence(refusal)
     in_force = plan.record.widths[name]
     return RefusedWidth(
         width=min(max(width, 0), INT32_MAX),  # a record may tell of what no API server stores
         reason=refusal.reason,
         message=message,
-        inputs_digest=_trial(plan, {name: width}).digest if is_planned else "",
+        inputs_digest=inputs_digest,
         generation=plan.record.generation,
         text=f"{_stays(in_force)}{message}",
     )
@@ -185,7 +183,11 @@ def _refused_width(
 def _recorded_refusal(
     entry: Entry, region: RegionRecord, plan: KnownPlan, width: int
 ) -> RefusedWidth | None:
-    """The refusal in the region's status; None if the width, the plan or its inputs are newer."""
+    """The refusal in the region's status; None if the width, the plan or its inputs are newer.
+
+    A width that was refused beside an accepted one of another region is tried again: alone it may
+    be put in force.
+    """
     status = entry.data["status"]
     observed = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
     in_force = (entry.data["metadata"]["generation"], plan.record.generation, region.width)

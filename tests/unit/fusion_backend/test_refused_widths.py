@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
+from contracts.reasons import Reason
+from planner.planning import PlanResult
+from planner.refusals import PlanRefused
+from services.fusion_backend.core.conditions import refused_field
+from services.fusion_backend.core.spec.inputs import resized
+from services.fusion_backend.core.widths import width_requests
 from tests.unit.fusion_backend.hosted_world import CLOSEST, hosted
 from tests.unit.fusion_backend.world import JOB, World
 
@@ -135,3 +143,34 @@ def test_a_damaged_refusal_is_found_out_by_a_new_trial(damage: dict[str, Any]) -
     world.crash()
     world.converge()
     assert status_of(world)["refused"] == whole
+
+
+def test_a_width_that_was_refused_beside_another_one_is_tried_alone_when_that_is_taken_back() -> (
+    None
+):
+    """Its refusal names the inputs of both: it says nothing about this width alone."""
+    world = World()
+    world.converge()
+    world.resize(0, 3)
+    world.resize(1, 3)
+    snapshot = world.snapshot()
+    plan = snapshot.newest
+    assert plan is not None
+    first, second = sorted(region.name for region in plan.record.regions)
+    widths = {**plan.record.widths, first: 3}
+    alone = resized(plan.inputs, plan.record, widths)
+    both = resized(plan.inputs, plan.record, {**widths, second: 3})
+    refusal = PlanRefused(Reason.ADL_INVALID, field="", value="", message="too many together")
+    planned = create_autospec(PlanResult, instance=True)
+    outcomes = {alone.digest: planned, both.digest: refusal}
+    requests = width_requests(replace(snapshot, outcomes=outcomes), plan)
+    assert requests.ready == alone
+    refused = requests.refused[second]
+    assert (refused.inputs_digest, refused.reason) == (both.digest, Reason.ADL_INVALID)
+    world.resize(0, 2)
+    status = world.objects["ParallelRegion", f"{JOB}-1"].setdefault("status", {})
+    generation = world.objects["ParallelRegion", f"{JOB}-1"]["metadata"]["generation"]
+    status |= {"reason": "WidthRefused", "width": 2, "generation": 0}
+    status |= {"observedGeneration": generation, "refused": refused_field(refused)}
+    world.converge()
+    assert world.status()["widths"][second] == 3
