@@ -43,6 +43,8 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     target = output or Path(f"{adl.stem}.sab")
     if target.resolve() == adl.resolve():
         raise Misused(f"--output {target} is the ADL itself: name another file, such as NAME.sab")
+    if target.is_file() and kind_of(target.read_bytes()) != "bundle":
+        raise Misused(f"--output {target} exists and is no bundle: name another file")
     try:
         data = adl.read_bytes()
         if kind_of(data) != "ADL":

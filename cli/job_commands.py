@@ -26,6 +26,18 @@ Kubeconfig = Annotated[
 ]
 
 
+def _checked_job(name: str) -> str:
+    if name and not is_name(name):
+        raise typer.BadParameter(f"{name!r} cannot be a job: a name has {NAME_RULE}")
+    return name
+
+
+def _required_job(name: str) -> str:
+    if not name:
+        raise typer.BadParameter("the name of the job is empty")
+    return _checked_job(name)
+
+
 def _checked_namespace(name: str) -> str:
     """The API server answers 404 to every request with another name."""
     if not is_name(name):
@@ -77,7 +89,9 @@ def submit(
 
 
 def get(
-    job: Annotated[str, typer.Argument(help="A job; default: all of the namespace.")] = "",
+    job: Annotated[
+        str, typer.Argument(help="A job; default: all of the namespace.", callback=_checked_job)
+    ] = "",
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
 ) -> None:
@@ -98,7 +112,7 @@ def get(
 
 
 def scale(
-    job: Annotated[str, typer.Argument(help="The job.")],
+    job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
     region: Annotated[str, typer.Argument(metavar="REGION=W", help="The region and its width.")],
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
@@ -120,7 +134,7 @@ def scale(
 
 
 def delete(
-    job: Annotated[str, typer.Argument(help="The job.")],
+    job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,

@@ -29,6 +29,8 @@ from services.chassis.process.errors import AlreadyExists, Conflict, NotFound, R
 
 CONFLICTS_MAX = 10
 LEFT_POLL_S = 0.2
+NUMBER_MAX = 2**31 - 1
+"""Of what the API takes as a width or a number of PEs; it says itself which ones it refuses."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 
 
@@ -58,9 +60,9 @@ def fusion_of(words: str) -> dict[str, Any]:
     if words in ("legacy", "automatic"):
         return {words: True}
     kind, _, count = words.partition("=")
-    if kind == "manual" and count.isdecimal() and int(count) >= 1:
+    if kind == "manual" and re.fullmatch("[0-9]{1,10}", count) and 1 <= int(count) <= NUMBER_MAX:
         return {"manual": int(count)}
-    raise Misused(f"--fusion {words}: say manual=N (N >= 1), legacy or automatic")
+    raise Misused(f"--fusion {words}: say manual=N (N from 1 to {NUMBER_MAX}), legacy or automatic")
 
 
 def pair_of(option: str, words: str) -> tuple[str, str]:
@@ -77,8 +79,9 @@ def region_width_of(option: str, words: str) -> tuple[str, int]:
     `option` is "" for an argument.
     """
     region, _, width = words.rpartition("=")
-    if not region or not re.fullmatch(r"-?\d+", width):
-        raise Misused(f"{option} {words}: say REGION=W, where W is a whole number".lstrip())
+    if not region or not re.fullmatch("-?[0-9]{1,10}", width) or abs(int(width)) > NUMBER_MAX:
+        what = f"say REGION=W, where W is a whole number up to {NUMBER_MAX}"
+        raise Misused(f"{option} {words}: {what}".lstrip())
     return region, int(width)
 
 

@@ -58,7 +58,9 @@ def with_bundle_root(config: Json, root: Path) -> Json:
 
 def refuse_to_overwrite(target: Path) -> None:
     """Raise Misused if a file is not a kubeconfig of `up`, or that of an `up` that still runs."""
-    if not target.exists() or (target.is_file() and not target.stat().st_size):
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise Misused(f"{target} is a link, a folder or a device: it would be lost. {_ELSE}")
+    if not target.exists() or not target.stat().st_size:
         return
     try:
         clusters = [*_clusters(yaml.safe_load(target.read_text()))]

@@ -7,9 +7,10 @@ writes a file decides its name.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -61,6 +62,23 @@ def private_state(path: Path, ours: Sequence[str]) -> None:
     for pattern in ours:
         for found in path.glob(pattern):
             _close(found)
+
+
+@contextlib.contextmanager
+def locked(logs: Path) -> Iterator[None]:
+    """Keep other `up` out of a `--state` while this one runs, however it ends. Raises Misused.
+
+    `logs` is a folder in it: the services lock the state itself when they create their log.
+    """
+    folder = os.open(logs, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Misused(f"{logs.parent} is the state of an `up` that runs. {_ELSE}") from None
+        yield
+    finally:
+        os.close(folder)
 
 
 def refuse_foreign(path: Path) -> None:

@@ -33,7 +33,7 @@ from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.kubeconfigs import refuse_to_overwrite, with_bundle_root
 from cli.ports import LOOPBACK, free_ports, taken
-from cli.private import private_folder, private_state, write_private
+from cli.private import locked, private_folder, private_state, write_private
 from cli.resources import CRDS
 from cli.showing import answer, print_lines
 
@@ -167,6 +167,7 @@ async def running_system(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-"))
         )
         layout = Layout(options, state)
+        stack.enter_context(locked(layout.logs))
         crew = Crew(layout.logs, asyncio.current_task())
         try:
             async with _ground(layout, crew, say) as ground:
@@ -272,9 +273,7 @@ class Layout:
         self.server = f"http://{LOOPBACK}:{self.api_port}"
         self.ports = dict(zip(children, ports[1:], strict=True))
         self.inner_kubeconfig = state / "kubeconfig"
-        if options.kubeconfig.resolve() != self.inner_kubeconfig:
-            with _usable(options.kubeconfig):
-                refuse_to_overwrite(options.kubeconfig)
+        self._check_kubeconfig()
 
     def sandbox_ground(self) -> Ground:
         """The sandbox, where everybody may do everything, and a log in a file."""
@@ -322,11 +321,18 @@ class Layout:
         """Wait until a service has finished its restore; raises NotReady."""
         await _until_ready(f"http://{LOOPBACK}:{self.ports[child.spec.name]}/readyz", child)
 
+    def _check_kubeconfig(self) -> None:
+        target = self.options.kubeconfig
+        if target.resolve() != self.inner_kubeconfig:
+            with _usable(target):
+                refuse_to_overwrite(target)
+
     def write_kubeconfig(self, ground: Ground) -> None:
         """The administrator's kubeconfig, and in it the bundle root for `millrace submit`."""
         config: dict[str, Any] = yaml.safe_load(ground.kubeconfig.read_text())
         config = with_bundle_root(config, self.bundles)
         target = self.options.kubeconfig
+        self._check_kubeconfig()  # again: another `up` may have written it since
         with _usable(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             write_private(target, yaml.safe_dump(config, sort_keys=False))

@@ -115,6 +115,7 @@ class Reason(StrEnum):
         "An object of the job cannot be written for now; it is tried again.",
     )
     JOB_IDS_USED_UP = "JobIdsUsedUp", "No job id is left in the namespace."
+    CONTRADICTORY = "Contradictory", "The status and what is observed contradict each other."
     CRASHING = "Crashing", "The code that works on the object crashes; it is tried again."
     OBJECT_UNREADABLE = (
         "ObjectUnreadable",

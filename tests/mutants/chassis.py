@@ -131,9 +131,9 @@ MUTANTS = (
         "a key that crashes is tried again at once",
         "services/chassis/running/reconciling.py",
         "StageRunner._reconcile",
-        "return self._failing.mark_failed(key, self._runtime.clock.now())",
-        "return self._runtime.clock.now()",
-        ("tests/unit/chassis/running/test_crashing.py",),
+        "self._failing.mark_failed(key, now)",
+        "now",
+        ("tests/unit/chassis/running/test_crashing.py", "-k", "says_so_until"),
     ),
     Mutant(
         "a key that becomes dirty while it runs is forgotten",

@@ -24,6 +24,8 @@ from services.chassis.running.rules import RuleDefect
 
 CRASHES_REPORTED = 3
 REMEMBERED_KEYS_MAX = 20_000
+RULES_AGAIN_S = 60.0
+"""After this time a key that no rule decides is decided again, if nothing changes before."""
 _DECISION = "its decision"
 
 
@@ -54,19 +56,21 @@ class Crashes:
         self._log = log_of(name)
         self._unresolved: OrderedDict[Hashable, dict[Hashable, _Crash]] = OrderedDict()
 
-    async def note_crashed(self, key: Hashable, error: Exception) -> None:
+    async def note_crashed(self, key: Hashable, error: Exception) -> bool:
         """The decision of a key crashed, in an `except` block.
 
-        That the rules do not fit is reported at once: it seldom passes by itself.
+        Returns whether it is a defect of rules. That is reported at once, and the key does not back
+        off: another input, such as a corrected status, must be decided on when it comes.
         """
         if isinstance(error, RuleDefect):
             self._log.error("rules_do_not_fit", key=str(key), problem=str(error))
             what = f"{error}: a defect of millrace, or an edited status; nothing is done meanwhile"
-            await self._tell(key, f"{self._name}: {what}")
-            return
+            await self._tell(key, f"{self._name}: {what}", reason=Reason.CONTRADICTORY)
+            return True
         self._log.exception("key_crashed", key=str(key))
         self._count(key, _DECISION, error)
         await self._tell(key, self._why(key))
+        return False
 
     async def note_unreadable(self, key: Hashable, why: str) -> None:
         """A key was not decided, because an object that it needs cannot be read."""

@@ -33,7 +33,7 @@ from services.chassis.process.tracing import Cause, caused_by
 from services.chassis.process.waking import Wakefulness
 from services.chassis.running.carrying_out import CarriedOut, CarryingOut
 from services.chassis.running.confirming import confirm_own_writes
-from services.chassis.running.crashes import Crashes
+from services.chassis.running.crashes import RULES_AGAIN_S, Crashes
 from services.chassis.running.decision_log import DecisionLog, effect_records
 from services.chassis.running.leading import Leadership, Leading, PreparesToLead, list_again
 from services.chassis.running.stage import CatchesUp, Decision
@@ -50,10 +50,7 @@ REMEMBERED_KEYS_MAX = 20_000
 COSTLY_DECISION_S = 0.002
 REST_PER_SPENT = 9
 REST_S_MAX = 0.25
-"""Deciding a key with 500 children takes 20 ms, and hundreds of facts a second mark it.
-
-Resting nine times as long as a decision took limits it to a tenth of a core.
-"""
+"""Deciding a key with 500 children takes 20 ms. The rest limits that to a tenth of a core."""
 
 
 class StageRunner:
@@ -336,8 +333,9 @@ class StageRunner:
                 return None
             except Exception as defect:  # noqa: BLE001 - a bad object delays only its own key
                 self._runtime.metrics.count("millrace_crashes_total", where="key")
-                await self._crashes.note_crashed(key, defect)
-                return self._failing.mark_failed(key, self._runtime.clock.now())
+                is_of_rules = await self._crashes.note_crashed(key, defect)
+                now = self._runtime.clock.now()
+                return now + RULES_AGAIN_S if is_of_rules else self._failing.mark_failed(key, now)
         self._failing.mark_succeeded(key)
         self._show_state()
         return next_look_at

@@ -95,6 +95,32 @@ def test_what_is_no_bundle_is_not_submitted(tmp_path: Path) -> None:
     assert not root.exists()
 
 
+def test_a_file_that_is_no_bundle_is_not_packed_over(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    code, _, err = ran("bundle", "example", "-o", precious)
+    assert (code, precious.read_text()) == (2, "mine")
+    assert "exists and is no bundle" in err
+    assert ran("bundle", "example", "-o", tmp_path / "x.sab")[0] == 0
+    assert ran("bundle", "example", "-o", tmp_path / "x.sab")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["delete", ""],
+        ["scale", "../../x", "R=3"],
+        ["get", "a/b?x=1"],
+        ["delete", "A"],
+    ],
+)
+def test_a_name_that_no_job_can_have_is_refused_at_once(words: list[str]) -> None:
+    """It was waited for, or another resource was requested."""
+    code, _, err = ran(*words)
+    assert code == 2
+    assert "job" in err
+
+
 def test_the_message_about_an_adl_names_the_command_that_packs_it(tmp_path: Path) -> None:
     path = tmp_path / "x.adl"
     path.write_bytes(ADL)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from cli.failing import Misused
 from cli.grounds import Ground
 from cli.kubeconfigs import with_bundle_root
 from cli.ports import PORTS
+from cli.private import locked
 from cli.running import Layout, UpOptions
 
 
@@ -56,6 +59,37 @@ def test_the_kubeconfig_of_a_running_up_is_not_overwritten(tmp_path: Path) -> No
         with pytest.raises(Misused, match=f"the system at {server}, which runs"):
             Layout(UpOptions(target), tmp_path / "state")
     Layout(UpOptions(target), tmp_path / "state")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("gone")])
+def test_what_is_no_file_is_not_overwritten(make: Callable[[Path], None], tmp_path: Path) -> None:
+    """A pipe was opened, which waits for ever and leaves every signal aside."""
+    target = tmp_path / "k"
+    make(target)
+    with pytest.raises(Misused, match=f"{target} is a link, a folder or a device"):
+        Layout(UpOptions(target), tmp_path / "state")
+
+
+def test_a_kubeconfig_that_another_up_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    target = tmp_path / "k"
+    layout = Layout(UpOptions(target), tmp_path / "state")
+    layout.inner_kubeconfig.write_text(yaml.safe_dump(clusters_at(layout.server)))
+    with socket.create_server(("127.0.0.1", 0)) as running:
+        server = f"http://127.0.0.1:{running.getsockname()[1]}"
+        target.write_text(yaml.safe_dump(with_bundle_root(clusters_at(server), tmp_path)))
+        with pytest.raises(Misused, match=f"the system at {server}, which runs"):
+            layout.write_kubeconfig(layout.sandbox_ground())
+
+
+def test_a_state_has_one_up_at_a_time(tmp_path: Path) -> None:
+    """A second one took the log and the API of the first, which went on against nothing."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    is_used = f"{tmp_path} is the state of an `up` that runs"
+    with locked(logs), pytest.raises(Misused, match=is_used), locked(logs):
+        pass
+    with locked(logs):
+        pass
 
 
 def test_the_kubeconfig_of_the_state_itself_may_be_named(tmp_path: Path) -> None:

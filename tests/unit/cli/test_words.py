@@ -44,7 +44,7 @@ def test_fusion_is_given_in_one_word() -> None:
     assert fusion_of("manual=3") == {"manual": 3}
     assert fusion_of("legacy") == {"legacy": True}
     assert fusion_of("automatic") == {"automatic": True}
-    for words in ("manual", "manual=", "manual=x", "manual=0", "greedy"):
+    for words in ("manual", "manual=", "manual=x", "manual=0", f"manual={'9' * 30}", "greedy"):
         with pytest.raises(Misused, match="say manual=N"):
             fusion_of(words)
 
@@ -54,7 +54,7 @@ def test_a_region_may_hold_an_equals_sign_in_its_pattern() -> None:
     assert region_width_of("--width", "Result.Region1=4") == ("Result.Region1", 4)
     assert region_width_of("--width", "a=b=4") == ("a=b", 4)
     assert region_width_of("--width", "R=-1") == ("R", -1)
-    for words in ("R", "=3", "R=", "R=three"):
+    for words in ("R", "=3", "R=", "R=three", "R=٣", f"R={2**31}", f"R={'9' * 30}"):
         with pytest.raises(Misused, match="REGION=W"):
             region_width_of("--width", words)
 
