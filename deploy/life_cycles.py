@@ -1,8 +1,7 @@
-"""Draws the life cycles of `services/*/core` as the page `docs/life-cycles.md`.
+"""Draws the ordered rules of `services/*/core` as the page `docs/life-cycles.md`.
 
-For ordered rules: a table of them, and a diagram of those that change a phase. For a transition
-table: a diagram, and a table of every pair of recorded phase and observation. `generating.py`
-writes the page, and a test fails if it is outdated. The rules and tables alone decide.
+A table of each tuple of rules, and a diagram of those that change a phase. `generating.py` writes
+the page, and a test fails if it is outdated. The rules alone decide.
 """
 
 from __future__ import annotations
@@ -11,58 +10,29 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from contracts.reasons import Reason
-from services.chassis.running.life_cycles import Forbidden, Ignored, Row, Transition
 from services.chassis.running.rules import Rule
-from services.fusion_backend.core import transitions as job
+from services.fusion_backend.core.deciding import DECISIONS
 from services.hostpool_manager.core import pool_rules as status_rules
 from services.hostpool_manager.core import rules as placement_rules
 from services.node_tainter.core import node_rules, pool_rules
 from services.pod_state_machine.core import pod_rules, rules
 
 HEADER = """\
-<!-- Generated from services/*/core by `make generate`; edit the rules and tables instead. -->
+<!-- Generated from services/*/core by `make generate`; edit the rules instead. -->
 
 # Life cycles
 
 What decides on a job, a processing element (PE) and its pods, a placement, nodes and host pools.
 
-Where the page lists **rules**, the first one that holds decides, and its action follows. A rule
-that names phases may hold in these alone: if it holds in another recorded phase, nothing is done,
-and the condition `Stalled` of the object says so.
-
-Where the page lists a **table**, a row is a pair of the phase that the object records and an
-observation, which is computed from the observed state: the action (and the new phase, if it
-changes), what is ignored, and what is forbidden because it cannot happen. The diagrams show what
-changes the phase.
+The page lists rules in their order. The first one that holds decides, and its action follows. A
+rule that names phases may hold in these alone: if it holds in another recorded phase, nothing is
+done, and the condition `Stalled` of the object says so. The diagrams show what changes the phase.
 """
-NO_PHASE = "none"
-
-Phase = TypeVar("Phase", bound=StrEnum)
-Seen = TypeVar("Seen", bound=Enum)
-
-
-@dataclass(frozen=True, slots=True)
-class LifeCycle(Generic[Phase, Seen]):
-    """A transition table, its title and introduction, its phases and observations in order."""
-
-    title: str
-    about: str
-    phases: type[Phase]
-    observations: type[Seen]
-    rows: Mapping[tuple[Phase, Seen], Row[StrEnum, Enum]]
-
-
-JOBS = LifeCycle(
-    "A job",
-    "fusion-backend, `services/fusion_backend/core/transitions.py`. Of several observations"
-    " that hold,\nthe first one in the lists below counts.",
-    job.Phase,
-    job.Observation,
-    job.TRANSITIONS,
-)
+START = "[*]"
+"""The state in a diagram of an object that has no status yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +44,26 @@ class Ruled:
     rules: Sequence[Rule[Any, Any]]
 
 
+def _of_job(decision: str, file: str, about: str) -> Ruled:
+    where = f"fusion-backend, `services/fusion_backend/core/{file}`."
+    return Ruled(f"A job: {decision}", f"{where} {about}", DECISIONS[decision])
+
+
+JOBS = (
+    _of_job("status", "status_rules.py", "What the status of the Job says next."),
+    _of_job(
+        "generation",
+        "generation_rules.py",
+        "How the plan that comes next is made,\nplaced and recorded, the first one and later ones.",
+    ),
+    _of_job("children", "child_rules.py", "Which children are written."),
+    _of_job("clean-up", "clean_up_rules.py", "What of the job is deleted."),
+    _of_job("predecessors", "clean_up_rules.py", "What former Jobs of the\nsame name left over."),
+    _of_job("regions", "region_rules.py", "The statuses of ParallelRegions."),
+    _of_job(
+        "provisions", "provision_rules.py", "The certificate and the\nredis servers of its PEs."
+    ),
+)
 PES = Ruled(
     "A processing element",
     "pod-state-machine, `services/pod_state_machine/core/rules.py`. The pod is that of the newest"
@@ -109,8 +99,8 @@ POOLS = Ruled(
 
 def page() -> str:
     """The whole page."""
-    ruled = (_ruled(each) for each in (PES, PODS, PLACEMENTS, STATUSES, NODES, POOLS))
-    return "\n".join((HEADER, _section(JOBS), *ruled))
+    cycles = (*JOBS, PES, PODS, PLACEMENTS, STATUSES, NODES, POOLS)
+    return "\n".join((HEADER, *map(_ruled, cycles)))
 
 
 def _ruled(cycle: Ruled) -> str:
@@ -122,8 +112,8 @@ def _ruled(cycle: Ruled) -> str:
     for number, rule in enumerate(cycle.rules, 1):
         if isinstance(rule.reason, Reason):
             named.add(rule.reason)
-        reason = rule.reason.value if isinstance(rule.reason, Reason) else "of the pod"
-        phases = "any" if rule.phases is None else ", ".join(sorted(rule.phases))
+        reason = rule.reason.value if isinstance(rule.reason, Reason) else "it depends"
+        phases = "any" if rule.phases is None else ", ".join(sorted(map(_named, rule.phases)))
         seen = f"{_words(rule.observation)} |{f' {phases} |' * has_phases}"
         rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} |")
     reasons = (f"* {each.value}: {each.sentence}" for each in Reason if each in named)
@@ -138,11 +128,16 @@ def _drawn(cycle: Ruled) -> tuple[str, ...]:
         after: StrEnum | None = getattr(rule.action, "phase", None)
         if after is None:
             continue
-        anywhere: frozenset[StrEnum] = frozenset(after.__class__)
+        anywhere: frozenset[StrEnum | None] = frozenset(after.__class__)
         phases = anywhere if rule.phases is None else rule.phases
-        for before in sorted(phases - {after}):
-            arrows.setdefault((before, after), []).append(_words(rule.observation))
+        for before in phases - {after}:
+            arrow = (before or START, after)
+            arrows.setdefault(arrow, []).append(_words(rule.observation))
     return _mermaid(arrows)
+
+
+def _named(phase: StrEnum | None) -> str:
+    return phase or "none"
 
 
 def _action_of(rule: Rule[Any, Any]) -> str:
@@ -162,65 +157,6 @@ def _mermaid(arrows: Mapping[tuple[str, str], Sequence[str]]) -> tuple[str, ...]
         for (before, after), seen in sorted(arrows.items())
     )
     return ("\n".join(("```mermaid", "stateDiagram-v2", *lines, "```", "")),) if arrows else ()
-
-
-def _section(cycle: LifeCycle[Phase, Seen]) -> str:
-    phases = (_listed(cycle, phase) for phase in cycle.phases)
-    return "\n".join((f"## {cycle.title}\n\n{cycle.about}\n", *_diagram(cycle), *phases))
-
-
-def _diagram(cycle: LifeCycle[Phase, Seen]) -> tuple[str, ...]:
-    """One arrow from a phase to another, labelled with the observations that lead there."""
-    arrows: dict[tuple[str, str], list[str]] = {}
-    for phase in cycle.phases:
-        for observation in cycle.observations:
-            after = _phase_after(phase, cycle.rows[phase, observation])
-            if after:
-                arrow = (phase.value or "[*]", after)
-                arrows.setdefault(arrow, []).append(_words(observation))
-    return _mermaid(arrows)
-
-
-def _listed(cycle: LifeCycle[Phase, Seen], phase: Phase) -> str:
-    """The table of the possible observations in one phase, then the forbidden ones by reason."""
-    possible = ["| observation | outcome |", "|---|---|"]
-    impossible: dict[str, list[str]] = {}
-    for observation in cycle.observations:
-        match row := cycle.rows[phase, observation]:
-            case Forbidden(why=why):
-                impossible.setdefault(why, []).append(_words(observation))
-            case Transition() | Ignored():
-                possible.append(f"| {_words(observation)} | {_outcome(phase, row)} |")
-    forbidden = [f"* {'; '.join(seen)}: {why}." for why, seen in impossible.items()]
-    return "\n".join(
-        (
-            f"### {cycle.title}, recorded phase {phase.value or NO_PHASE}\n",
-            *possible,
-            *(["", "Forbidden:", "", *forbidden] if forbidden else []),
-            "",
-        )
-    )
-
-
-def _outcome(phase: StrEnum, row: Transition[StrEnum, Enum] | Ignored) -> str:
-    if isinstance(row, Ignored):
-        return f"*ignored*: {row.why or row.reason.value}"
-    after = _phase_after(phase, row)
-    return f"**{after}**: {_action(row)}" if after else _action(row)
-
-
-def _phase_after(before: StrEnum, row: Row[StrEnum, Enum]) -> str:
-    """The phase after a row; empty if it does not change."""
-    if not isinstance(row, Transition) or row.phase is before:
-        return ""
-    return row.phase.value or NO_PHASE
-
-
-def _action(row: Transition[StrEnum, Enum]) -> str:
-    """The sentence of an action; if it only has a name, the name and the reason."""
-    if isinstance(row.action.value, str):
-        return row.action.value
-    return f"{_words(row.action)} ({row.reason.value})"
 
 
 def _words(member: Enum) -> str:

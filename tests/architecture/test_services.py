@@ -26,11 +26,11 @@ def test_every_service_has_the_same_inner_names(service: str) -> None:
 
 @pytest.mark.parametrize("service", deciding_services())
 def test_every_deciding_service_has_what_decides_in_files_of_known_names(service: str) -> None:
-    """Grep for an observation and stand on the rule, or the row, that says what follows."""
+    """Grep for an observation and stand on the rule that says what follows."""
     core = ROOT / "services" / service / "core"
     expected = ("effects.py", "deciding.py", "snapshot.py")
     assert [name for name in expected if not (core / name).is_file()] == []
-    assert [*core.glob("*rules.py"), *core.glob("transitions.py")]
+    assert [*core.glob("*rules.py")]
 
 
 @pytest.mark.parametrize("service", services())

@@ -26,10 +26,10 @@ MUTANTS = (
     ),
     Mutant(
         "a newer width waits until the older resize is complete",
-        f"{_CORE}/observing.py",
-        "_about_widths",
-        "if widths.ready is not None:",
-        "if widths.ready is not None and not situation.in_progress:",
+        f"{_CORE}/plan_states.py",
+        "planned_inputs",
+        "return at.widths.ready",
+        "return None if at.in_progress else at.widths.ready",
         (_RESIZING, "-k", "newer_width"),
     ),
     Mutant(
@@ -82,10 +82,10 @@ MUTANTS = (
     ),
     Mutant(
         "a generation is complete before its pods are there",
-        f"{_CORE}/observing.py",
-        "_about_completeness",
-        "if situation.in_progress and situation.podless:",
-        "if False:",
+        f"{_CORE}/plan_states.py",
+        "is_in_force",
+        "has_pods = not (at.in_progress and at.podless)",
+        "has_pods = True",
         ("tests/simulation/test_weaknesses.py", "-k", "last_pod"),
     ),
     Mutant(
@@ -98,10 +98,10 @@ MUTANTS = (
     ),
     Mutant(
         "a failed job starts anew for ever",
-        f"{_CORE}/observing.py",
-        "_about_failure",
-        "return Observation.FAILED_FOR_GOOD if is_same else Observation.RETRIED",
-        "return Observation.RETRIED",
+        f"{_CORE}/attempts.py",
+        "is_retried",
+        "return has_failed(at) and not is_same",
+        "return has_failed(at)",
         (_A_JOB,),
     ),
     Mutant(

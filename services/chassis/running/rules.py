@@ -30,14 +30,15 @@ class Rule(Generic[S, A_co]):
     """If a situation shows `observation`, and that of no earlier rule, `action` follows.
 
     `holds` may rely on it that no earlier rule holds. `reason` goes into the decision record;
-    it may depend on the situation. `phases` None: any phase, or an object without phases.
+    it may depend on the situation. `phases` None: any phase, or an object without phases. An object
+    without a status has phase None.
     """
 
     observation: Enum
     holds: Callable[[S], bool]
     action: A_co
     reason: Reason | Callable[[S], Reason]
-    phases: frozenset[StrEnum] | None = None
+    phases: frozenset[StrEnum | None] | None = None
 
     def reason_in(self, situation: S) -> Reason:
         """The reason for the action."""
@@ -52,7 +53,7 @@ def rule_for(
         if not rule.holds(situation):
             continue
         if rule.phases is not None and phase not in rule.phases:
-            allowed = ", ".join(sorted(rule.phases)) or "no phase"
+            allowed = ", ".join(sorted(each or "no phase" for each in rule.phases)) or "none"
             raise RuleDefect(
                 f"{rule.observation.name} is observed in phase {phase}, and may be in {allowed}"
             )

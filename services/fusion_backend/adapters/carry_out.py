@@ -11,6 +11,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources import JobPhase
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome
 from services.chassis.process.errors import NameTaken, NotFound, Rejected, Superseded, Transient
@@ -48,7 +49,6 @@ from services.fusion_backend.core.rendering import adoption_of, body_of, patch_o
 from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
-from services.fusion_backend.core.transitions import Phase
 
 JOB = "Job"
 
@@ -161,9 +161,9 @@ class CarryOut:
 
     def _forget_answers(self, job_uid: str, change: JobStatusChange) -> None:
         """Forget all answers of a failed Job; of a submitted one, keep the refusals."""
-        if change.phase == Phase.FAILED:
+        if change.phase == JobPhase.FAILED:
             self._answers.forget(job_uid)
-        if change.phase == Phase.SUBMITTED:
+        if change.phase == JobPhase.SUBMITTED:
             self._answers.of(job_uid).settle()
 
     async def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> str:
@@ -294,7 +294,7 @@ class CarryOut:
         entry = self._table.get(JOB, key.namespace, key.name)
         job = JobSeen.of(entry) if entry is not None and entry.uid == job_uid else None
         is_going = job is not None and job.deleting and not job.orphaning
-        has_failed = job is not None and not job.deleting and job.phase == Phase.FAILED
+        has_failed = job is not None and not job.deleting and job.phase == JobPhase.FAILED
         if not (is_going or has_failed):
             raise Superseded(f"Job {key.name} exists: its children are not to be deleted")
 

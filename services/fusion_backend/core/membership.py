@@ -67,17 +67,15 @@ class Difference:
     unmendable: tuple[DeleteChild, ...] = ()
 
     @property
+    def is_writable(self) -> bool:
+        """Whether something can be written now."""
+        return bool(self.creates or self.patches or self.orphans or self.unmendable)
+
+    @property
     def is_empty(self) -> bool:
         """Whether everything is as planned."""
-        return not (
-            self.creates
-            or self.patches
-            or self.textless
-            or self.port_labels_textless
-            or self.leaving
-            or self.orphans
-            or self.unmendable
-        )
+        is_textless = self.textless or self.port_labels_textless
+        return not (self.is_writable or is_textless or self.leaving)
 
 
 def difference(

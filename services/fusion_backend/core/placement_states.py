@@ -1,7 +1,7 @@
 """How the question stands that a job asks with its Placement, before a plan is recorded.
 
 A Placement answers for its `metadata.generation`, so what it says of an older spec is no answer.
-The request is made in `placement_requests.py`; `transitions.py` decides what follows.
+The request is made in `placement_requests.py`; `generation_rules.py` decides what follows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A snapshot at a time, and what follows from it: questions that several steps ask.
+"""A snapshot at a time, and what follows from it: questions that several rules ask.
 
-Each property is computed once, at its first use. Which of them decides what is done is
-`observing.py`'s business.
+Each property is computed once, at its first use. Which of them decides what is done is the business
+of the rules.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from contracts import labels
 from contracts.moments import moment_of, unix_s_of
 from contracts.reasons import Reason
-from contracts.resources import JobCondition, JobSpec
+from contracts.resources import JobCondition, JobPhase, JobSpec
 from planner.refusals import PlanRefused
+from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.conditions import condition
-from services.fusion_backend.core.effects import DeleteChild, WriteRegionStatus
+from services.fusion_backend.core.effects import DeleteChild, Effect, WriteRegionStatus
 from services.fusion_backend.core.membership import (
     Difference,
     difference,
@@ -41,7 +43,6 @@ from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, S
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
-from services.fusion_backend.core.transitions import Phase
 from services.fusion_backend.core.widths import (
     Waiting,
     WidthRequests,
@@ -50,7 +51,10 @@ from services.fusion_backend.core.widths import (
 )
 
 SUBMISSION_TIME_OUT_S = 300
-_PLANNED = (Phase.SUBMITTING, Phase.SUBMITTED, Phase.RESIZING, Phase.COMPLETED)
+BEGUN: Final = frozenset(
+    {JobPhase.SUBMITTING, JobPhase.SUBMITTED, JobPhase.RESIZING, JobPhase.COMPLETED}
+)
+"""The phases of a job that is put in force or runs. A deletion is never taken back."""
 JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
 TROUBLE_SETTLES_S = 1.0
@@ -74,12 +78,22 @@ class Situation:
         assert self.snapshot.job is not None, "a step of a job needs the Job"
         return self.snapshot.job
 
-    @property
-    def phase(self) -> Phase:
+    @cached_property
+    def phase(self) -> JobPhase | None:
         """The recorded phase; an unknown word counts as none."""
-        if self.snapshot.job is None or self.snapshot.job.phase not in set(Phase):
-            return Phase.NONE
-        return Phase(self.snapshot.job.phase)
+        if self.snapshot.job is None or self.snapshot.job.phase not in set(JobPhase):
+            return None
+        return JobPhase(self.snapshot.job.phase)
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the Job is gone or is being deleted."""
+        return self.snapshot.job is None or self.snapshot.job.deleting
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the Job has an id and a phase."""
+        return self.job.id is not None and self.phase is not None
 
     @property
     def plan(self) -> KnownPlan:
@@ -99,7 +113,7 @@ class Situation:
         A job that runs and has lost every plan record keeps the widths that its status says.
         """
         assert self.job.id is not None, "an id is taken before anything is planned"
-        runs = self.phase is not Phase.SUBMITTING
+        runs = self.phase is not JobPhase.SUBMITTING
         return first_inputs(
             JobSpec.model_validate(self.job.spec),
             job_name=self.job.name,
@@ -124,7 +138,7 @@ class Situation:
         if self.snapshot.newest is not None:
             ready = self.widths.ready
             return None if ready is None else question_of(self.snapshot, ready)
-        is_planning = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
         if not is_planning or self.job.id is None or self.spec_refusal:
             return None
         is_refused = isinstance(self.first_outcome, PlanRefused)
@@ -209,7 +223,7 @@ class Situation:
         """What the planner is to answer, if anything."""
         if self.snapshot.newest is not None:
             return self.widths.unplanned
-        is_planning = self.phase in _PLANNED and self.snapshot.newest_generation < 0
+        is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
         if not is_planning or self.job.id is None or self.spec_refusal:
             return None
         return self.first_inputs if self.first_outcome is None else None
@@ -260,7 +274,7 @@ class Situation:
     def deadline(self) -> float | None:
         """When the submission times out."""
         started = self.job.status.get("startedAt")
-        if self.phase is not Phase.SUBMITTING or not started:
+        if self.phase is not JobPhase.SUBMITTING or not started:
             return None
         return unix_s_of(started) + self.time_out_s
 
@@ -278,7 +292,7 @@ class Situation:
     @cached_property
     def in_progress(self) -> bool:
         """Whether the newest generation has not been recorded as complete yet."""
-        if self.phase in (Phase.SUBMITTING, Phase.RESIZING):
+        if self.phase in (JobPhase.SUBMITTING, JobPhase.RESIZING):
             return True
         return self.snapshot.newest_generation > self.job.plan_generation
 
@@ -324,13 +338,18 @@ class Situation:
         """Children that the plan does not name."""
         return leftovers(self.snapshot, self.plan.record, is_requesting=self.is_requesting)
 
-    @property
+    @cached_property
+    def deletions(self) -> tuple[Effect, ...]:
+        """What deletes the children of a Job that goes, or of an attempt that failed."""
+        return delete_children(self.snapshot)
+
+    @cached_property
     def outdated_statuses(self) -> tuple[WriteRegionStatus, ...]:
         """Statuses of regions that are due.
 
         Those of a submission are due at once, those of a resize when every pod exists.
         """
-        is_settled = self.phase is Phase.SUBMITTING or not (self.in_progress and self.podless)
+        is_settled = self.phase is JobPhase.SUBMITTING or not (self.in_progress and self.podless)
         return outdated_statuses(
             self.snapshot, self.plan, self.widths, self.waiting_widths, is_settled=is_settled
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from contracts import labels
 from contracts.reasons import Reason
-from contracts.resources import JobCondition
+from contracts.resources import JobCondition, JobPhase
 from planner.refusals import PlanRefused, counted
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import (
@@ -19,16 +19,15 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
 )
 from services.fusion_backend.core.placement_states import PlacementState
+from services.fusion_backend.core.plan_states import damage_of
 from services.fusion_backend.core.situation import (
     SUBMISSION_TIME_OUT_S,
     TROUBLE_SETTLES_S,
     Situation,
 )
-from services.fusion_backend.core.snapshot import Damage
 from services.fusion_backend.core.spec.accepting import ignored, sentence
 from services.fusion_backend.core.spec.editing import waiting_fields
 from services.fusion_backend.core.spec.inputs import template_of
-from services.fusion_backend.core.transitions import Phase
 from services.fusion_backend.core.wording_plans import fused, placed, placement_awaited, widths_of
 
 Change = JobStatusChange
@@ -59,7 +58,7 @@ def begun(situation: Situation) -> Change:
         announcements = (Announcement(Reason.FIELDS_IGNORED, without_effect, job.generation),)
     unknown = (JobCondition.FUSED, JobCondition.PLACED, JobCondition.HEALTHY)
     return Change(
-        phase=Phase.SUBMITTING.value,
+        phase=JobPhase.SUBMITTING.value,
         reason=Reason.SUBMITTING,
         message=Reason.SUBMITTING.sentence,
         conditions=(
@@ -73,7 +72,7 @@ def begun(situation: Situation) -> Change:
             ("redisConfig", None),
             ("transportCertificate", None),
         ),
-        starts=situation.phase is not Phase.SUBMITTING,
+        starts=situation.phase is not JobPhase.SUBMITTING,
         announcements=announcements,
     )
 
@@ -86,12 +85,12 @@ def failed(situation: Situation) -> Change:
     refusal = refusal_of(situation)
     message = sentence(refusal)
     fields: list[tuple[str, FieldValue]] = []
-    if situation.phase is Phase.NONE:
+    if situation.phase is None:
         fields.append(("observedRetry", situation.job.retry or None))
     if situation.snapshot.newest_generation >= 0:
         fields.append(("generation", situation.snapshot.newest_generation))
     return Change(
-        phase=Phase.FAILED.value,
+        phase=JobPhase.FAILED.value,
         reason=refusal.reason,
         message=message,
         conditions=tuple(_of_failure(situation, refusal, message)),
@@ -214,11 +213,11 @@ def progress(situation: Situation) -> DesiredCondition | None:
     if situation.trouble is not None:
         return _lasting_trouble(situation)
     now = condition(situation.job.status, name)
-    if situation.phase is Phase.RESIZING and situation.snapshot.newest is not None:
+    if situation.phase is JobPhase.RESIZING and situation.snapshot.newest is not None:
         message = _being_put_in_force(situation)
         is_plain = now.get("reason") == Reason.RESIZING
         return None if is_plain else DesiredCondition(name, "False", Reason.RESIZING, message)
-    if situation.phase is Phase.SUBMITTING:
+    if situation.phase is JobPhase.SUBMITTING:
         is_plain = now.get("reason") == Reason.SUBMITTING
         return None if is_plain else DesiredCondition(name, "False", Reason.SUBMITTING)
     return None
@@ -233,13 +232,17 @@ def _lasting_trouble(situation: Situation) -> DesiredCondition | None:
     return DesiredCondition(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
 
 
-def with_trouble(situation: Situation, desired: DesiredCondition) -> Change:
+def trouble_seen(situation: Situation) -> Change:
     """The condition Submitted changes; the message beside the phase as well, while that lasts."""
-    if situation.phase not in (Phase.SUBMITTING, Phase.RESIZING):
+    desired, phase = progress(situation), situation.phase
+    assert desired is not None, "observed: trouble to report"
+    if phase is None:
+        return begun(situation)
+    if phase not in (JobPhase.SUBMITTING, JobPhase.RESIZING):
         return Change(conditions=(desired,))
     return Change(
-        phase=situation.phase.value,
-        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else Reason.RESIZING,
+        phase=phase.value,
+        reason=Reason.SUBMITTING if phase is JobPhase.SUBMITTING else Reason.RESIZING,
         message=desired.message or desired.reason.sentence,
         conditions=(desired,),
     )
@@ -248,7 +251,7 @@ def with_trouble(situation: Situation, desired: DesiredCondition) -> Change:
 def deleting(situation: Situation) -> Change:
     """The Job is being deleted, and something holds it still."""
     return Change(
-        phase=Phase.DELETING.value,
+        phase=JobPhase.DELETING.value,
         reason=Reason.DELETING,
         message=Reason.DELETING.sentence,
         conditions=(
@@ -258,8 +261,10 @@ def deleting(situation: Situation) -> Change:
     )
 
 
-def damaged(situation: Situation, damage: Damage) -> Change:
+def damaged(situation: Situation) -> Change:
     """The newest plan record cannot be read."""
+    damage = damage_of(situation)
+    assert damage is not None, "observed: a damaged record"
     message = f"{damage.text}; it is deleted, and the same plan is made again"
     if not damage.is_lost:
         message = f"{damage.text}; nothing of the job is changed until it can be read"
@@ -276,7 +281,7 @@ def resizing(situation: Situation) -> Change:
     """A newer plan is being put in force."""
     message = _being_put_in_force(situation)
     return Change(
-        phase=Phase.RESIZING.value,
+        phase=JobPhase.RESIZING.value,
         reason=Reason.RESIZING,
         message=message,
         conditions=(
@@ -294,7 +299,7 @@ def _being_put_in_force(situation: Situation) -> str:
 def submitted(situation: Situation) -> Change:
     """Every object of the newest plan exists."""
     record = situation.plan.record
-    is_first = situation.phase is Phase.SUBMITTING
+    is_first = situation.phase is JobPhase.SUBMITTING
     text = f"job {situation.job.name} runs with {counted(len(record.pes), 'PE')}"
     widths = widths_of(situation.plan.record)
     message = f"{text}, widths {widths}" if widths else text
@@ -307,7 +312,7 @@ def submitted(situation: Situation) -> Change:
         warning = Announcement(Reason.WITHOUT_EFFECT, warned, record.generation, warning=True)
         announcements = (*announcements, warning)
     return Change(
-        phase=Phase.SUBMITTED.value,
+        phase=JobPhase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
         message=message,
         conditions=(*steady(situation), health(situation)),
@@ -336,7 +341,7 @@ def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
 def _accepted(situation: Situation) -> DesiredCondition:
     """What becomes of the spec as it is now."""
     name, spec, plan = JobCondition.ACCEPTED.value, situation.job.spec, situation.snapshot.newest
-    if plan is not None and situation.phase not in (Phase.NONE, Phase.FAILED):
+    if plan is not None and situation.phase not in (None, JobPhase.FAILED):
         if situation.edit_refusal is not None:
             return DesiredCondition(
                 name, "False", Reason.EDIT_REFUSED, situation.edit_refusal.message
@@ -364,7 +369,7 @@ def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:
 def completed(situation: Situation) -> Change:
     """Every PE has done its work."""
     return Change(
-        phase=Phase.COMPLETED.value,
+        phase=JobPhase.COMPLETED.value,
         reason=Reason.COMPLETED,
         message=Reason.COMPLETED.sentence,
         conditions=(health(situation),),
@@ -378,9 +383,7 @@ def changed_conditions(situation: Situation) -> Change:
 
 def health_seen(situation: Situation) -> Change:
     """Only the condition Healthy changes."""
-    return Change(
-        conditions=(health(situation),),
-    )
+    return Change(conditions=(health(situation),))
 
 
 def health(situation: Situation) -> DesiredCondition:

@@ -7,7 +7,7 @@ reads about a job is made in `wording.py`.
 from __future__ import annotations
 
 from contracts.reasons import Reason
-from contracts.resources import JobCondition
+from contracts.resources import JobCondition, JobPhase
 from planner.numbering.records import PlanRecord
 from planner.refusals import counted, shown
 from services.fusion_backend.core.conditions import is_current
@@ -24,7 +24,6 @@ from services.fusion_backend.core.placement_states import (
 )
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import KnownPlan
-from services.fusion_backend.core.transitions import Phase
 
 
 def fused(plan: KnownPlan) -> DesiredCondition:
@@ -99,8 +98,8 @@ def placing(situation: Situation) -> JobStatusChange:
     if question is None or situation.snapshot.newest is not None:
         return JobStatusChange(conditions=(condition,))
     return JobStatusChange(
-        phase=situation.phase.value,
-        reason=Reason.SUBMITTING if situation.phase is Phase.SUBMITTING else condition.reason,
+        phase=situation.job.phase,
+        reason=Reason.SUBMITTING if situation.phase is JobPhase.SUBMITTING else condition.reason,
         message=_waits(situation, condition, question),
         conditions=(fused(question.plan), condition),
     )

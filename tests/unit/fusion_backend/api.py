@@ -113,4 +113,6 @@ class Api:
     async def with_children(self) -> None:
         """Submit, and go on until only pods are missing."""
         self.submit()
-        await self.until(lambda: (self.decide().detail or {})["observation"] == "PODS_MISSING")
+        await self.until(
+            lambda: (self.decide().detail or {})["observations"]["clean-up"] == "PODS_MISSING"
+        )

@@ -10,7 +10,7 @@ from typing import Any
 
 from contracts.id_runs import ids_of
 from contracts.reasons import Reason
-from services.fusion_backend.core.transitions import Phase
+from contracts.resources import JobPhase
 from tests.unit.fusion_backend.shop import APART, IN_POOL
 from tests.unit.fusion_backend.world import JOB, Name, Obj, World
 
@@ -82,5 +82,5 @@ def hosted(**more: Any) -> HostedWorld:
     """A world whose job is placed, submitted and steady."""
     world = HostedWorld(**more)
     world.converge()
-    assert world.status()["phase"] == Phase.SUBMITTED
+    assert world.status()["phase"] == JobPhase.SUBMITTED
     return world

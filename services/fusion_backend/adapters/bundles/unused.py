@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from contracts.moments import unix_s_of
+from contracts.resources import JobPhase
 from services.chassis.kube.port import KubeClient
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.clock import Clock
@@ -29,7 +30,6 @@ from services.chassis.process.log_lines import log_of
 from services.chassis.process.metrics import Metrics
 from services.fusion_backend.adapters.bundles.incoming import FETCHED, INCOMING, LEAVING
 from services.fusion_backend.adapters.bundles.root import SUFFIX
-from services.fusion_backend.core.transitions import Phase
 
 FIRST_AFTER_S: Final = 3600.0
 EVERY_S: Final = 24 * 3600.0
@@ -93,7 +93,7 @@ def _needs_unknown(job: dict[str, Any], before: float) -> bool:
     """Whether its bundle may be so old that no mark keeps it, and no status names it."""
     status = job.get("status") or {}
     phase = status.get("phase")
-    if phase == Phase.FAILED or (status.get("bundleDigest") and phase != Phase.SUBMITTING):
+    if phase == JobPhase.FAILED or (status.get("bundleDigest") and phase != JobPhase.SUBMITTING):
         return False
     began = status.get("startedAt") or job["metadata"]["creationTimestamp"]
     return unix_s_of(began) < before

@@ -1,0 +1,223 @@
+"""How a plan generation comes about: wanted → planned → placed → recorded.
+
+The first generation is a resize from nothing, and goes the same way as later ones. What differs:
+
+* Nothing is in force before the first one. If it is refused, the job fails (status_rules.py).
+* Several widths are tried together, then one by one (widths.py); a refusal is kept for the regions.
+* A record that is lost is written again, and one that cannot be read is deleted.
+
+Writing what a record plans is the business of child_rules.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum, auto
+from typing import Final
+
+from contracts.reasons import Reason
+from planner.refusals import PlanRefused
+from services.chassis.running.rules import Rule, always
+from services.chassis.table.table import is_deleting
+from services.fusion_backend.core.effects import (
+    CreateChild,
+    DeleteChild,
+    Effect,
+    KeepRefusal,
+    PatchChild,
+    Plan,
+    ReadPlan,
+    RecordPlan,
+)
+from services.fusion_backend.core.membership import pools_to_settle
+from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState, placement_of
+from services.fusion_backend.core.plan_states import (
+    awaits_servers,
+    damage_of,
+    is_lost,
+    is_plan_refused,
+    is_text_missing,
+    is_unread,
+    planned_inputs,
+)
+from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
+from services.fusion_backend.core.situation import BEGUN, Situation
+from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized
+from services.fusion_backend.core.wording_plans import reports_placing
+
+Effects = tuple[Effect, ...]
+
+
+class GenerationObservation(Enum):
+    """What the plan that comes next waits for; a rule has one each."""
+
+    RECORD_DAMAGED = auto()
+    RECORD_UNREAD = auto()
+    RECORD_LOST = auto()
+    """The newest record was deleted, and we still know the plan."""
+    PLAN_REFUSED = auto()
+    """A job that runs has lost its records, and the planner refuses to plan it again."""
+    SERVERS_UNKNOWN = auto()
+    """The redis servers of the checkpoints are not found yet."""
+    UNPLANNED = auto()
+    UNREQUESTED = auto()
+    """The plan needs a placement, and the Placement does not request it yet."""
+    STAYS_UNPLACED = auto()
+    """A job that runs has lost its records, and there is no placement for it."""
+    UNPLACED = auto()
+    PLANNED = auto()
+    """The plan is there, and its placement where it needs one."""
+    TEXTS_MISSING = auto()
+    """A text of the plan in force has to be written and is not known."""
+    PLANNING = auto()
+    """The planner works on it or is called again later."""
+    PLACING = auto()
+    AS_WANTED = auto()
+
+
+def read_record(at: Situation) -> Effects:
+    """Read the newest plan record."""
+    generation = at.snapshot.newest_generation
+    return (ReadPlan(generation, at.snapshot.heads[generation].uid),)
+
+
+def discard_record(at: Situation) -> Effects:
+    """Delete a record that nobody can read; one of a newer release is waited for."""
+    generation = at.snapshot.newest_generation
+    if not at.snapshot.damaged[generation].is_lost:
+        return ()
+    head = at.snapshot.heads[generation]
+    return (DeleteChild(head.kind, head.name, head.uid, head.resource_version),)
+
+
+def record_again(at: Situation) -> Effects:
+    """Write the lost record again."""
+    return (RecordPlan(at.snapshot.newest_generation, at.plan.inputs),)
+
+
+def plan(at: Situation) -> Effects:
+    """Run the planner."""
+    assert at.wanted_inputs is not None, "observed: inputs without an answer"
+    return (Plan(at.job.uid, at.wanted_inputs),)
+
+
+def request_placement(at: Situation) -> Effects:
+    """Create the host pools, then request with the Placement, once the status says so.
+
+    Pools first: hostpool-manager writes members there.
+    """
+    question = at.question
+    assert question is not None, "observed: a question"
+    inputs, job = question.plan.inputs, at.job
+    pools = pools_to_settle(at.snapshot, question.plan)
+    if pools or not reports_placing(at):
+        return pools
+    entry = placement_of(at.snapshot)
+    if entry is None:
+        return (CreateChild(PLACEMENT, job.name, inputs.generation, planned_from=inputs),)
+    if is_deleting(entry):
+        return ()
+    version = entry.resource_version
+    return (PatchChild(PLACEMENT, entry.name, inputs.generation, version, planned_from=inputs),)
+
+
+def keep_refusal(at: Situation) -> Effects:
+    """Keep the refusal as the answer, so that the same widths are not planned again."""
+    refusal, question = at.placement_refusal, at.question
+    assert question is not None, "observed: a question"
+    assert refusal is not None, "observed: no placement"
+    inputs, widths = question.plan.inputs, at.widths.requested
+    return (KeepRefusal(at.job.uid, inputs, widths, refusal.reason, refusal.message),)
+
+
+def record(at: Situation) -> Effects:
+    """Create the plan record."""
+    inputs = planned_inputs(at)
+    assert inputs is not None, "observed: inputs with an answer"
+    return (RecordPlan(inputs.generation, inputs),)
+
+
+def render(at: Situation) -> Effects:
+    """Render the missing texts from the same inputs; if they differ now, record a generation more.
+
+    A newer release may render differently. The old text is then lost for good, and the PE gets its
+    new content by the ordinary way of a plan.
+    """
+    textless, plan = at.difference.textless, at.plan
+    again = rendered_again(plan.inputs, plan.record, textless)
+    if again.digest not in at.snapshot.outcomes:
+        return _planned(at, again)
+    rendering = replace(resized(plan.inputs, plan.record, plan.record.widths), rendered=textless)
+    outcome = at.snapshot.outcomes.get(rendering.digest)
+    if outcome is None:
+        return _planned(at, rendering)
+    return (
+        () if isinstance(outcome, PlanRefused) else (RecordPlan(rendering.generation, rendering),)
+    )
+
+
+def _planned(at: Situation, inputs: PlanInputs) -> tuple[Plan, ...]:
+    return (Plan(at.job.uid, inputs),) if at.may_plan(inputs) else ()
+
+
+def _of_record(at: Situation) -> Reason:
+    return Reason.FUSED if at.snapshot.newest is None else Reason.RESIZING
+
+
+def _has_lost_records(at: Situation) -> bool:
+    return at.snapshot.newest is None
+
+
+_O, _P = GenerationObservation, PlacementState
+GENERATION_RULES: Final[tuple[JobRule, ...]] = (
+    *NOT_GOING_ON,
+    # The newest record
+    Rule(
+        _O.RECORD_DAMAGED, lambda at: damage_of(at) is not None, discard_record, Reason.PLAN_DAMAGED
+    ),
+    Rule(_O.RECORD_UNREAD, is_unread, read_record, Reason.WAITING),
+    Rule(_O.RECORD_LOST, is_lost, record_again, Reason.REPAIRING),
+    # The plan that comes next
+    Rule(_O.PLAN_REFUSED, is_plan_refused, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+    Rule(_O.SERVERS_UNKNOWN, awaits_servers, leave, Reason.WAITING, BEGUN),
+    Rule(
+        _O.UNPLANNED,
+        lambda at: at.wanted_inputs is not None and at.may_plan(at.wanted_inputs),
+        plan,
+        Reason.PLANNING,
+        BEGUN,
+    ),
+    Rule(
+        _O.UNREQUESTED,
+        lambda at: at.placement_state is _P.UNASKED,
+        request_placement,
+        Reason.PLACING,
+        BEGUN,
+    ),
+    Rule(
+        _O.STAYS_UNPLACED,
+        lambda at: at.placement_state is _P.REFUSED and _has_lost_records(at),
+        leave,
+        Reason.NOTHING_TO_CHANGE,
+        BEGUN,
+    ),
+    Rule(
+        _O.UNPLACED,
+        lambda at: at.placement_state is _P.REFUSED,
+        keep_refusal,
+        Reason.WIDTH_REFUSED,
+        BEGUN,
+    ),
+    Rule(
+        _O.PLANNED,
+        lambda at: planned_inputs(at) is not None and not at.is_placing,
+        record,
+        _of_record,
+        BEGUN,
+    ),
+    # The plan in force, beside a plan that waits
+    Rule(_O.TEXTS_MISSING, is_text_missing, render, Reason.REPAIRING, BEGUN),
+    Rule(_O.PLANNING, lambda at: at.wanted_inputs is not None, leave, Reason.PLANNING, BEGUN),
+    Rule(_O.PLACING, lambda at: at.is_placing, leave, Reason.PLACING, BEGUN),
+    Rule(_O.AS_WANTED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+)

@@ -1,0 +1,41 @@
+"""Which statuses of ParallelRegions are written: which width is in force, refused, or waits."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+from contracts.reasons import Reason
+from services.chassis.running.rules import Rule, always
+from services.fusion_backend.core.effects import Effect
+from services.fusion_backend.core.plan_states import awaits_record
+from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
+from services.fusion_backend.core.situation import BEGUN, Situation
+
+
+class RegionObservation(Enum):
+    """What the ParallelRegions say of the newest plan; a rule has one each."""
+
+    RECORD_AWAITED = auto()
+    STATUSES_DIFFER = auto()
+    STATUSES_CURRENT = auto()
+
+
+def write_statuses(at: Situation) -> tuple[Effect, ...]:
+    """Write the statuses that differ."""
+    return at.outdated_statuses
+
+
+_O = RegionObservation
+REGION_RULES: Final[tuple[JobRule, ...]] = (
+    *NOT_GOING_ON,
+    Rule(_O.RECORD_AWAITED, awaits_record, leave, Reason.WAITING, BEGUN),
+    Rule(
+        _O.STATUSES_DIFFER,
+        lambda at: bool(at.outdated_statuses),
+        write_statuses,
+        Reason.WIDTH_IN_FORCE,
+        BEGUN,
+    ),
+    Rule(_O.STATUSES_CURRENT, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+)

@@ -1,0 +1,259 @@
+"""What the status of a Job says next: one write a decision, the most urgent one first.
+
+The sentences are made in wording.py. Everything that a status says of a plan in force is written
+when every object of the plan exists, nothing is left over and the regions have their statuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from typing import Final
+
+from contracts.reasons import Reason
+from contracts.resources import JobPhase
+from services.chassis.running.rules import Rule, always
+from services.fusion_backend.core import wording
+from services.fusion_backend.core.attempts import (
+    has_failed,
+    has_remains,
+    is_first_plan_refused,
+    is_first_plan_unplaced,
+    is_name_taken,
+    is_retried,
+    is_spec_refused,
+    is_timed_out,
+)
+from services.fusion_backend.core.conditions import is_current
+from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
+from services.fusion_backend.core.membership import all_completed
+from services.fusion_backend.core.plan_states import damage_of, is_in_force
+from services.fusion_backend.core.rules import JobRule, leave
+from services.fusion_backend.core.situation import BEGUN, Situation
+from services.fusion_backend.core.wording_plans import placing, reports_placing
+
+
+class StatusObservation(Enum):
+    """What the status of a Job does not say yet; a rule has one each."""
+
+    JOB_GONE = auto()
+    DELETION_UNRECORDED = auto()
+    """The Job is being deleted, its children too, and something holds it still."""
+    JOB_DELETING = auto()
+    REMAINS = auto()
+    FAILED_FOR_GOOD = auto()
+    """The job failed, and neither spec nor retry changed since."""
+    RETRIED = auto()
+    """The job failed, and the spec or the annotation retry changed since."""
+    SPEC_REFUSED = auto()
+    """Nothing is planned, and the spec cannot be accepted."""
+    TIMED_OUT = auto()
+    NO_ID_TO_TAKE = auto()
+    """Taking a job id fails for a while already."""
+    NOT_BEGUN = auto()
+    WITHOUT_ID = auto()
+    NAME_TAKEN = auto()
+    """The name of a child belongs to somebody else."""
+    PLAN_REFUSED = auto()
+    PLACEMENT_REFUSED = auto()
+    RECORD_DAMAGED = auto()
+    COMPLETE = auto()
+    """A generation in progress is in force."""
+    IN_PROGRESS = auto()
+    """A newer plan is put in force than the status speaks of."""
+    WORK_DONE = auto()
+    WORK_RESUMED = auto()
+    CONDITIONS_DIFFER = auto()
+    """As after an edit of the spec."""
+    HEALTH_CHANGED = auto()
+    PLACING_UNRECORDED = auto()
+    """A plan waits for its placement, and the condition Placed does not say so."""
+    TROUBLE_UNRECORDED = auto()
+    """What goes wrong, or no longer does, is not what the condition Submitted says."""
+    CURRENT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStatus:
+    """Write the status; `phase` is the one to which it leads, None if it stays."""
+
+    change: Callable[[Situation], JobStatusChange]
+    phase: JobPhase | None = None
+
+    def __call__(self, at: Situation) -> tuple[Effect, ...]:
+        return (WriteJobStatus(at.job.uid, self.change(at)),)
+
+
+@dataclass(frozen=True, slots=True)
+class BeginAttempt:
+    """Begin an attempt; with it, take a job id if there is none."""
+
+    phase: JobPhase = JobPhase.SUBMITTING
+
+    def __call__(self, at: Situation) -> tuple[Effect, ...]:
+        if at.job.id is None:
+            return (TakeJobId(at.job.uid, wording.begun(at)),)
+        return (WriteJobStatus(at.job.uid, wording.begun(at)),)
+
+
+def _of_refusal(at: Situation) -> Reason:
+    return wording.refusal_of(at).reason
+
+
+def _is_deletion_held(at: Situation) -> bool:
+    """Whether the Job is being deleted and its children are, and no pod is to go before them."""
+    job = at.job
+    if not job.deleting or job.orphaning or job.uid in at.snapshot.with_pods:
+        return False
+    return not at.deletions
+
+
+def _is_damage_unrecorded(at: Situation) -> bool:
+    if damage_of(at) is None:
+        return False
+    desired = wording.damaged(at).conditions
+    return not all(is_current(at.job.status, each) for each in desired)
+
+
+def _is_trouble_unrecorded(at: Situation) -> bool:
+    progress = wording.progress(at)
+    return progress is not None and not is_current(at.job.status, progress)
+
+
+def _has_work_done(at: Situation) -> bool:
+    return is_in_force(at) and all_completed(at.snapshot, at.plan.record)
+
+
+def _conditions_differ(at: Situation) -> bool:
+    if not is_in_force(at):
+        return False
+    status = at.job.status
+    is_seen = status.get("observedGeneration") == at.job.generation
+    return not is_seen or not all(is_current(status, each) for each in wording.steady(at))
+
+
+_O, _P = StatusObservation, JobPhase
+_FIRST: Final = frozenset({_P.SUBMITTING})
+_NEW: Final[frozenset[StrEnum | None]] = frozenset({None, _P.SUBMITTING})
+_FAILED: Final = frozenset({_P.FAILED})
+_RUNNING: Final = frozenset({_P.SUBMITTED, _P.COMPLETED})
+_FAIL = WriteStatus(wording.failed, _P.FAILED)
+STATUS_RULES: Final[tuple[JobRule, ...]] = (
+    # A Job that goes, or failed
+    Rule(_O.JOB_GONE, lambda at: at.snapshot.job is None, leave, Reason.OWNER_DELETED),
+    Rule(
+        _O.DELETION_UNRECORDED,
+        lambda at: _is_deletion_held(at) and at.phase is not _P.DELETING,
+        WriteStatus(wording.deleting, _P.DELETING),
+        Reason.DELETING,
+    ),
+    Rule(_O.JOB_DELETING, lambda at: at.job.deleting, leave, Reason.OWNER_DELETED),
+    Rule(_O.REMAINS, has_remains, leave, Reason.CLEARING),
+    Rule(
+        _O.FAILED_FOR_GOOD,
+        lambda at: has_failed(at) and not is_retried(at),
+        leave,
+        Reason.NOTHING_TO_CHANGE,
+    ),
+    Rule(_O.RETRIED, has_failed, BeginAttempt(), Reason.RETRY_REQUESTED, _FAILED),
+    # An attempt that begins, and fails
+    Rule(_O.SPEC_REFUSED, is_spec_refused, _FAIL, _of_refusal, _NEW),
+    Rule(_O.TIMED_OUT, is_timed_out, _FAIL, _of_refusal, _FIRST),
+    Rule(
+        _O.NO_ID_TO_TAKE,
+        lambda at: at.job.id is None and _is_trouble_unrecorded(at),
+        WriteStatus(wording.trouble_seen),
+        Reason.WAITING,
+    ),
+    Rule(
+        _O.NOT_BEGUN,
+        lambda at: at.phase is None,
+        BeginAttempt(),
+        Reason.SUBMITTING,
+        frozenset({None}),
+    ),
+    Rule(_O.WITHOUT_ID, lambda at: at.job.id is None, BeginAttempt(), Reason.SUBMITTING, _FIRST),
+    Rule(_O.NAME_TAKEN, is_name_taken, _FAIL, _of_refusal, _FIRST),
+    Rule(
+        _O.PLAN_REFUSED,
+        is_first_plan_refused,
+        _FAIL,
+        _of_refusal,
+        _FIRST,
+    ),
+    Rule(
+        _O.PLACEMENT_REFUSED,
+        is_first_plan_unplaced,
+        _FAIL,
+        _of_refusal,
+        _FIRST,
+    ),
+    # A generation that is put in force
+    Rule(
+        _O.RECORD_DAMAGED,
+        _is_damage_unrecorded,
+        WriteStatus(wording.damaged),
+        Reason.PLAN_DAMAGED,
+        BEGUN,
+    ),
+    Rule(
+        _O.COMPLETE,
+        lambda at: at.in_progress and is_in_force(at),
+        WriteStatus(wording.submitted, _P.SUBMITTED),
+        Reason.SUBMITTED,
+        BEGUN,
+    ),
+    Rule(
+        _O.IN_PROGRESS,
+        lambda at: at.in_progress and at.phase in _RUNNING and at.snapshot.newest is not None,
+        WriteStatus(wording.resizing, _P.RESIZING),
+        Reason.RESIZING,
+        _RUNNING,
+    ),
+    # A job that runs
+    Rule(
+        _O.WORK_DONE,
+        lambda at: at.phase is _P.SUBMITTED and _has_work_done(at),
+        WriteStatus(wording.completed, _P.COMPLETED),
+        Reason.COMPLETED,
+        frozenset({_P.SUBMITTED}),
+    ),
+    Rule(
+        _O.WORK_RESUMED,
+        lambda at: at.phase is _P.COMPLETED and is_in_force(at) and not _has_work_done(at),
+        WriteStatus(wording.submitted, _P.SUBMITTED),
+        Reason.SUBMITTED,
+        frozenset({_P.COMPLETED}),
+    ),
+    Rule(
+        _O.CONDITIONS_DIFFER,
+        _conditions_differ,
+        WriteStatus(wording.changed_conditions),
+        Reason.ACCEPTED,
+        _RUNNING,
+    ),
+    Rule(
+        _O.HEALTH_CHANGED,
+        lambda at: at.phase is _P.SUBMITTED and is_in_force(at) and at.health_changed,
+        WriteStatus(wording.health_seen),
+        Reason.SOME_NOT_RUNNING,
+        frozenset({_P.SUBMITTED}),
+    ),
+    # What something waits for
+    Rule(
+        _O.PLACING_UNRECORDED,
+        lambda at: at.is_placing and not reports_placing(at),
+        WriteStatus(placing),
+        Reason.PLACING,
+        BEGUN,
+    ),
+    Rule(
+        _O.TROUBLE_UNRECORDED,
+        _is_trouble_unrecorded,
+        WriteStatus(wording.trouble_seen),
+        Reason.WAITING,
+        BEGUN,
+    ),
+    Rule(_O.CURRENT, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+)
