@@ -46,6 +46,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LIST = re.compile(rf"\[\s*{_STRING.pattern}(\s*,\s*{_STRING.pattern})*\s*\]")
 
 bundle_app = typer.Typer(
+    add_completion=False,
     help="Bundles (.sab): an application description (ADL) with the files that run it. A bundle "
     "is a zip with a tar in it. Make one with `pack`, put it into the bundle root or behind a URL, "
     "and name it in a Job's spec.bundle.",
@@ -88,8 +89,7 @@ def bundle_example(
 def bundle_show(bundle: BundleFile, form: Format = None) -> None:
     """Show what is inside: application, build id, operators, regions, pools, submission values.
 
-    The names of regions are those of --width, names and defaults of values
-    those of --param.
+    Use the names of regions with --width, and those of values with --param.
 
     Example: millrace bundle show wordcount.sab --format json
     """

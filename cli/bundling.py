@@ -27,8 +27,9 @@ def pack_source(source: Path, output: Path | None) -> Path:
 def pack_folder(folder: Path, output: Path | None) -> Path:
     """Pack the folder's ADL and the files below it; returns the bundle's path.
 
-    Hidden files, .yaml, .md and .sab are left out. Raises Misused unless the folder has exactly one
-    .adl file, Failure if that is not an ADL or a file cannot be read or written.
+    Hidden files, .yaml, .md, .sab and the bundle itself are left out. Raises Misused unless the
+    folder has exactly one .adl file, Failure if that is not an ADL or a file cannot be read or
+    written.
     """
     if not folder.is_dir():
         raise Misused(f"{folder} is not a folder")
@@ -36,11 +37,11 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
     if len(found) != 1:
         raise Misused(f"{folder} holds {len(found)} .adl files; a bundle is made of exactly one")
     (adl,) = found
-    return _packed(adl, _files(folder, adl), output)
+    return _packed(adl, _files(folder, (adl, _target_of(adl, output))), output)
 
 
 def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
-    target = output or Path(f"{adl.stem}.sab")
+    target = _target_of(adl, output)
     if target.resolve() == adl.resolve():
         raise Misused(f"--output {target} is the ADL itself: name another file, such as NAME.sab")
     if target.is_file() and kind_of(target.read_bytes()) != "bundle":
@@ -59,13 +60,18 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
     return target
 
 
-def _files(folder: Path, adl: Path) -> dict[str, bytes]:
+def _target_of(adl: Path, output: Path | None) -> Path:
+    return output or Path(f"{adl.stem}.sab")
+
+
+def _files(folder: Path, left_out: tuple[Path, ...]) -> dict[str, bytes]:
+    others = {path.resolve() for path in left_out}
     try:
         return {
             path.relative_to(folder).as_posix(): path.read_bytes()
             for path in sorted(folder.rglob("*"))
             if path.is_file()
-            and path != adl
+            and path.resolve() not in others
             and path.suffix not in (".yaml", ".md", ".sab")
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         }

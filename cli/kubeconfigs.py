@@ -66,15 +66,18 @@ def refuse_to_overwrite(target: Path) -> None:
         clusters = [*_clusters(yaml.safe_load(target.read_text()))]
         ours = [any(map(_is_ours, each.get("extensions") or ())) for each in clusters]
         servers = [str(each.get("server", "")) for each in clusters]
-    except (OSError, LookupError, TypeError, AttributeError, ValueError, yaml.YAMLError):
-        ours, servers = [], []
+        running = [each for each in servers if _runs_here(each)]
+    except OSError as problem:
+        raise Misused(f"{target} cannot be read: {problem.strerror}. {_ELSE}") from None
+    except (LookupError, TypeError, AttributeError, ValueError, yaml.YAMLError):
+        ours, running = [], []
     if not ours or not all(ours):
         raise Misused(
             f"{target} exists, and `millrace up` did not write it: it would be lost. {_ELSE}"
         )
-    for server in filter(_runs_here, servers):
+    if running:
         raise Misused(
-            f"{target} is the kubeconfig of the system at {server}, which runs: it would be "
+            f"{target} is the kubeconfig of the system at {running[0]}, which runs: it would be "
             f"lost. {_ELSE}"
         )
 

@@ -46,7 +46,8 @@ SERVICES = (
 )
 READY_TIMEOUT_S = 90.0
 READY_POLL_S = 0.05
-SANDBOX_NEEDS = ("cel", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
+SANDBOX_NEEDS = ("cel", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
+"""The modules of the extra `sandbox`."""
 SANDBOX = "sandbox"
 STATE_PATTERNS = (
     "logs",
@@ -86,6 +87,11 @@ class UpOptions:
             )
         if self.pair is not None and not self.real:
             raise Misused(f"--pair {self.pair} needs --real")
+        if self.api_port and self.real:
+            raise Misused(
+                f"--api-port {self.api_port} is for the embedded API server; with --real the API "
+                "server is that of the pair"
+            )
 
 
 class NotReady(Failure):

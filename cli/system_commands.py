@@ -16,8 +16,12 @@ from cli.showing import answer
 from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import DEFAULT_PREFIX
 
-topics_app = typer.Typer(help="The topics on Kafka: make and compare them.", no_args_is_help=True)
-service_app = typer.Typer(help="Services of a running `up`: stop and start.", no_args_is_help=True)
+topics_app = typer.Typer(
+    help="The topics on Kafka: make and compare them.", no_args_is_help=True, add_completion=False
+)
+service_app = typer.Typer(
+    help="Services of a running `up`: stop and start.", no_args_is_help=True, add_completion=False
+)
 console = answers()
 
 Servers = Annotated[

@@ -20,6 +20,7 @@ from cli.real.progress import Progress
 from cli.showing import PLAIN_BOX, Rows, Screen, answer, print_lines
 
 real_app = typer.Typer(
+    add_completion=False,
     help="Apache Kafka and a real Kubernetes control plane as plain processes on loopback.",
     no_args_is_help=True,
 )

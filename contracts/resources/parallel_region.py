@@ -35,7 +35,7 @@ class ParallelRegionSpec(Fields):
 
 
 class RefusedWidth(Fields):
-    """A width that is not put in force; removed by a new width, a new plan or a new spec."""
+    """A width that is not put in force; removed by a new width, a new plan or new inputs of it."""
 
     width: Count = Field(description="The refused width.")
     reason: Text = Field(description="Why, as one CamelCase word.")
@@ -58,7 +58,7 @@ class ParallelRegionStatus(Fields):
     )
     generation: Count | None = Field(
         default=None,
-        description="Plan generation that put the width in force; never falls.",
+        description="Plan generation that the status was written for; never falls.",
         json_schema_extra=NOT_NULLABLE,
     )
     observed_generation: Count | None = Field(

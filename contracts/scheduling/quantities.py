@@ -59,12 +59,23 @@ class Quantity:
 
 
 def quantity_of(written: object) -> Quantity | None:
-    """What is written; None for what is no quantity, or has too many digits."""
+    """What is written; None for what is no quantity, or has too many digits.
+
+    `is_enormous` tells the two apart.
+    """
     found = _LIMITED.fullmatch(str(written))
     if found is None:
         return None
     number = EXACT.scaleb(Decimal(found["number"]), int(found["exponent"] or 0))
     return Quantity(number, found["suffix"] or "")
+
+
+def is_enormous(written: object) -> bool:
+    """Whether this is a quantity with more digits than can be reckoned with, and not nothing."""
+    text = str(written)
+    is_one = re.fullmatch(QUANTITY_PATTERN, text) is not None and _LIMITED.fullmatch(text) is None
+    number = re.split("[eE]", text)[0]
+    return is_one and any(digit in number for digit in "123456789")
 
 
 def rounded_up(written: object, parts: int = 1) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from contracts.scheduling.quantities import rounded_up
+from contracts.scheduling.quantities import is_enormous, rounded_up
 
 CPU: Final = "cpu"
 AMOUNT_MAX: Final = 2**53
@@ -20,7 +20,12 @@ Amounts = dict[str, int]
 
 
 def amount_of(resource: str, written: object) -> int:
-    """An amount of a resource; what is no quantity counts as nothing."""
+    """An amount of a resource; what is no quantity counts as nothing.
+
+    One of a hundred digits is more than any node has, wherever its point stands.
+    """
+    if is_enormous(written):
+        return AMOUNT_MAX
     return min(rounded_up(written, 1000 if resource == CPU else 1), AMOUNT_MAX)
 
 

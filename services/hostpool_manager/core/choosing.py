@@ -6,8 +6,8 @@
    a change that may have made room, and after a pause that grows. A Placement in phase Unknown is
    searched again after UNKNOWN_PAUSE_S, too.
 
-The properties: a new spec waits for one search at most, however many wait for room; a Placement
-that gets the same answer again and again is searched ever more rarely.
+The properties: a new spec never waits for the lane of those that wait for room; a Placement that
+gets the same answer again and again is searched ever more rarely.
 """
 
 from __future__ import annotations

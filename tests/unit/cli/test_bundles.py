@@ -66,6 +66,16 @@ def test_a_target_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert f"{tmp_path} cannot be read or written: Is a directory" in err
 
 
+def test_a_folder_packed_twice_into_itself_gives_equal_bytes(tmp_path: Path) -> None:
+    (tmp_path / "x.adl").write_bytes(EXAMPLE.read_bytes())
+    target = tmp_path / "out.bundle"
+    packed = []
+    for _ in range(2):
+        assert run("pack", str(tmp_path), "-o", str(target))[0] == 0
+        packed.append(target.read_bytes())
+    assert packed[0] == packed[1]
+
+
 def test_an_adl_is_not_overwritten_by_its_bundle(tmp_path: Path) -> None:
     adl = tmp_path / "x.adl"
     adl.write_bytes(EXAMPLE.read_bytes())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import tomllib
 from collections.abc import Callable
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,8 @@ from cli.grounds import Ground
 from cli.kubeconfigs import with_bundle_root
 from cli.ports import PORTS
 from cli.private import locked
-from cli.running import Layout, UpOptions
+from cli.running import SANDBOX_NEEDS, Layout, UpOptions
+from tests.places import ROOT
 
 
 def test_a_state_that_is_a_file_is_named(tmp_path: Path) -> None:
@@ -59,6 +63,14 @@ def test_the_kubeconfig_of_a_running_up_is_not_overwritten(tmp_path: Path) -> No
         with pytest.raises(Misused, match=f"the system at {server}, which runs"):
             Layout(UpOptions(target), tmp_path / "state")
     Layout(UpOptions(target), tmp_path / "state")
+
+
+def test_a_kubeconfig_with_a_port_that_is_none_is_not_overwritten(tmp_path: Path) -> None:
+    target = tmp_path / "k"
+    config = with_bundle_root(clusters_at("http://127.0.0.1:notaport"), tmp_path)
+    target.write_text(yaml.safe_dump(config))
+    with pytest.raises(Misused, match="`millrace up` did not write it"):
+        Layout(UpOptions(target), tmp_path / "state")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("gone")])
@@ -111,6 +123,28 @@ def test_a_port_that_somebody_has_is_named_before_anything_starts(tmp_path: Path
 def test_a_pair_without_real_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Misused, match=r"--pair .* needs --real"):
         UpOptions(tmp_path / "k", pair=tmp_path)
+
+
+def test_a_port_of_the_embedded_api_server_is_refused_with_real(tmp_path: Path) -> None:
+    with pytest.raises(Misused, match=r"--api-port 7000 is for the embedded API server"):
+        UpOptions(tmp_path / "k", real=True, api_port=7000)
+
+
+def test_what_the_sandbox_needs_is_what_its_extra_brings() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = {re.split(r"[<>=]", each)[0] for each in project["optional-dependencies"]["sandbox"]}
+    brought = {name for names in map(_modules_of, extra) for name in names}
+    assert set(SANDBOX_NEEDS) <= brought
+    assert len(SANDBOX_NEEDS) == len(extra)
+
+
+def _modules_of(distribution: str) -> set[str]:
+    """The modules that a distribution brings."""
+    return {
+        name
+        for name, distributions in packages_distributions().items()
+        if distribution in {each.lower().replace("_", "-") for each in distributions}
+    }
 
 
 def test_ports_of_services_are_never_those_of_outgoing_connections(tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ def test_what_is_nothing_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("written", "amount"),
     [
-        ("1e300", 0),  # no quantity of Kubernetes has that many digits
+        ("1e300", AMOUNT_MAX),  # Kubernetes caps it
+        ("9" * 200, AMOUNT_MAX),
+        ("0e300", 0),
+        ("0" * 200, 0),
         ("1e99", AMOUNT_MAX),
         ("9223372036854775807", AMOUNT_MAX),
         ("1n", 1),
