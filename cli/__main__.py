@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-DISTRIBUTION: Final = "millrace-control-plane"
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 
 
@@ -132,8 +130,9 @@ app = typer.Typer(
 def _print_version(is_requested: bool) -> None:
     if is_requested:
         from cli.showing import answer
+        from services.chassis.process.release import release
 
-        answer(f"millrace {version(DISTRIBUTION)}")
+        answer(f"millrace {release() or '(a checkout that is not installed)'}")
         raise typer.Exit
 
 

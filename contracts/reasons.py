@@ -161,6 +161,7 @@ class Reason(StrEnum):
 
     # Launches, restarts and deletions of pods
     FIRST_LAUNCH = "FirstLaunch", "The processing element is launched for the first time."
+    LAUNCH_DUE = "LaunchDue", "The launch that the status intends gets its pod."
     CONTENT_CHANGED = "ContentChanged", "A resize changed what the processing element runs."
     LAUNCH_REQUESTED = "LaunchRequested", "spec.launchCount was raised."
     RESTART_REQUESTED = (

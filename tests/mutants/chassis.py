@@ -14,7 +14,25 @@ _WRITING = "tests/unit/chassis/kube/test_writing.py"
 _LOG_FILE = "tests/unit/chassis/log/test_log_file.py"
 _UNREADABLE = "tests/unit/chassis/table/test_unreadable.py"
 
+_REPLAYING = "tests/simulation/test_replaying.py"
+
 MUTANTS = (
+    Mutant(
+        "the answer to an own write enters by no door",
+        "services/chassis/running/observations.py",
+        "ObservingTable.observe",
+        "self._enter(Observed.OBJECT, content)",
+        "",
+        (_REPLAYING,),
+    ),
+    Mutant(
+        "a position is that after the decision",
+        "services/chassis/running/reconciling.py",
+        "StageRunner._decide_and_carry_out",
+        "made_of, cause = MadeOf(now, position, table.entries), self._causes.get(key, Cause())",
+        "made_of, cause = MadeOf(now, self._observations.position, table.entries), Cause()",
+        (_REPLAYING,),
+    ),
     Mutant(
         "a status is written beside managed fields that are too large",
         "services/chassis/kube/writing.py",
@@ -107,7 +125,7 @@ MUTANTS = (
         "live without making every key dirty once",
         "services/chassis/running/reconciling.py",
         "StageRunner._mark_completed",
-        "self._mark_all((key for key in keys if self._part_of(key) in completed), cause)",
+        "self._mark_all((key for key in keys if self._own.part_of(key) in completed), cause)",
         "del keys, cause",
         (_RECONCILING,),
     ),

@@ -16,6 +16,14 @@ _PLACED = f"{_UNIT}/test_pod_placement.py"
 
 MUTANTS = (
     Mutant(
+        "a launch that was seen is not passed on",
+        "services/pod_state_machine/adapters/launches.py",
+        "Launches.note",
+        'self._enter(LAUNCHED, content | {"contentId": launched.content_id})',
+        "",
+        ("tests/unit/pod_state_machine/test_launches.py",),
+    ),
+    Mutant(
         "a PE's status quotes the text of a pod without cutting it",
         "services/pod_state_machine/adapters/reading.py",
         "pod_of",

@@ -1,5 +1,6 @@
-"""Publishes decision records in batches, behind the decisions; no correctness rests on them.
+"""Publishes decisions and observations in batches, behind both; no correctness rests on them.
 
+Observations are packed, and those of one start of an instance stay in one partition, in order.
 After each batch the next one gathers for a moment: an append costs the log and us as much as many
 records do, and the facts that decisions wait for go through the same log.
 
@@ -9,11 +10,24 @@ They are dropped and counted where the log is away for long: a decision never wa
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
 
 import orjson
 
-from contracts.decisions import DECISION_TYPE, DecisionRecord, EffectRecord
+from contracts.canonical import canonical_bytes, plain
+from contracts.decisions import (
+    DECISION_TYPE,
+    OBSERVATION_TYPE,
+    DecisionRecord,
+    EffectRecord,
+    EffectsDecided,
+    ObjectsRead,
+    Observation,
+    ObservationsRecord,
+)
 from contracts.envelope import Envelope, to_headers
 from contracts.topics import DECISIONS, partition_of
 from services.chassis.log.bus import NewRecord, Partition
@@ -21,19 +35,28 @@ from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import new_trace_id
 from services.chassis.running.carrying_out import CarriedOut
 from services.chassis.running.wiring import Runtime
+from services.chassis.table.table import Entry
 
 QUEUED_MAX = 10_000
 BATCH_MAX = 500
 EFFECTS_IN_RECORD_MAX = 200
+EFFECT_BYTES_MAX = 512
+"""An effect is written whole up to this size, else as its digest."""
+OBJECTS_NAMED_MAX = 4
+OBSERVATIONS_PACKED_MAX = 100
+OBSERVATION_BYTES_MAX = 256 * 1024
+"""A log takes records up to 1 MiB; of a larger observation its digest is written."""
 GATHER_S = 0.05
 
 
 class DecisionLog:
     """A bounded queue of decision records and the task that publishes it."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, start: str) -> None:
         self._runtime = runtime
+        self._start = start
         self._queue: deque[NewRecord] = deque(maxlen=QUEUED_MAX)
+        self._observations: deque[Observation] = deque(maxlen=QUEUED_MAX)
         self._news = asyncio.Event()
         self._log = log_of("decision-log")
 
@@ -51,17 +74,17 @@ class DecisionLog:
             trace_id=trace_id or new_trace_id(runtime.random),
             cause=decision.cause,
         )
-        number = partition_of(namespace, subject, DECISIONS.partitions)
         if len(self._queue) == QUEUED_MAX:
             runtime.metrics.count("millrace_decisions_dropped_total")
-        self._queue.append(
-            NewRecord(
-                Partition(DECISIONS.name(runtime.prefix), number),
-                f"{namespace}/{subject}".encode(),
-                orjson.dumps(decision.to_json(), default=str),
-                to_headers(envelope),
-            )
-        )
+        number = partition_of(namespace, subject, DECISIONS.partitions)
+        self._queue_record(number, f"{namespace}/{subject}", decision, envelope)
+        self._news.set()
+
+    def publish_observation(self, observation: Observation) -> None:
+        """Queue an observation; the oldest one is dropped where too many wait."""
+        if len(self._observations) == QUEUED_MAX:
+            self._runtime.metrics.count("millrace_observations_dropped_total")
+        self._observations.append(observation)
         self._news.set()
 
     async def run(self) -> None:
@@ -72,8 +95,50 @@ class DecisionLog:
             await self.flush()
             await self._runtime.clock.sleep(GATHER_S)
 
+    def _pack(self) -> None:
+        """Make records of the observations: a request to the log costs as much as many of them."""
+        packed: list[Observation] = []
+        size = 0
+        while self._observations:
+            observation = self._observations.popleft()
+            text = canonical_bytes(observation.content)
+            if len(text) > OBSERVATION_BYTES_MAX:
+                text = canonical_bytes({"sha256": _digest(text)})
+            if packed and (
+                size + len(text) > OBSERVATION_BYTES_MAX or len(packed) == OBSERVATIONS_PACKED_MAX
+            ):
+                self._queue_packed(packed)
+                packed, size = [], 0
+            packed.append(replace(observation, content=orjson.Fragment(text)))
+            size += len(text)
+        if packed:
+            self._queue_packed(packed)
+
+    def _queue_packed(self, packed: list[Observation]) -> None:
+        runtime = self._runtime
+        record = ObservationsRecord(runtime.service, runtime.instance, self._start, tuple(packed))
+        source = f"{runtime.service}/{runtime.instance or self._start}"
+        envelope = Envelope(
+            id=runtime.new_id(),
+            source=runtime.service,
+            type=OBSERVATION_TYPE,
+            subject=source,
+            time_s=runtime.clock.now(),
+            trace_id=new_trace_id(runtime.random),
+        )
+        self._queue_record(partition_of("", source, DECISIONS.partitions), source, record, envelope)
+
+    def _queue_record(
+        self, number: int, key: str, record: DecisionRecord | ObservationsRecord, envelope: Envelope
+    ) -> None:
+        topic = DECISIONS.name(self._runtime.prefix)
+        value = orjson.dumps(record.to_json(), default=plain)
+        partition, headers = Partition(topic, number), to_headers(envelope)
+        self._queue.append(NewRecord(partition, key.encode(), value, headers))
+
     async def flush(self) -> None:
         """Publish what is queued."""
+        self._pack()
         while self._queue:
             batch = [self._queue.popleft() for _ in range(min(BATCH_MAX, len(self._queue)))]
             try:
@@ -83,17 +148,49 @@ class DecisionLog:
                 self._log.error("decisions_dropped", count=len(batch), problem=repr(problem))
 
 
-def effect_records(carried_out: CarriedOut) -> tuple[EffectRecord, ...]:
-    """What a decision record says of effects: of many the first ones, and how many more."""
+def effects_said(
+    effects: Iterable[object], carried_out: CarriedOut
+) -> tuple[EffectsDecided, tuple[EffectRecord, ...]]:
+    """What a record says of all effects, and of those carried out: of many the first ones."""
+    texts = {effect: canonical_bytes(effect) for effect in effects}
+    decided = EffectsDecided(len(texts), _digest(b"\n".join(texts.values())) if texts else "")
     outcomes = carried_out.outcomes
     shown = tuple(
-        EffectRecord(type(effect).__name__, _subject_of(effect), outcome)
+        _effect_record(effect, outcome, texts[effect])
         for effect, outcome in outcomes[:EFFECTS_IN_RECORD_MAX]
     )
     if len(outcomes) <= EFFECTS_IN_RECORD_MAX:
-        return shown
+        return decided, shown
     more = EffectRecord("…", "", f"{len(outcomes) - EFFECTS_IN_RECORD_MAX} more")
-    return (*shown, more)
+    return decided, (*shown, more)
+
+
+def decided_of(effects: Iterable[object]) -> EffectsDecided:
+    """How many different effects a decision has, and their digest."""
+    return effects_said(effects, CarriedOut())[0]
+
+
+def _effect_record(effect: object, outcome: str, text: bytes) -> EffectRecord:
+    name, subject = type(effect).__name__, _subject_of(effect)
+    if len(text) > EFFECT_BYTES_MAX:
+        return EffectRecord(name, subject, outcome, sha256=_digest(text))
+    return EffectRecord(name, subject, outcome, value=orjson.Fragment(text))
+
+
+def objects_read(entries: Iterable[Entry]) -> ObjectsRead:
+    """The objects in a snapshot, each once; few of them by name."""
+    lines = sorted({_named(each) for each in entries})
+    named = lines if len(lines) <= OBJECTS_NAMED_MAX else ()
+    return ObjectsRead(len(lines), _digest("\n".join(lines).encode()), tuple(named))
+
+
+def _named(entry: Entry) -> str:
+    name = f"{entry.kind}/{entry.namespace}/{entry.name}"
+    return f"{name} {entry.uid}@{entry.resource_version}"
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def _subject_of(effect: object) -> str:

@@ -32,6 +32,7 @@ from services.chassis.process.clock import Clock, SystemClock
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import configure, log_of
 from services.chassis.process.metrics import Metrics
+from services.chassis.process.release import release
 from services.chassis.process.settings import KAFKA_SCHEME, ServiceSettings, read_settings
 from services.chassis.running.leading import Leadership
 from services.chassis.running.probes import serve_probes
@@ -144,6 +145,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             new_id=lambda: str(uuid.uuid4()),
             prefix=settings.topic_prefix,
             instance=settings.instance,
+            release=release(),
             namespaces=settings.namespaces,
             metrics=metrics,
         )

@@ -18,35 +18,35 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
-from contracts.decisions import DecisionRecord
 from contracts.facts import SyncCompleted
 from contracts.topics import CATALOGUE
 from contracts.unreadable import ObjectUnreadable
-from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Partition
 from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import Superseded
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import Cause, caused_by
 from services.chassis.process.waking import Wakefulness
-from services.chassis.running.carrying_out import CarriedOut, CarryingOut
+from services.chassis.running.carrying_out import CarryingOut
 from services.chassis.running.confirming import confirm_own_writes
 from services.chassis.running.crashes import RULES_AGAIN_S, Crashes
-from services.chassis.running.decision_log import DecisionLog, effect_records
 from services.chassis.running.leading import Leadership, Leading, PreparesToLead, list_again
-from services.chassis.running.stage import CatchesUp, Decision
+from services.chassis.running.observations import Observed, ObservingTable
+from services.chassis.running.own_part import OwnPart
+from services.chassis.running.recording import MadeOf, Recorder, remember
+from services.chassis.running.stage import CatchesUp
 from services.chassis.running.stage_times import StageTimes
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
 from services.chassis.running.work_queue import KEYS_IN_FLIGHT_MAX, WorkQueue
+from services.chassis.table.noting import NotedReading
 from services.chassis.table.reading import FactReader, FactRecord
 from services.chassis.table.restoring import Restore
-from services.chassis.table.sharing import Part, Sharing, Subscription
-from services.chassis.table.table import Change, Entry, Table
+from services.chassis.table.sharing import Part, Subscription
+from services.chassis.table.table import Change, Entry
 
 EFFECTS_IN_FLIGHT_MAX = 32
-REMEMBERED_KEYS_MAX = 20_000
 COSTLY_DECISION_S = 0.002
 REST_PER_SPENT = 9
 REST_S_MAX = 0.25
@@ -66,21 +66,23 @@ class StageRunner:
         leadership: Leadership | None = None,
     ) -> None:
         self._runtime = runtime
-        self.table = Table()
+        self._recorder = Recorder(runtime)
+        self._observations = self._recorder.observations
+        self.table = ObservingTable(self._observations.enter)
         self._writer = self._new_writer()
         self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
         self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
         self._work: WorkQueue[Hashable] = WorkQueue(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
-        self.stage = make_stage(Wiring(self.table, self._writer, runtime, self._wake))
-        self._sharing = Sharing(self.stage.name, self.stage.kinds, runtime.prefix)
-        self._subscription = self._sharing.subscription(frozenset())
+        self.stage = make_stage(
+            Wiring(self.table, self._writer, runtime, self._wake, self._observations.enter)
+        )
         self.table.declare_indexes(self.stage.indexes)
-        self.table.expect(self._subscription)
+        self._own = OwnPart(self.stage, self.table, runtime.prefix, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
         self.table.on_observation = self._note_written
-        self._restore = Restore(self._sharing)
+        self._restore = Restore(self._own.sharing)
         self._failing: Backoffs[Hashable] = Backoffs(runtime.random)
         self._carrying_out = CarryingOut(
             self.stage,
@@ -90,9 +92,7 @@ class StageRunner:
             is_abandoned=self._work.is_abandoned,
             effects_in_flight_max=effects_in_flight_max,
         )
-        self._decisions = DecisionLog(runtime)
         self._crashes = Crashes(self.stage, self.stage.name)
-        self._reasons: OrderedDict[Hashable, str] = OrderedDict()
         self._causes: OrderedDict[Hashable, Cause] = OrderedDict()
         self._leading = self._new_leading(leadership) if leadership is not None else None
         self._log = log_of(self.stage.name)
@@ -112,7 +112,7 @@ class StageRunner:
             leadership,
             prepare=self._prepare_to_lead,
             begin=self._begin_to_lead,
-            end=lambda: self._work.abandon(lambda _: True),
+            end=self._end_leading,
         )
 
     @property
@@ -132,16 +132,17 @@ class StageRunner:
         reader = FactReader(
             bus,
             prefix,
-            self._sharing,
+            self._own.sharing,
             take=self._take,
             assign=self._assign,
+            begin=self._observations.begin_reading,
             catch_up=self._note_all_read,
             metrics=self._runtime.metrics,
         )
         async with asyncio.TaskGroup() as group:
             behind = [
                 group.create_task(reader.run()),
-                group.create_task(self._decisions.run()),
+                group.create_task(self._recorder.log.run()),
                 group.create_task(
                     confirm_own_writes(self.table, self._writer, self._runtime.clock)
                 ),
@@ -155,7 +156,7 @@ class StageRunner:
                 task.cancel()
         if self._leading is not None:
             await self._leading.release()
-        await self._decisions.flush()
+        await self._recorder.log.flush()
 
     # ------------------------------------------------------------------ facts
 
@@ -164,6 +165,7 @@ class StageRunner:
         for record in batch:
             cause = Cause(record.envelope.id, record.envelope.trace_id)
             changes = self._applied(record)
+            self._observations.note_read(record.partition, record.offset)
             if self.is_live:  # facts of a restore are old
                 self._times.note_read(record)
             # Before any key is marked: an emptied table must not look like a deleted cluster.
@@ -211,7 +213,7 @@ class StageRunner:
             self._went_live.set()
         self._runtime.metrics.count("millrace_resyncs_completed_total")
         keys = self.stage.all_keys(self.table)
-        self._mark_all((key for key in keys if self._part_of(key) in completed), cause)
+        self._mark_all((key for key in keys if self._own.part_of(key) in completed), cause)
 
     def _note_written(self, change: Change) -> None:
         """The answer to a write of ours is an observation like any other."""
@@ -242,7 +244,7 @@ class StageRunner:
             if not self._is_decided_here(key):
                 continue
             if cause is not None:
-                _remember(self._causes, key, cause)
+                remember(self._causes, key, cause)
                 self._times.note_marked(key)
             self._work.add(key)
 
@@ -255,6 +257,7 @@ class StageRunner:
     def _note_slept(self, for_s: float) -> None:
         """Other instances may have acted: nothing is decided before their writes are read."""
         self._log.warning("slept", for_s=round(for_s, 1))
+        self._observations.enter(Observed.SLEPT, {"forSeconds": round(for_s, 1)})
         self._runtime.metrics.count("millrace_sleeps_total")
         self._restore.doubt()
         self._work.abandon(lambda _: True)
@@ -280,7 +283,12 @@ class StageRunner:
         for kind in kinds:
             await list_again(self._runtime, self.table, self._writer, kind)
 
+    def _end_leading(self) -> None:
+        self._observations.enter(Observed.LEADS_NO_MORE, {})
+        self._work.abandon(lambda _: True)
+
     def _begin_to_lead(self) -> None:
+        self._observations.enter(Observed.LEADS, {})
         if isinstance(self.stage, PreparesToLead):
             self.stage.begin_to_lead()
         self._mark_all(self.stage.all_keys(self.table), None)
@@ -289,28 +297,16 @@ class StageRunner:
 
     def _assign(self, subscription: Subscription) -> None:
         """Take over new partitions; drop the keys and entries of the lost ones."""
-        before = {each for partitions in self._subscription.values() for each in partitions}
-        now = {each for partitions in subscription.values() for each in partitions}
-        lost = before - now
-        self._subscription = subscription
+        self._observations.assign(subscription)
         self._restore.assign(subscription)
+        lost = self._own.assign(subscription)
         if lost:
-            parts = {partition.number for partition in lost}
-            self._work.abandon(lambda key: self._part_of(key) in parts)
-            self.table.leave(lost, lambda entry: self._is_lost(entry, parts))
-        self.table.expect(subscription)
-        self._log.info("assigned", partitions=len(now), left=len(lost))
-
-    def _part_of(self, key: Hashable) -> Part:
-        return self._sharing.part_of(*self.stage.subject(key))
+            self._work.abandon(lambda key: self._own.part_of(key) in lost)
+        self._log.info("assigned", partitions=len(self._own.partitions), left=len(lost))
 
     def _is_decided_here(self, key: Hashable) -> bool:
         is_led = self._leading is None or self._leading.is_leading
-        return is_led and self._restore.is_decided(self._part_of(key))
-
-    def _is_lost(self, entry: Entry, parts: set[int]) -> bool:
-        keys = self._keys_of(entry)
-        return bool(keys) and all(self._part_of(key) in parts for key in keys)
+        return is_led and self._restore.is_decided(self._own.part_of(key))
 
     # ------------------------------------------------------------------ one key
 
@@ -346,15 +342,19 @@ class StageRunner:
             if not self._is_decided_here(key):
                 return None
         began_s = self._times.note_begun(key)
-        snapshot = self.stage.snapshot(self.table, key)
-        decision = self.stage.decide(snapshot, self._runtime.clock.now())
+        table, now = NotedReading(self.table), self._runtime.clock.now()
+        position = self._observations.position
+        snapshot = self.stage.snapshot(table, key)
+        decision = self.stage.decide(snapshot, now)
         decided_s = self._times.note_decided(began_s)
         carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
         if carried_out.outcomes:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
             self._work.add(key)
-        self._record(key, decision, carried_out)
+        made_of, cause = MadeOf(now, position, table.entries), self._causes.get(key, Cause())
+        subject = self.stage.subject(key)
+        self._recorder.record(key, subject, decision, made_of, carried_out, cause)
         await self._crashes.note_run(key, decision.effects, carried_out)
         if not carried_out.outcomes:
             await self._rest(decided_s - began_s)
@@ -365,33 +365,3 @@ class StageRunner:
         """After a costly decision that nothing came of, let news of its key gather."""
         if spent_s > COSTLY_DECISION_S:
             await self._runtime.clock.sleep(min(REST_S_MAX, REST_PER_SPENT * spent_s))
-
-    def _record(self, key: Hashable, decision: Decision[Any], carried_out: CarriedOut) -> None:
-        """Publish a decision if an effect changed something, or if its reason changed."""
-        is_news = any(outcome != Outcome.EXISTED for _, outcome in carried_out.outcomes)
-        if not is_news and self._reasons.get(key) == decision.reason:
-            return
-        _remember(self._reasons, key, decision.reason)
-        namespace, subject = self.stage.subject(key)
-        cause = self._causes.get(key, Cause())
-        record = DecisionRecord(
-            service=self.stage.name,
-            key=key_text(key),
-            reason=decision.reason,
-            effects=effect_records(carried_out),
-            cause=cause.event_id,
-            detail=decision.detail or {},
-        )
-        self._decisions.publish(namespace, subject, record, cause.trace_id)
-
-
-def key_text(key: Hashable) -> str:
-    """A key as people read it."""
-    return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _remember(memory: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
-    memory[key] = value
-    memory.move_to_end(key)
-    if len(memory) > REMEMBERED_KEYS_MAX:
-        memory.popitem(last=False)

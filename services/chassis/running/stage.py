@@ -6,7 +6,7 @@ A stage is the only seam between a service and the chassis. Everything here is d
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -39,13 +39,15 @@ class Decision(Generic[E]):
 
     `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
     hashable value (a failed one backs off under its own value). `requeue_at` (unix seconds) wakes
-    the key when no fact would. `reason` and `detail` go into the decision record.
+    the key when no fact would. `reason`, `rules` (the rule that held, by what it decides on) and
+    `detail` go into the decision record.
     """
 
     effects: tuple[E, ...]
     reason: str
     requeue_at: float | None = None
-    detail: Mapping[str, Any] | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -54,6 +56,15 @@ class CatchesUp(Protocol):
 
     async def catch_up(self) -> None:
         """Take in what was observed, a little at a time, before a snapshot is made."""
+        ...
+
+
+@runtime_checkable
+class TakesInObservations(Protocol):
+    """A stage that uses what is neither a fact nor an answer of the API server."""
+
+    def take_in(self, what: str, content: Mapping[str, Any]) -> None:
+        """Let an observation count that was entered before, as `Wiring.enter` says."""
         ...
 
 

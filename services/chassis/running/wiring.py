@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ class Runtime:
     """The outside of one service; setting `stopping` begins its drain.
 
     `instance` is this instance's name, which a process that starts in its place has again; empty:
-    it has none.
+    it has none. `release` is that of the code.
     """
 
     service: str
@@ -44,6 +44,7 @@ class Runtime:
     new_id: Callable[[], str]
     prefix: str = "millrace"
     instance: str = ""
+    release: str = ""
     namespaces: tuple[str, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -54,14 +55,15 @@ class Runtime:
 class Wiring:
     """What a stage is made of: its table (empty yet), its writer, and the runtime's ports.
 
-    Results of effects that are no Kubernetes objects enter the table under a kind of the stage's
-    own (`table.observe(...)`), or wake their key by `wake(key)`.
+    What a decision uses and is neither a fact nor an answer of the API server is passed through
+    `enter(what, content)` before it counts, so that a replay knows of it. `wake(key)` wakes a key.
     """
 
     table: Table
     writer: Writer
     runtime: Runtime
     wake: Callable[[Hashable], None]
+    enter: Callable[[str, Mapping[str, Any]], None] = lambda _what, _content: None
 
 
 MakeStage = Callable[[Wiring], Stage[Any, Any, Any]]

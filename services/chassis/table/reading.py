@@ -8,7 +8,7 @@ next resync says it again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -34,7 +34,14 @@ class FactRecord:
     fact: Fact | SyncCompleted
     envelope: Envelope
     partition: Partition
+    offset: int
     appended_s: float = 0.0
+
+
+def kind_of(record: Record) -> str:
+    """The kind of object that a record is about, by its key."""
+    first, _, rest = record.key.decode(errors="replace").partition("/")
+    return rest if first == "sync" else first
 
 
 def decode(record: Record) -> FactRecord:
@@ -52,14 +59,15 @@ def decode(record: Record) -> FactRecord:
         raise MalformedRecord(f"its key is not that of its object, {fact.key}")
     if may_nest_deeper(record.value, RECORD_DEPTH_MAX) and too_deep(value, RECORD_DEPTH_MAX, ""):
         raise MalformedRecord(f"it nests more than {RECORD_DEPTH_MAX} levels deep")
-    return FactRecord(fact, envelope, record.partition, record.timestamp_s)
+    return FactRecord(fact, envelope, record.partition, record.offset, record.timestamp_s)
 
 
 class FactReader:
     """Gives decoded batches of this instance's partitions to `take`.
 
-    `assign` gets the new subscription before any of its records is read. What
-    stays is read on where it was; what is new is read from the newest complete resync.
+    `assign` gets the new subscription before any of its records is read, and `begin` the offsets
+    from which new partitions are read. What stays is read on where it was; what is new is read from
+    the newest complete resync.
     `catch_up` gets each new partition when all records that it had at the start were taken.
     """
 
@@ -71,6 +79,7 @@ class FactReader:
         *,
         take: Callable[[Sequence[FactRecord]], Awaitable[None]],
         assign: Callable[[Subscription], None],
+        begin: Callable[[Mapping[Partition, int]], None],
         catch_up: Callable[[Partition], None],
         metrics: Metrics,
     ) -> None:
@@ -81,6 +90,7 @@ class FactReader:
         self._positions: dict[Partition, int] = {}
         self._take = take
         self._assign = assign
+        self._begin_at = begin
         self._catch_up = catch_up
         self._ends: dict[Partition, int] = {}
         self._metrics = metrics
@@ -128,6 +138,7 @@ class FactReader:
         start = {partition: offset or 0 for partition, offset in committed.items()}
         offsets = {f"{each.topic}/{each.number}": offset for each, offset in start.items()}
         self._log.info("reading_begins", offsets=offsets, read_on=len(self._positions))
+        self._begin_at(start)
         self._positions |= start
         self._ends |= ends
         self._note_caught_up()
@@ -147,8 +158,7 @@ class FactReader:
                 self._ends.pop(partition, None)
 
     def _decoded(self, record: Record) -> FactRecord | None:
-        first, _, rest = record.key.decode(errors="replace").partition("/")
-        if (rest if first == "sync" else first) not in self._kinds:
+        if kind_of(record) not in self._kinds:
             return None
         try:
             return decode(record)

@@ -56,8 +56,8 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
         detail={
             "phase": at.phase or "",
             "generation": snapshot.newest_generation,
-            "observations": {name: rule.observation.name for name, rule in rules.items()},
         },
+        rules={name: rule.observation.name for name, rule in rules.items()},
     )
 
 

@@ -87,7 +87,7 @@ class HostpoolManager:
         """The core."""
         decision = decide(snapshot, now)
         if isinstance(snapshot, ClusterSnapshot):
-            waiting = (decision.detail or {}).get("waiting", 0)
+            waiting = decision.detail.get("waiting", 0)
             self._metrics.set_gauge("hostpool_manager_jobs_waiting", waiting)
         return decision
 

@@ -17,12 +17,10 @@ from services.hostpool_manager.core.effects import (
     WriteHostPoolStatus,
     WritePlacementStatus,
 )
-from services.hostpool_manager.core.pool_rules import POOL_RULES, PoolSituation
+from services.hostpool_manager.core.pool_rules import POOL_RULES, PoolRule, PoolSituation
 from services.hostpool_manager.core.rules import Action, Situation, rule_of
 from services.hostpool_manager.core.snapshot import (
     ClusterSnapshot,
-    ObservedPool,
-    Placement,
     Snapshot,
 )
 from services.hostpool_manager.core.statuses import differences, host_pool_status
@@ -42,17 +40,23 @@ def decide(snapshot: Snapshot, now: float) -> Decision[Effect]:
         return Decision((), Reason.NOTHING_TO_CHANGE)
     at = Situation(observed)
     rule = rule_of(at)
-    detail = {"phase": at.phase or "", "observation": rule.observation.name}
+    detail, rules = {"phase": at.phase or ""}, {"Placement": rule.observation.name}
     # The Placement before its pools: no node may be marked for an answer whose write is refused.
     if rule.action is Action.WRITE_ANSWER:
         effects: tuple[WritePlacementStatus | WriteHostPoolStatus, ...] = (_answer(at),)
     else:
-        written = (_pool_status(each, observed.placement) for each in snapshot.pools)
+        pools = [PoolSituation(each, observed.placement) for each in snapshot.pools]
+        of_pools = [(pool, rule_for(POOL_RULES, pool)) for pool in pools]
+        rules |= {
+            f"HostPool {pool.observed.pool.name}": each.observation.name for pool, each in of_pools
+        }
+        written = (_pool_status(pool, each) for pool, each in of_pools)
         effects = tuple(each for each in written if each is not None)
     if not effects:
-        return Decision((), Reason.NOTHING_TO_CHANGE, detail=detail)
+        return Decision((), rule.reason_in(at), detail=detail, rules=rules)
     status = effects[0].status
-    return Decision(effects, status.reason, detail=detail | {"message": status.message})
+    detail["message"] = status.message
+    return Decision(effects, status.reason, detail=detail, rules=rules)
 
 
 def _answer(at: Situation) -> WritePlacementStatus:
@@ -60,13 +64,11 @@ def _answer(at: Situation) -> WritePlacementStatus:
     return WritePlacementStatus(at.placement.ref, at.placement.uid, at.desired)
 
 
-def _pool_status(observed: ObservedPool, placement: Placement) -> WriteHostPoolStatus | None:
-    at, pool = PoolSituation(observed, placement), observed.pool
-    rule = rule_for(POOL_RULES, at)
-    message = rule.action(at)
+def _pool_status(at: PoolSituation, rule: PoolRule) -> WriteHostPoolStatus | None:
+    pool, before, message = at.observed.pool, at.observed.status, rule.action(at)
     if message is None:
         return None
     status = at.status(rule.reason_in(at), message)
-    if not differences(observed.status, host_pool_status(observed.status, status, now="")):
+    if not differences(before, host_pool_status(before, status, now="")):
         return None
     return WriteHostPoolStatus(pool.namespace, pool.name, pool.uid, status)

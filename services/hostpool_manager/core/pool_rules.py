@@ -81,8 +81,8 @@ class PoolSituation:
         )
 
 
-def record_missing(at: PoolSituation) -> str:
-    """Record which members are gone, and why there are no others."""
+def missing_message(at: PoolSituation) -> str:
+    """Which members are gone, and why there are no others."""
     observed, placement = at.observed, at.placement
     gone = [each.node for each in observed.members if each.node and not each.is_there]
     why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
@@ -93,25 +93,29 @@ def record_missing(at: PoolSituation) -> str:
     return f"{what}. {why}".rstrip()
 
 
-def record_unclaimed(at: PoolSituation) -> str:
-    """Record which members lack the marks, or run PEs of other jobs."""
+def unclaimed_message(at: PoolSituation) -> str:
+    """Which members lack the marks, or run PEs of other jobs."""
     has_marks = at.observed.pool.is_marked
     unmarked = [each.node for each in at.unclaimed if has_marks and not each.is_marked]
     occupied = [each.node for each in at.unclaimed if each.runs_others]
     problems = [
-        f"{_named(unmarked)} lack the pool's marks" if unmarked else "",
-        f"{_named(occupied)} run PEs of other jobs" if occupied else "",
+        f"{_named(unmarked)} {_verb(unmarked, 'lack')} the pool's marks" if unmarked else "",
+        f"{_named(occupied)} {_verb(occupied, 'run')} PEs of other jobs" if occupied else "",
     ]
     return "; ".join(each for each in problems if each)
 
 
-def record_ready(_at: PoolSituation) -> str:
-    """Record that every member is there and claimed."""
+def ready_message(_at: PoolSituation) -> str:
+    """That every member is there and claimed."""
     return Reason.MEMBERS_READY.sentence
 
 
 def leave(_at: PoolSituation) -> None:
     """Leave the status as it is."""
+
+
+def _verb(nodes: list[str], verb: str) -> str:
+    return f"{verb}s" if len(nodes) == 1 else verb
 
 
 def _named(nodes: list[str]) -> str:
@@ -122,7 +126,8 @@ def _named(nodes: list[str]) -> str:
 
 _O = PoolObservation
 PoolAction = Callable[[PoolSituation], str | None]
-POOL_RULES: Final[tuple[Rule[PoolSituation, PoolAction], ...]] = (
+PoolRule = Rule[PoolSituation, PoolAction]
+POOL_RULES: Final[tuple[PoolRule, ...]] = (
     Rule(_O.PLACEMENT_LEAVING, lambda at: at.placement.is_deleting, leave, Reason.OWNER_DELETED),
     Rule(
         _O.NOTHING_IN_FORCE,
@@ -134,14 +139,14 @@ POOL_RULES: Final[tuple[Rule[PoolSituation, PoolAction], ...]] = (
     Rule(
         _O.MEMBERS_MISSING,
         lambda at: at.observed.missing > 0,
-        record_missing,
+        missing_message,
         Reason.MEMBERS_MISSING,
     ),
     Rule(
         _O.CLAIM_INCOMPLETE,
         lambda at: bool(at.unclaimed),
-        record_unclaimed,
+        unclaimed_message,
         Reason.CLAIM_INCOMPLETE,
     ),
-    Rule(_O.READY, always, record_ready, Reason.MEMBERS_READY),
+    Rule(_O.READY, always, ready_message, Reason.MEMBERS_READY),
 )

@@ -97,6 +97,11 @@ def rule_of(at: Situation) -> Rule[Situation, Action]:
     return rule_for(RULES, at, at.phase)
 
 
+def _of_answer(at: Situation) -> Reason:
+    assert at.desired is not None, "observed: an answer that the status does not record"
+    return at.desired.reason
+
+
 _P = PlacementPhase
 _O, _A = Observation, Action
 _PLACED: Final = frozenset({_P.PLACED})
@@ -117,13 +122,13 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         _O.FOUND_REFUSAL,
         lambda at: at.is_found(_P.REFUSED),
         _A.WRITE_ANSWER,
-        Reason.NO_PLACEMENT,
+        _of_answer,
     ),
     Rule(
         _O.FOUND_NEITHER,
         lambda at: at.is_found(_P.UNKNOWN),
         _A.WRITE_ANSWER,
-        Reason.PLACEMENT_UNKNOWN,
+        _of_answer,
     ),
     # The answer that its status records
     Rule(

@@ -21,11 +21,11 @@ def _decide_node(at: NodeSituation) -> Decision[Effect]:
     rule = rule_for(NODE_RULES, at)
     effect = rule.action(at)
     effects = () if effect is None else (effect,)
-    return Decision(effects, rule.reason_in(at), detail={"observation": rule.observation.name})
+    return Decision(effects, rule.reason_in(at), rules={"node": rule.observation.name})
 
 
 def _decide_pool(at: PoolSnapshot) -> Decision[Effect]:
     rule = rule_for(POOL_RULES, at)
     effect = None if at.pool is None else rule.action(at.pool)
     effects = () if effect is None else (effect,)
-    return Decision(effects, rule.reason_in(at), detail={"observation": rule.observation.name})
+    return Decision(effects, rule.reason_in(at), rules={"pool": rule.observation.name})

@@ -8,17 +8,25 @@ the consequences.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from services.pod_state_machine.core.snapshot import Launched, Pod
 
 LAUNCHES_KEPT_MAX = 50_000
+LAUNCHED: Final = "launched"
+"""The kind of observation: a pod of a launch was observed or created."""
 
 
 class Launches:
     """The newest launches, by the uid of the PE."""
 
-    def __init__(self, kept_max: int = LAUNCHES_KEPT_MAX) -> None:
+    def __init__(
+        self,
+        enter: Callable[[str, Mapping[str, Any]], None] = lambda _what, _content: None,
+        kept_max: int = LAUNCHES_KEPT_MAX,
+    ) -> None:
+        self._enter = enter
         self._kept_max = kept_max
         self._newest: OrderedDict[str, Launched] = OrderedDict()
 
@@ -35,7 +43,14 @@ class Launches:
         """Remember a launch, unless a newer one is known."""
         known = self._newest.get(pe_uid)
         if known is None or known.launch < launched.launch:
+            content = {"peUid": pe_uid, "launch": launched.launch, "pod": launched.pod}
+            self._enter(LAUNCHED, content | {"contentId": launched.content_id})
             self._newest[pe_uid] = launched
         self._newest.move_to_end(pe_uid)
         if len(self._newest) > self._kept_max:
             self._newest.popitem(last=False)
+
+    def take_in(self, content: Mapping[str, Any]) -> None:
+        """Remember a launch that was entered before."""
+        launched = Launched(content["launch"], content["pod"], content["contentId"])
+        self._newest[content["peUid"]] = launched

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
@@ -13,7 +14,7 @@ from services.chassis.table.table import Entry, Index, TableReading
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut
-from services.pod_state_machine.adapters.launches import Launches
+from services.pod_state_machine.adapters.launches import LAUNCHED, Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.snapshot import JobKey, Key, Snapshot, Timing
@@ -33,7 +34,7 @@ class PodStateMachine:
         self._table = wiring.table
         self._writer = wiring.writer
         self._now = wiring.runtime.clock.now
-        self._launches = Launches()
+        self._launches = Launches(wiring.enter)
         self._assignments = Assignments()
         self._carry_out = CarryOut(
             wiring.table,
@@ -55,6 +56,11 @@ class PodStateMachine:
     def snapshot(self, table: TableReading, key: Key) -> Snapshot:
         """Everything that `decide` may look at."""
         return intake.snapshot_of(table, key, self._launches, self._assignments)
+
+    def take_in(self, what: str, content: Mapping[str, Any]) -> None:
+        """Let an observation count that was entered before."""
+        assert what == LAUNCHED, what
+        self._launches.take_in(content)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""

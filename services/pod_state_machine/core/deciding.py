@@ -23,7 +23,7 @@ from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeSt
 from services.pod_state_machine.core.pod_rules import POD_RULES, PodSituation, retention_ends
 from services.pod_state_machine.core.recording import Record, intent, restart_intent
 from services.pod_state_machine.core.situation import FIRST_LAUNCH, Situation, predecessors
-from services.pod_state_machine.core.snapshot import JobSnapshot, Pod, Snapshot, Timing
+from services.pod_state_machine.core.snapshot import JobSnapshot, Snapshot, Timing
 
 
 def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
@@ -41,22 +41,22 @@ def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
 def _decide_pe(at: Situation) -> Decision[Effect]:
     rule = rule_for(rules.RULES, at, at.phase)
     decided = _carried_out(at, rule.action, rule.reason_in(at))
-    removed = [effect for pod in at.snapshot.pods if (effect := _removal(at, pod)) is not None]
+    pods = [PodSituation(at, pod) for pod in at.snapshot.pods]
+    of_pods = [(pod, rule_for(POD_RULES, pod)) for pod in pods]
+    removals = [each.action(pod, each.reason_in(pod)) for pod, each in of_pods]
     wakings = [*at.deadlines(), *retention_ends(at)]
     if decided.requeue_at is not None:
         wakings.append(decided.requeue_at)
     return replace(
         decided,
-        effects=(*decided.effects, *removed),
+        effects=(*decided.effects, *(each for each in removals if each is not None)),
         requeue_at=min(wakings, default=None),
-        detail={"phase": at.phase.value, "observation": rule.observation.name},
+        detail={"phase": at.phase.value},
+        rules={
+            "PE": rule.observation.name,
+            **{f"pod {pod.pod.name}": each.observation.name for pod, each in of_pods},
+        },
     )
-
-
-def _removal(at: Situation, pod: Pod) -> Effect | None:
-    found = PodSituation(at, pod)
-    rule = rule_for(POD_RULES, found)
-    return rule.action(found, rule.reason_in(found))
 
 
 def _carried_out(at: Situation, action: rules.Action, reason: Reason) -> Decision[Effect]:
@@ -64,11 +64,10 @@ def _carried_out(at: Situation, action: rules.Action, reason: Reason) -> Decisio
         case rules.Ignore():
             return Decision((), reason)
         case rules.CreatePod():
-            again = at.pe.status.reason if at.launch > FIRST_LAUNCH else reason
-            return Decision((_create_pod(at),), again)
+            return Decision((_create_pod(at),), reason)
         case rules.IntendLaunch():
             status = intent(at, reason)
-            unbound = at.pod.name if at.pod and reason is Reason.REASSIGNED else ""
+            unbound = at.pod.name if at.pod and action.is_unbound else ""
             return Decision((PatchPeStatus(at.pe.uid, status, _skipped_pod(at), unbound),), reason)
         case rules.IntendRestart():
             status = restart_intent(at, reason)

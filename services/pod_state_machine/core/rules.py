@@ -34,7 +34,7 @@ from services.pod_state_machine.core.recording import (
     unplaced,
     without_restart,
 )
-from services.pod_state_machine.core.situation import ENDED, Situation
+from services.pod_state_machine.core.situation import ENDED, FIRST_LAUNCH, Situation
 
 
 class Observation(Enum):
@@ -97,9 +97,13 @@ class CreatePod:
 
 @dataclass(frozen=True, slots=True)
 class IntendLaunch:
-    """Write the intent of the next launch; once it is recorded, the last pod is removed."""
+    """Write the intent of the next launch; once it is recorded, the last pod is removed.
+
+    `is_unbound`: the last pod is on no node yet, and the write fails if it is bound meanwhile.
+    """
 
     phase: PePhase = PePhase.WAITING
+    is_unbound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +134,32 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     # A new launch, by request
     Rule(
         _O.REQUEST_WAITS,
-        lambda at: at.is_new_launch_requested and not at.are_gates_open,
+        lambda at: at.is_new_launch_requested and not at.are_gates_open and at.end is None,
         _IGNORE,
         Reason.GATES_CLOSED,
     ),
-    Rule(_O.LAUNCH_REQUESTED, lambda at: at.is_launch_requested, _INTEND, Reason.LAUNCH_REQUESTED),
     Rule(
-        _O.RESTART_REQUESTED, lambda at: at.is_restart_requested, _INTEND, Reason.RESTART_REQUESTED
+        _O.LAUNCH_REQUESTED,
+        lambda at: at.is_launch_requested and at.are_gates_open,
+        _INTEND,
+        Reason.LAUNCH_REQUESTED,
     ),
-    Rule(_O.CONTENT_CHANGED, lambda at: at.is_content_changed, _INTEND, Reason.CONTENT_CHANGED),
+    Rule(
+        _O.RESTART_REQUESTED,
+        lambda at: at.is_restart_requested and at.are_gates_open,
+        _INTEND,
+        Reason.RESTART_REQUESTED,
+    ),
+    Rule(
+        _O.CONTENT_CHANGED,
+        lambda at: at.is_content_changed and at.are_gates_open,
+        _INTEND,
+        Reason.CONTENT_CHANGED,
+    ),
     Rule(
         _O.POD_MISPLACED,
         lambda at: at.is_misplaced and at.are_gates_open,
-        _INTEND,
+        IntendLaunch(is_unbound=True),
         Reason.REASSIGNED,
         _NOT_RUN,
     ),
@@ -175,7 +192,13 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         Reason.GATES_CLOSED,
         _WAITING,
     ),
-    Rule(_O.LAUNCH_DUE, lambda at: at.awaits_pod, CreatePod(), Reason.FIRST_LAUNCH, _WAITING),
+    Rule(
+        _O.LAUNCH_DUE,
+        lambda at: at.awaits_pod,
+        CreatePod(),
+        lambda at: Reason.LAUNCH_DUE if at.launch > FIRST_LAUNCH else Reason.FIRST_LAUNCH,
+        _WAITING,
+    ),
     # A launch that ended, and that the policies restart
     Rule(
         _O.RESTARTS_EXHAUSTED,

@@ -9,7 +9,8 @@ from importlib.metadata import version
 import pytest
 from typer.testing import CliRunner
 
-from cli.__main__ import COMMANDS, DISTRIBUTION, LazyCommand, app
+from cli.__main__ import COMMANDS, LazyCommand, app
+from services.chassis.process.release import DISTRIBUTION
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

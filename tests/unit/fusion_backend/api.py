@@ -113,6 +113,4 @@ class Api:
     async def with_children(self) -> None:
         """Submit, and go on until only pods are missing."""
         self.submit()
-        await self.until(
-            lambda: (self.decide().detail or {})["observations"]["clean-up"] == "PODS_MISSING"
-        )
+        await self.until(lambda: self.decide().rules["clean-up"] == "PODS_MISSING")

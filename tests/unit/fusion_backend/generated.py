@@ -109,8 +109,7 @@ def _observations(world: HostedWorld) -> Iterable[str]:
         decision = decide(world.snapshot(), world.now)
     except RuleDefect:
         return ()
-    assert decision.detail is not None
-    return list(decision.detail["observations"].values())
+    return list(decision.rules.values())
 
 
 def _step(world: HostedWorld, draw: random.Random, *, lost: float) -> None:

@@ -61,7 +61,7 @@ async def test_a_plan_record_that_somebody_else_made_is_read_instead(api: Api) -
     await api.until(lambda: any(isinstance(e, RecordPlan) for e in api.decide().effects))
     snapshot, (effect,) = api.stage.snapshot(api.table, KEY), api.decide().effects
     assert await api.stage.carry_out(KEY, snapshot, effect) == "existed"
-    assert (api.decide().detail or {})["observations"]["generation"] == "RECORD_UNREAD"
+    assert api.decide().rules["generation"] == "RECORD_UNREAD"
 
 
 async def test_children_of_a_job_that_lives_are_never_deleted_by_a_stale_view(api: Api) -> None:
@@ -95,9 +95,7 @@ async def test_a_job_that_is_falsely_reported_gone_is_looked_for(api: Api) -> No
     api.submit()
     uid = say_gone(api)
     assert api.decide().effects == (ConfirmJobGone(uid),)
-    await api.until(
-        lambda: (api.decide().detail or {})["observations"]["clean-up"] == "PODS_MISSING"
-    )
+    await api.until(lambda: api.decide().rules["clean-up"] == "PODS_MISSING")
     assert len(api.names("streamspes")) == 7
 
 

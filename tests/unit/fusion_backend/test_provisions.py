@@ -165,9 +165,7 @@ async def api(tmp_path: Path) -> Api:
         },
     }
     api.writer.observe("Job", api.store.create(api.kind("streamsjobs"), KEY.namespace, body))
-    await api.until(
-        lambda: (api.decide().detail or {})["observations"]["clean-up"] == "PODS_MISSING"
-    )
+    await api.until(lambda: api.decide().rules["clean-up"] == "PODS_MISSING")
     return api
 
 
@@ -211,9 +209,7 @@ async def test_a_crash_after_the_secret_finds_it_and_makes_no_other(api: Api) ->
     job = dict(api.store.get(api.kind("streamsjobs"), KEY.namespace, KEY.name))
     api.restart()
     api.writer.observe("Job", {**job, "status": {**job["status"], "transportCertificate": None}})
-    await api.until(
-        lambda: (api.decide().detail or {})["observations"]["generation"] != "RECORD_UNREAD"
-    )
+    await api.until(lambda: api.decide().rules["generation"] != "RECORD_UNREAD")
     assert secret(api) == before
 
 

@@ -79,10 +79,9 @@ def _decided(snapshot: Snapshot, now: float) -> Decided:
         decision = decide(snapshot, now)
     except RuleDefect as defect:
         return Decided(snapshot.job, at.phase, {}, defect=str(defect))
-    assert decision.detail is not None
     others = rule_for(DECISIONS["predecessors"], at, at.phase).action(at)
     own = tuple(each for each in decision.effects if each not in others)
-    observations = decision.detail["observations"]
+    observations = decision.rules
     return Decided(snapshot.job, at.phase, observations, decision.effects, own)
 
 

@@ -8,7 +8,7 @@ from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.placement import PlacementPhase
 from placement.answers import Answer, Nearest, Refused, Unknown
-from services.hostpool_manager.core.pool_rules import PoolSituation, record_missing
+from services.hostpool_manager.core.pool_rules import PoolSituation, missing_message
 from services.hostpool_manager.core.snapshot import HostPool, InForce, ObservedPool, Placement, Ref
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 from services.hostpool_manager.core.statuses import (
@@ -58,7 +58,7 @@ def test_the_status_of_a_host_pool_is_harmless(text: str) -> None:
     pool = HostPool("default", "shop-1", "u", 1, placement.ref)
     observed = ObservedPool(pool, {}, (), least=1)
     at = PoolSituation(observed, placement)
-    desired = at.status(Reason.MEMBERS_MISSING, record_missing(at))
+    desired = at.status(Reason.MEMBERS_MISSING, missing_message(at))
     status = host_pool_status({}, desired, now="2026-01-01T00:00:00Z")
     check(status)
 

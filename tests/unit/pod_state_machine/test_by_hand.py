@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from contracts import labels
 from services.pod_state_machine.core.effects import PatchPeStatus
-from tests.builders import a_pod
+from tests.builders import a_config_map, a_pod
 from tests.unit.pod_state_machine.cluster import a_pe, decided, submitted
+
+ASKED = ("metadata", "annotations", labels.RESTART)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,23 @@ def test_a_pod_that_completed_needs_no_advice() -> None:
     (effect,) = decided(a_pe().launched(1), a_pod().in_phase("Succeeded"), submitted()).effects
     assert isinstance(effect, PatchPeStatus)
     assert "restart" not in effect.status.message
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded", None])
+def test_a_request_that_waits_for_its_gates_hides_no_end(phase: str | None) -> None:
+    """Else the status says Running of a pod that is gone, until somebody makes the ConfigMap."""
+    pods = [a_pod().in_phase(phase)] if phase else []
+    pe = a_pe().launched(1, phase="Running")
+    is_closed = a_config_map()  # that of the PE is missing
+    waiting = decided(pe.having(*ASKED, value="again"), *pods, submitted(), is_closed)
+    plain = decided(pe, *pods, submitted(), is_closed)
+    assert plain.effects
+    assert waiting.rules == plain.rules
+    assert waiting.effects
+
+
+def test_a_request_waits_for_its_gates_while_the_pod_runs() -> None:
+    pe = a_pe().launched(1, phase="Running").having(*ASKED, value="again")
+    running = a_pod().in_phase("Running")
+    assert decided(pe, running, submitted(), a_config_map()).rules["PE"] == "REQUEST_WAITS"
+    assert decided(pe, running, submitted()).rules["PE"] == "RESTART_REQUESTED"

@@ -43,8 +43,7 @@ def _decided(snapshot: PeSnapshot) -> Decided:
         decision = decide(snapshot, NOW, Timing())
     except RuleDefect:
         return at, "", ()
-    assert decision.detail is not None
-    return at, str(decision.detail["observation"]), decision.effects
+    return at, decision.rules["PE"], decision.effects
 
 
 @pytest.mark.parametrize(("rules", "names"), [(RULES, Observation), (POD_RULES, PodObservation)])

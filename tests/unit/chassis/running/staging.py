@@ -8,9 +8,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import orjson
 
+from contracts.decisions import (
+    DECISION_TYPE,
+    OBSERVATION_TYPE,
+    Observation,
+    ObservationsRecord,
+)
+from contracts.envelope import from_headers
 from contracts.facts import Epoch, Fact, SyncCompleted
 from contracts.topics import CATALOGUE, DECISIONS, RESOURCES, sync_group
 from services.chassis.kube.port import KubeClient, Response
@@ -138,15 +146,30 @@ class Bench:
         self.stage.decided.clear()
         self.stage.carried_out.clear()
 
-    async def decisions(self) -> list[dict[str, object]]:
+    async def decisions(self) -> list[dict[str, Any]]:
         """The decision records published so far, in order."""
+        return [value for type_, value in await self.published() if type_ == DECISION_TYPE]
+
+    async def observations(self) -> list[Observation]:
+        """The observations published so far, in order."""
+        records = [value for type_, value in await self.published() if type_ == OBSERVATION_TYPE]
+        return [
+            observation
+            for each in records
+            for observation in ObservationsRecord.of_json(each).observations
+        ]
+
+    async def published(self) -> list[tuple[str, dict[str, Any]]]:
+        """Type and value of each record on the decision topic."""
         where = [Partition(DECISIONS.name(), n) for n in range(DECISIONS.partitions)]
         ends = await self.log.end_offsets(where)
         wanted = sum(ends.values())
-        found: list[dict[str, object]] = []
+        found: list[tuple[str, dict[str, Any]]] = []
         if wanted:
             async for batch in self.log.read(dict.fromkeys(where, 0)):
-                found += [orjson.loads(each.value) for each in batch]
+                found += [
+                    (from_headers(each.headers).type, orjson.loads(each.value)) for each in batch
+                ]
                 if len(found) >= wanted:
                     break
         return found

@@ -516,7 +516,11 @@ class TestDecisionRecords:
             "Changing",
             "NothingToChange",
         ]
-        assert said[1]["effects"] == [{"name": "Do", "subject": "x", "outcome": "done"}]
+        whole = {"name": "x", "number": 3}
+        assert said[1]["effects"] == [
+            {"name": "Do", "subject": "x", "outcome": "done", "value": whole}
+        ]
+        assert said[1]["decided"]["count"] == 1
         assert said[1]["key"] == "a"
         assert said[1]["cause"] == "e"
 

@@ -88,7 +88,7 @@ def test_the_way_of_a_write_is_timed_stage_by_stage() -> None:
     fact = Fact(FactType.ADDITION, "Pod", "a", "x", "uid", 7, Epoch(1, 1, "c"))
     envelope = Envelope("1", "s", fact.type, "x", 101.0, "0" * 32)
     clock.at_s = 106.0
-    times.note_read(FactRecord(fact, envelope, Partition("t", 0), 103.0))
+    times.note_read(FactRecord(fact, envelope, Partition("t", 0), 0, 103.0))
     times.note_marked("key")
     clock.at_s = 110.0
     began_s = times.note_begun("key")
@@ -106,6 +106,6 @@ def test_a_fact_that_another_wrote_has_no_time_from_its_write() -> None:
     times.note_write(Change(None, Entry("Pod", "a", "x", "uid", 7, {})))
     fact = Fact(FactType.ADDITION, "Pod", "a", "x", "uid", 8, Epoch(1, 1, "c"))
     envelope = Envelope("1", "s", fact.type, "x", 101.0, "0" * 32)
-    times.note_read(FactRecord(fact, envelope, Partition("t", 0), 103.0))
+    times.note_read(FactRecord(fact, envelope, Partition("t", 0), 0, 103.0))
     assert 'stage="seen"' not in metrics.text()
     assert 'stage="read"' in metrics.text()

@@ -1,0 +1,40 @@
+"""One JSON for each frozen value, so that two processes agree on its digest.
+
+Dataclasses become objects of their fields, keys are sorted, sets are lists in the order of their
+JSON. What is computed from the fields (a cached property) is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any, Final
+
+import orjson
+
+from contracts.unreadable import Unreadable
+
+_OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def canonical_bytes(value: object) -> bytes:
+    """The JSON of a value made of dataclasses, enums, containers and JSON's own types.
+
+    Raises TypeError for anything else.
+    """
+    return orjson.dumps(value, default=plain, option=_OPTIONS)
+
+
+def plain(value: object) -> dict[Any, Any] | list[Any]:
+    """What a JSON writer does not know, one level of it; raises TypeError for what has no JSON."""
+    if (fields := getattr(value, "__dataclass_fields__", None)) is not None:
+        return {name: getattr(value, name) for name in fields}
+    match value:
+        case Unreadable():
+            return {"unreadable": value.why, "parts": value.parts}
+        case Mapping():
+            return dict(value)
+        case tuple():  # a named one
+            return list(value)
+        case Set():
+            return sorted(value, key=canonical_bytes)
+    raise TypeError(f"{type(value).__name__} has no canonical JSON")

@@ -1,0 +1,56 @@
+"""Which keys and entries are this instance's, as partitions are assigned and taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from services.chassis.log.bus import Partition
+from services.chassis.running.stage import Stage
+from services.chassis.table.sharing import Part, Sharing, Subscription
+from services.chassis.table.table import Entry, Table
+
+
+class OwnPart:
+    """The part of the work that is this instance's; `keys_of` are the keys of an entry."""
+
+    def __init__(
+        self,
+        stage: Stage[Any, Any, Any],
+        table: Table,
+        prefix: str,
+        keys_of: Callable[[Entry], Sequence[Hashable]],
+    ) -> None:
+        self.sharing = Sharing(stage.name, stage.kinds, prefix)
+        self._stage = stage
+        self._table = table
+        self._keys_of = keys_of
+        self._subscription = self.sharing.subscription(frozenset())
+        table.expect(self._subscription)
+
+    @property
+    def partitions(self) -> frozenset[Partition]:
+        """The partitions that are read."""
+        return _all_of(self._subscription)
+
+    def part_of(self, key: Hashable) -> Part:
+        """The part that a key belongs to."""
+        return self.sharing.part_of(*self._stage.subject(key))
+
+    def assign(self, subscription: Subscription) -> frozenset[int]:
+        """Take over new partitions and drop the entries of the lost ones; the lost parts."""
+        lost = self.partitions - _all_of(subscription)
+        self._subscription = subscription
+        parts = frozenset(partition.number for partition in lost)
+        if lost:
+            self._table.leave(lost, lambda entry: self._is_lost(entry, parts))
+        self._table.expect(subscription)
+        return parts
+
+    def _is_lost(self, entry: Entry, parts: frozenset[int]) -> bool:
+        keys = self._keys_of(entry)
+        return bool(keys) and all(self.part_of(key) in parts for key in keys)
+
+
+def _all_of(subscription: Subscription) -> frozenset[Partition]:
+    return frozenset(each for partitions in subscription.values() for each in partitions)
