@@ -107,10 +107,13 @@ MUTANTS = (
     Mutant(
         "an impossible width holds up that of another region",
         f"{_CORE}/widths.py",
-        "width_requests",
-        "if len(wanted) == 1:",
-        "if True:",
-        (_A_JOB,),
+        "_one_by_one",
+        "if not accepted:",
+        "if refused:",
+        (
+            "tests/unit/fusion_backend/test_placing_resizes.py",
+            "tests/unit/fusion_backend/test_refused_widths.py",
+        ),
     ),
     Mutant(
         "a refused width stays refused although the inputs of its plan changed",

@@ -69,11 +69,6 @@ def region_status_patch(
     status: Status, desired: WriteRegionStatus, *, selector: str, now: float
 ) -> dict[str, Any]:
     """The patch of a ParallelRegion's status."""
-    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
-    if desired.refused is not None:
-        accepted = replace(accepted, status="False", reason=desired.refused.reason)
-    elif desired.awaited is not None:
-        accepted = replace(accepted, status="Unknown", reason=desired.awaited)
     return {
         "status": {
             "width": desired.width,
@@ -85,10 +80,20 @@ def region_status_patch(
             "message": desired.message,
             "refused": refused_field(desired.refused),
             "conditions": _conditions(
-                status, (accepted,), desired.observed_generation, moment_of(now)
+                status, (accepted_of(desired),), desired.observed_generation, moment_of(now)
             ),
         }
     }
+
+
+def accepted_of(desired: WriteRegionStatus) -> DesiredCondition:
+    """The condition Accepted of a ParallelRegion."""
+    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
+    if desired.refused is not None:
+        return replace(accepted, status="False", reason=desired.refused.reason)
+    if desired.awaited is not None:
+        return replace(accepted, status="Unknown", reason=desired.awaited)
+    return accepted
 
 
 def refused_field(refused: RefusedWidth | None) -> dict[str, Any] | None:

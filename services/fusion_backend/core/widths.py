@@ -22,7 +22,12 @@ from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
 from services.chassis.table.table import Entry, is_deleting
-from services.fusion_backend.core.conditions import condition, refused_field
+from services.fusion_backend.core.conditions import (
+    accepted_of,
+    condition,
+    is_current,
+    refused_field,
+)
 from services.fusion_backend.core.effects import RefusedWidth, RequestedWidths, WriteRegionStatus
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
@@ -67,10 +72,6 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
         return WidthRequests(unplanned=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
         return WidthRequests(ready=together, refused=refused, requested=requested)
-    if len(wanted) == 1:
-        ((name, width),) = wanted.items()
-        refused[name] = _refused_width(plan, name, width, outcome, together.digest)
-        return WidthRequests(refused=refused)
     return _one_by_one(snapshot, plan, wanted, refused)
 
 
@@ -301,6 +302,8 @@ def _waits(
 def _is_current(entry: Entry, desired: WriteRegionStatus) -> bool:
     status = entry.data["status"]
     fields = ("width", "reason", "message", "observedGeneration", "refused")
+    if not is_current(status, accepted_of(desired)):
+        return False
     return {key: status.get(key) for key in fields} == {
         "width": desired.width,
         "reason": desired.reason.value,

@@ -145,6 +145,17 @@ def test_a_damaged_refusal_is_found_out_by_a_new_trial(damage: dict[str, Any]) -
     assert status_of(world)["refused"] == whole
 
 
+def test_the_condition_of_a_refused_region_is_written_again() -> None:
+    world = refused_by_the_planner()
+    whole = dict(status_of(world))
+    world.crash()
+    status_of(world)["conditions"] = []
+    world.converge()
+    assert {**status_of(world), "conditions": None} == {**whole, "conditions": None}
+    (before,), (after,) = whole["conditions"], status_of(world)["conditions"]
+    assert {**before, "lastTransitionTime": ""} == {**after, "lastTransitionTime": ""}
+
+
 def test_a_width_that_was_refused_beside_another_one_is_tried_alone_when_that_is_taken_back() -> (
     None
 ):
