@@ -114,7 +114,7 @@ def _ruled(cycle: Ruled) -> str:
             named.add(rule.reason)
         reason = rule.reason.value if isinstance(rule.reason, Reason) else "it depends"
         phases = "any" if rule.phases is None else ", ".join(sorted(map(_named, rule.phases)))
-        seen = f"{_words(rule.observation)} |{f' {phases} |' * has_phases}"
+        seen = f"`{rule.observation.name}`: {rule.observation.value} |{f' {phases} |' * has_phases}"
         rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} |")
     reasons = (f"* {each.value}: {each.sentence}" for each in Reason if each in named)
     heading = f"## {cycle.title}\n\n{cycle.about}\n"
@@ -160,4 +160,4 @@ def _mermaid(arrows: Mapping[tuple[str, str], Sequence[str]]) -> tuple[str, ...]
 
 
 def _words(member: Enum) -> str:
-    return member.value if isinstance(member.value, str) else member.name.lower().replace("_", " ")
+    return member.name.lower().replace("_", " ")

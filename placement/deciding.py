@@ -1,4 +1,6 @@
-"""Decides whether a job fits, and where: as a whole or not at all, and the same for the same input.
+"""Decides whether a job fits, and where: as a whole or not at all.
+
+The same input has the same answer, unless a limit in seconds ends the search.
 
 1. What contradicts itself, or names what does not exist, is refused.
 2. What an earlier decision chose is kept, if that can be done without search.

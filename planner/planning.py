@@ -5,7 +5,8 @@
 3. describe each PE (its meaning); where the meaning is that of the previous record keep its content
    id, else render the AADL and hash it.
 
-Nothing here knows of Kubernetes, files, time or other jobs: the same request gives the same bytes.
+Nothing here knows the API of Kubernetes (but how objects are named), files, time or other jobs: the
+same request gives the same bytes.
 """
 
 from __future__ import annotations

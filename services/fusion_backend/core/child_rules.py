@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -17,14 +17,11 @@ from services.fusion_backend.core.situation import BEGUN, Situation
 class ChildObservation(Enum):
     """What the children show beside the newest plan; a rule has one each."""
 
-    RECORD_AWAITED = auto()
-    """No plan is read, or a newer one is about to replace it."""
-    DIFFERENT = auto()
-    """Children are missing or differ from the plan."""
-    TEXTS_AWAITED = auto()
-    CHILDREN_LEAVING = auto()
-    """Planned children are being deleted."""
-    AS_PLANNED = auto()
+    RECORD_AWAITED = "no plan is read, or a newer one is about to replace it"
+    DIFFERENT = "children are missing or differ from the plan"
+    TEXTS_AWAITED = "a text of the plan has to be rendered again first"
+    CHILDREN_LEAVING = "planned children are being deleted"
+    AS_PLANNED = "the children are as the plan says"
 
 
 def write_children(at: Situation) -> tuple[Effect, ...]:

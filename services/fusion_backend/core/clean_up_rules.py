@@ -5,7 +5,7 @@ The children of a Job that goes are described in clearing.py.
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -21,32 +21,26 @@ from services.fusion_backend.core.situation import BEGUN, Situation
 class CleanUpObservation(Enum):
     """What of a job is left over; a rule has one each."""
 
-    JOB_GONE = auto()
-    JOB_ORPHANING = auto()
-    """The Job is being deleted, and its children are to stay."""
-    JOB_DELETING = auto()
-    REMAINS = auto()
-    """The job failed, and children or pods of it exist."""
-    JOB_FAILED = auto()
-    JOB_FAILING = auto()
-    NOT_BEGUN = auto()
-    RECORD_AWAITED = auto()
-    CHILDREN_DIFFER = auto()
-    PODS_MISSING = auto()
-    """A PE has no pod of its planned content: what runs instead stays until then."""
-    LEFTOVERS = auto()
-    """Children exist that no plan names."""
-    NOTHING_LEFT = auto()
+    JOB_GONE = "the Job does not exist"
+    JOB_ORPHANING = "the Job is being deleted, and its children are to stay"
+    JOB_DELETING = "the Job is being deleted, and its children with it"
+    REMAINS = "the job failed, and children or pods of it exist"
+    JOB_FAILED = "the job failed, and nothing of it is left"
+    JOB_FAILING = "the attempt fails by this decision"
+    NOT_BEGUN = "the job has no id or no phase"
+    RECORD_AWAITED = "no plan is read, or a newer one is about to replace it"
+    CHILDREN_DIFFER = "children are missing or differ from the plan"
+    PODS_MISSING = "a PE has no pod of its planned content: what runs instead stays until then"
+    LEFTOVERS = "children exist that no plan names"
+    NOTHING_LEFT = "nothing is left over"
 
 
 class PredecessorObservation(Enum):
     """What former Jobs of the name left over; a rule has one each."""
 
-    REPORTED_GONE = auto()
-    """Only a record says that the Job is deleted."""
-    STRANGERS = auto()
-    """Children of Jobs that are gone exist."""
-    NOTHING_LEFT = auto()
+    REPORTED_GONE = "only a record says that the Job is deleted"
+    STRANGERS = "children of Jobs that are gone exist"
+    NOTHING_LEFT = "nothing is left over"
 
 
 def delete_children(at: Situation) -> tuple[Effect, ...]:

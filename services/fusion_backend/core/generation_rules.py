@@ -12,7 +12,7 @@ Writing what a record plans is the business of child_rules.py.
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -51,28 +51,20 @@ Effects = tuple[Effect, ...]
 class GenerationObservation(Enum):
     """What the plan that comes next waits for; a rule has one each."""
 
-    RECORD_DAMAGED = auto()
-    RECORD_UNREAD = auto()
-    RECORD_LOST = auto()
-    """The newest record was deleted, and we still know the plan."""
-    PLAN_REFUSED = auto()
-    """A job that runs has lost its records, and the planner refuses to plan it again."""
-    SERVERS_UNKNOWN = auto()
-    """The redis servers of the checkpoints are not found yet."""
-    UNPLANNED = auto()
-    UNREQUESTED = auto()
-    """The plan needs a placement, and the Placement does not request it yet."""
-    STAYS_UNPLACED = auto()
-    """A job that runs has lost its records, and there is no placement for it."""
-    UNPLACED = auto()
-    PLANNED = auto()
-    """The plan is there, and its placement where it needs one."""
-    TEXTS_MISSING = auto()
-    """A text of the plan in force has to be written and is not known."""
-    PLANNING = auto()
-    """The planner works on it or is called again later."""
-    PLACING = auto()
-    AS_WANTED = auto()
+    RECORD_DAMAGED = "the newest plan record cannot be read"
+    RECORD_UNREAD = "the newest plan record is not read yet"
+    RECORD_LOST = "the newest record was deleted, and we still know the plan"
+    PLAN_REFUSED = "a job that runs has lost its records, and the planner refuses to plan it again"
+    SERVERS_UNKNOWN = "the redis servers of the checkpoints are not found yet"
+    UNPLANNED = "a plan is wanted, and the planner may be called"
+    UNREQUESTED = "the plan needs a placement, and the Placement does not request it yet"
+    STAYS_UNPLACED = "a job that runs has lost its records, and there is no placement for it"
+    UNPLACED = "there is no placement for new widths"
+    PLANNED = "the plan is there, and its placement where it needs one"
+    TEXTS_MISSING = "a text of the plan in force has to be written and is not known"
+    PLANNING = "the planner works on it or is called again later"
+    PLACING = "a plan waits for its placement"
+    AS_WANTED = "the newest plan is the wanted one"
 
 
 def read_record(at: Situation) -> Effects:

@@ -6,7 +6,7 @@ it waits for a status that is due otherwise.
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -22,11 +22,12 @@ from services.fusion_backend.core.status_rules import STATUS_RULES
 class ProvisionObservation(Enum):
     """What the PEs of a job share shows; a rule has one each."""
 
-    STATUS_DUE = auto()
-    SERVERS_UNKNOWN = auto()
-    """Nothing is planned, and the redis servers of the checkpoints are not found yet."""
-    DUE = auto()
-    NOT_DUE = auto()
+    STATUS_DUE = "the status of the Job is written first"
+    SERVERS_UNKNOWN = (
+        "nothing is planned, and the redis servers of the checkpoints are not found yet"
+    )
+    DUE = "the certificate or the servers are due to be looked at"
+    NOT_DUE = "nothing is due"
 
 
 def find_servers(at: Situation) -> tuple[Effect, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -16,9 +16,9 @@ from services.fusion_backend.core.situation import BEGUN, Situation
 class RegionObservation(Enum):
     """What the ParallelRegions say of the newest plan; a rule has one each."""
 
-    RECORD_AWAITED = auto()
-    STATUSES_DIFFER = auto()
-    STATUSES_CURRENT = auto()
+    RECORD_AWAITED = "no plan is read, or a newer one is about to replace it"
+    STATUSES_DIFFER = "statuses differ from what is so"
+    STATUSES_CURRENT = "statuses say what is so"
 
 
 def write_statuses(at: Situation) -> tuple[Effect, ...]:

@@ -8,7 +8,7 @@ over, and what its PEs share. Of each exactly one rule decides (services/chassis
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -29,13 +29,10 @@ def leave(_at: Situation) -> tuple[Effect, ...]:
 class JobObservation(Enum):
     """What stops all decisions on a job but those on its status and on what is left over."""
 
-    JOB_LEAVING = auto()
-    """The Job is gone or is being deleted."""
-    JOB_FAILED = auto()
-    JOB_FAILING = auto()
-    """The attempt fails by this decision."""
-    NOT_BEGUN = auto()
-    """The job has no id or no phase."""
+    JOB_LEAVING = "the Job is gone or is being deleted"
+    JOB_FAILED = "the job failed"
+    JOB_FAILING = "the attempt fails by this decision"
+    NOT_BEGUN = "the job has no id or no phase"
 
 
 _O = JobObservation

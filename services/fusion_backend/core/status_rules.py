@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import Enum, StrEnum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -37,41 +37,32 @@ from services.fusion_backend.core.wording_plans import placing, reports_placing
 class StatusObservation(Enum):
     """What the status of a Job does not say yet; a rule has one each."""
 
-    JOB_GONE = auto()
-    DELETION_UNRECORDED = auto()
-    """The Job is being deleted, its children too, and something holds it still."""
-    JOB_DELETING = auto()
-    REMAINS = auto()
-    FAILED_FOR_GOOD = auto()
-    """The job failed, and neither spec nor retry changed since."""
-    RETRIED = auto()
-    """The job failed, and the spec or the annotation retry changed since."""
-    SPEC_REFUSED = auto()
-    """Nothing is planned, and the spec cannot be accepted."""
-    TIMED_OUT = auto()
-    NO_ID_TO_TAKE = auto()
-    """Taking a job id fails for a while already."""
-    NOT_BEGUN = auto()
-    WITHOUT_ID = auto()
-    NAME_TAKEN = auto()
-    """The name of a child belongs to somebody else."""
-    PLAN_REFUSED = auto()
-    PLACEMENT_REFUSED = auto()
-    RECORD_DAMAGED = auto()
-    COMPLETE = auto()
-    """A generation in progress is in force."""
-    IN_PROGRESS = auto()
-    """A newer plan is put in force than the status speaks of."""
-    WORK_DONE = auto()
-    WORK_RESUMED = auto()
-    CONDITIONS_DIFFER = auto()
-    """As after an edit of the spec."""
-    HEALTH_CHANGED = auto()
-    PLACING_UNRECORDED = auto()
-    """A plan waits for its placement, and the condition Placed does not say so."""
-    TROUBLE_UNRECORDED = auto()
-    """What goes wrong, or no longer does, is not what the condition Submitted says."""
-    CURRENT = auto()
+    JOB_GONE = "the Job does not exist"
+    DELETION_UNRECORDED = "the Job is being deleted, its children too, and something holds it still"
+    JOB_DELETING = "the Job is being deleted"
+    REMAINS = "the job failed, and children or pods of it exist"
+    FAILED_FOR_GOOD = "the job failed, and neither spec nor retry changed since"
+    RETRIED = "the job failed, and the spec or the annotation retry changed since"
+    SPEC_REFUSED = "nothing is planned, and the spec cannot be accepted"
+    TIMED_OUT = "the submission has had its time and is not complete"
+    NO_ID_TO_TAKE = "taking a job id fails for a while already"
+    NOT_BEGUN = "the Job has no status"
+    WITHOUT_ID = "the job has no id"
+    NAME_TAKEN = "the name of a child belongs to somebody else"
+    PLAN_REFUSED = "the planner refuses what is submitted"
+    PLACEMENT_REFUSED = "what is submitted can run nowhere"
+    RECORD_DAMAGED = "the newest plan record cannot be read, and no condition says so"
+    COMPLETE = "a generation in progress is in force"
+    IN_PROGRESS = "a newer plan is put in force than the one that the status speaks of"
+    WORK_DONE = "every PE has completed"
+    WORK_RESUMED = "a PE of a completed job runs again"
+    CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
+    HEALTH_CHANGED = "pods run, or do not run, otherwise than Healthy says"
+    PLACING_UNRECORDED = "a plan waits for its placement, and the condition Placed does not say so"
+    TROUBLE_UNRECORDED = (
+        "what goes wrong, or no longer does, is not what the condition Submitted says"
+    )
+    CURRENT = "the status says what is so"
 
 
 @dataclass(frozen=True, slots=True)

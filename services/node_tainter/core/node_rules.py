@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 from typing import Final
 
@@ -25,16 +25,12 @@ from services.node_tainter.core.snapshot import Marks, NodeSnapshot, PoolKey
 class NodeObservation(Enum):
     """What a node and its pools show; a rule has one each."""
 
-    NODE_GONE = auto()
-    UNCLAIMED = auto()
-    """No pool may have marks on the node, and it carries none."""
-    MARKS_LEFT = auto()
-    """No pool may have marks on the node, and it carries some."""
-    MARKS_DIFFER = auto()
-    """The node does not carry exactly what it should."""
-    FINALIZER_AWAITED = auto()
-    """It does, until a pool that claims it as well has its finalizer."""
-    MARKED = auto()
+    NODE_GONE = "the node does not exist"
+    UNCLAIMED = "no pool may have marks on the node, and it carries none"
+    MARKS_LEFT = "no pool may have marks on the node, and it carries some"
+    MARKS_DIFFER = "the node does not carry exactly what it should"
+    FINALIZER_AWAITED = "it carries what it should, and a pool that claims it lacks its finalizer"
+    MARKED = "it carries what it should"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ Property: the finalizer is there before the first mark on a node, and until the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -20,16 +20,12 @@ from services.node_tainter.core.snapshot import Pool, PoolSnapshot
 class PoolObservation(Enum):
     """What a host pool and the nodes that carry its uid show; a rule has one each."""
 
-    POOL_GONE = auto()
-    DELETING_CARRIED = auto()
-    """It is being deleted, and nodes still carry its uid."""
-    DELETING_HELD = auto()
-    """It is being deleted, no node carries its uid, and it has our finalizer."""
-    DELETING = auto()
-    UNSECURED = auto()
-    """Its members are to be marked, and it lacks our finalizer."""
-    SECURED = auto()
-    """It has our finalizer, or marks no member."""
+    POOL_GONE = "the pool does not exist"
+    DELETING_CARRIED = "it is being deleted, and nodes still carry its uid"
+    DELETING_HELD = "it is being deleted, no node carries its uid, and it has our finalizer"
+    DELETING = "it is being deleted, and our finalizer is gone"
+    UNSECURED = "its members are to be marked, and it lacks our finalizer"
+    SECURED = "it has our finalizer, or marks no member"
 
 
 PoolAction = Callable[[Pool], AddFinalizer | RemoveFinalizer | None]

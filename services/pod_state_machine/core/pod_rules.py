@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 from typing import Final
 
@@ -30,19 +30,17 @@ from services.pod_state_machine.core.snapshot import Pod
 class PodObservation(Enum):
     """What a pod of a PE shows; a rule has one each."""
 
-    JOB_GONE = auto()
-    PE_ORPHANING = auto()
-    DELETING_WITH_PE = auto()
-    PE_DELETING = auto()
-    VIEW_BEHIND = auto()
-    HANGING_GONE = auto()
-    """It is being deleted, does not end, and counts as gone."""
-    DELETING = auto()
-    NEWEST = auto()
-    KEPT_ASIDE = auto()
-    TO_BE_KEPT = auto()
-    """It failed, and the PE keeps failed pods."""
-    REPLACED = auto()
+    JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
+    PE_ORPHANING = "its PE is being deleted, and its pods are to stay"
+    DELETING_WITH_PE = "it is being deleted, and so is its PE"
+    PE_DELETING = "its PE is being deleted"
+    VIEW_BEHIND = "a pod has a newer launch than the status of the PE"
+    HANGING_GONE = "it is being deleted, does not end, and counts as gone"
+    DELETING = "it is being deleted"
+    NEWEST = "it is that of the newest launch"
+    KEPT_ASIDE = "it failed, and is kept for a while"
+    TO_BE_KEPT = "it failed, and the PE keeps failed pods"
+    REPLACED = "a newer launch replaces it"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ may still run; the intent of launch n ≥ 2 is written before its pod is created
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
@@ -40,49 +40,40 @@ from services.pod_state_machine.core.situation import ENDED, FIRST_LAUNCH, Situa
 class Observation(Enum):
     """What a PE and its pods show; a rule has one each."""
 
-    JOB_GONE = auto()
-    PE_DELETING = auto()
-    VIEW_BEHIND = auto()
-    REQUEST_WAITS = auto()
-    """A new launch is requested, and its gates are closed."""
-    LAUNCH_REQUESTED = auto()
-    RESTART_REQUESTED = auto()
-    CONTENT_CHANGED = auto()
-    POD_MISPLACED = auto()
-    """An unbound pod is pinned to another node than the one its PE is assigned to."""
-    PREDECESSOR_STUCK = auto()
-    """An earlier pod, which the waiting launch waits for, is being deleted and does not end."""
-    PREDECESSOR_ALIVE = auto()
-    GATES_CLOSED = auto()
-    UNPLACED = auto()
-    """The node of a waiting launch is not decided."""
-    LAUNCH_DUE = auto()
-    RESTARTS_EXHAUSTED = auto()
-    RESTART_DUE = auto()
-    COMPLETED_BACKING_OFF = auto()
-    FAILED_BACKING_OFF = auto()
-    STUCK_STARTING = auto()
-    """The pod is being deleted and does not end."""
-    STUCK_RUNNING = auto()
-    TERMINATING_UNRECORDED = auto()
-    """The pod is being deleted, and no status records its launch."""
-    POD_TERMINATING = auto()
-    END_RECORDED = auto()
-    """The pod is gone after an end that the status records."""
-    POD_LOST = auto()
-    """The pod existed and is gone, and no status records its launch."""
-    POD_ABSENT = auto()
-    POD_SUCCEEDED = auto()
-    POD_FAILED = auto()
-    POD_DISRUPTED = auto()
-    POD_UNKNOWN = auto()
-    """The kubelet does not report on the pod."""
-    POD_BLOCKED = auto()
-    """The pod does not start, for a reason in its status."""
-    PULL_REPEATED = auto()
-    """The pod is between two attempts to pull its image."""
-    POD_PENDING = auto()
-    POD_RUNNING = auto()
+    JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
+    PE_DELETING = "it is being deleted"
+    VIEW_BEHIND = "a pod has a newer launch than its status: a fact of it is on its way"
+    REQUEST_WAITS = "a new launch is requested, and its gates are closed"
+    LAUNCH_REQUESTED = "spec.launchCount was raised"
+    RESTART_REQUESTED = "the annotation restart has a new value"
+    CONTENT_CHANGED = "a resize changed what it runs"
+    POD_MISPLACED = "an unbound pod is pinned to another node than the one its PE is assigned to"
+    PREDECESSOR_STUCK = (
+        "an earlier pod, which the waiting launch waits for, is being deleted and does not end"
+    )
+    PREDECESSOR_ALIVE = "an earlier pod, which the waiting launch waits for, may still run"
+    GATES_CLOSED = "a ConfigMap that the pod mounts is missing"
+    UNPLACED = "the node of a waiting launch is not decided"
+    LAUNCH_DUE = "the intended launch has no pod, and nothing is awaited"
+    RESTARTS_EXHAUSTED = "it is restarted by its policy, and has been too often"
+    RESTART_DUE = "it is restarted by its policy, and its back-off is over"
+    COMPLETED_BACKING_OFF = "it completed, and its restart backs off"
+    FAILED_BACKING_OFF = "it failed, and its restart backs off"
+    STUCK_STARTING = "a pod that did not run yet is being deleted and does not end"
+    STUCK_RUNNING = "a pod that runs is being deleted and does not end"
+    TERMINATING_UNRECORDED = "the pod is being deleted, and no status records its launch"
+    POD_TERMINATING = "the pod is being deleted"
+    END_RECORDED = "the pod is gone after an end that the status records"
+    POD_LOST = "the pod existed and is gone, and no status records its launch"
+    POD_ABSENT = "the pod is gone, and its end was not seen"
+    POD_SUCCEEDED = "the pod completed"
+    POD_FAILED = "the pod failed"
+    POD_DISRUPTED = "the cluster took the pod away"
+    POD_UNKNOWN = "the kubelet does not report on the pod"
+    POD_BLOCKED = "the pod does not start, for a reason in its status"
+    PULL_REPEATED = "the pod is between two attempts to pull its image"
+    POD_PENDING = "the pod does not run yet"
+    POD_RUNNING = "the pod runs"
 
 
 @dataclass(frozen=True, slots=True)
