@@ -17,6 +17,22 @@ _POD_RULES = f"{_LIFE}/test_pod_rules.py"
 
 MUTANTS = (
     Mutant(
+        "an answer of the planner enters by no door",
+        f"{_SHELL}/answers.py",
+        "JobAnswers.learn",
+        "self._all.enter(made)",
+        "",
+        ("tests/simulation/test_replaying.py",),
+    ),
+    Mutant(
+        "that a job's answers are forgotten is not passed on",
+        f"{_SHELL}/answers.py",
+        "JobAnswers.settle",
+        "self._observe(Settled(self._job_uid))",
+        "self._settle()",
+        ("tests/unit/fusion_backend/test_answered.py",),
+    ),
+    Mutant(
         "slow planning tasks may have all workers",
         f"{_SHELL}/planning_worker.py",
         "WorkerPlanner.__init__",

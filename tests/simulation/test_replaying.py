@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,6 +16,8 @@ from contracts.decisions import Position
 from services.chassis.running.decision_log import decided_of
 from services.chassis.running.replaying import ReplayFailed
 from services.chassis.running.wiring import MakeStage
+from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
+from services.fusion_backend.settings import FusionBackendSettings
 from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.node_tainter.core import deciding
 from services.node_tainter.core.node_rules import NODE_RULES, NodeObservation
@@ -26,6 +29,10 @@ from tests.simulation.test_constrained_pods import one_alone, running
 from tests.simulation.world import World, simulate
 
 STAGES: Mapping[str, MakeStage] = {
+    "fusion-backend": fusion_backend_stage(
+        FusionBackendSettings(bundle_root=Path("nowhere"), bundle_store=Path("nowhere")),
+        planner="inline",
+    ),
     "node-tainter": node_tainter_stage(),
     "pod-state-machine": pod_state_machine_stage(PodStateMachineSettings()),
 }

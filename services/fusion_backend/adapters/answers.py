@@ -2,22 +2,45 @@
 
 Everything here can be computed or read again after a crash, so it is memory and nothing more. It
 is kept by the Job's uid and let go when the job needs it no longer: the texts of a job of 500 PEs
-are megabytes.
+are megabytes. Whatever changes it is an observation (`core/answered.py`), which enters by the door
+before it counts; `take` lets it count, here and in a replay.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
-from typing import Final, cast
+from collections import ChainMap, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import Any, Final, cast
 
 from contracts import labels
 from contracts.reasons import Reason
+from planner.compressing import CompressedTexts
+from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.table import Entry
+from services.fusion_backend.core.answered import (
+    Answered,
+    EffectFailed,
+    EffectSucceeded,
+    Forgotten,
+    JobGone,
+    LaunchSeen,
+    NameTaken,
+    PlanDamaged,
+    PlanDeclined,
+    PlanKnown,
+    PlanMade,
+    PlanningBegan,
+    PlanningEnded,
+    PlanningFailed,
+    ProvisionsSeen,
+    RecordKept,
+    RefusalKept,
+    Settled,
+    WidthsUnplaced,
+)
 from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
@@ -28,45 +51,34 @@ GONE_MAX: Final = 4_096
 """Uids of Jobs that are remembered to be gone."""
 UNPLACED_MAX: Final = 64
 """Requested widths of a job that are known to have no placement."""
+RECORDS_KEPT_MAX: Final = 10_000
+"""Plan records that are known to have been kept whole."""
+
+Texts = tuple[Mapping[str, str], ...]
 
 
-@dataclass
 class JobAnswers:
     """What is known of one Job (one uid); `planning` is the planner at work for it.
 
     `texts_of`: the texts by the digest of inputs; AADLs stay compressed until they are written.
     """
 
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    unplaced: dict[tuple[str, RequestedWidths], PlanRefused] = field(default_factory=dict)
-    texts_of: dict[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
-    troubled: dict[str, Trouble] = field(default_factory=dict)
-    troubles: dict[str, Trouble] = field(default_factory=dict)
-    plans: dict[str, KnownPlan] = field(default_factory=dict)
-    damaged: dict[str, Damage] = field(default_factory=dict)
-    planning: asyncio.Task[None] | None = None
-    newest: KnownPlan | None = None
-    name_taken: str = ""
-    launches: dict[str, int] = field(default_factory=dict)
-    provisions: Provisions = field(default_factory=Provisions)
-
-    def learn(self, inputs: PlanInputs, outcome: Outcome) -> None:
-        """Keep the planner's answer, and the texts that came with it."""
-        self.outcomes[inputs.digest] = outcome
-        self.troubled.pop(inputs.digest, None)
-        if isinstance(outcome, PlanRefused):
-            return
-        port_labels = {port_labels_id(outcome.port_labels): outcome.port_labels}
-        pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
-        self.texts_of[inputs.digest] = (port_labels, outcome.aadls.found_by(pe_of))
-
-    def learn_unplaced(
-        self, inputs: PlanInputs, widths: RequestedWidths, refusal: PlanRefused
-    ) -> None:
-        """Keep that these widths have no placement, until regions report it; the newest only."""
-        self.unplaced[inputs.digest, widths] = refusal
-        while len(self.unplaced) > UNPLACED_MAX:
-            del self.unplaced[next(iter(self.unplaced))]
+    def __init__(self, job_uid: str, all_answers: Answers) -> None:
+        self._job_uid = job_uid
+        self._all = all_answers
+        self.outcomes: dict[str, Outcome] = {}
+        self.unplaced: dict[tuple[str, RequestedWidths], PlanRefused] = {}
+        self.texts_of: dict[str, Texts] = {}
+        self.troubled: dict[str, Trouble] = {}
+        self.troubles: dict[str, Trouble] = {}
+        self.plans: dict[str, KnownPlan] = {}
+        self.damaged: dict[str, Damage] = {}
+        self.planning: asyncio.Task[None] | None = None
+        self.is_planning = False
+        self.newest: KnownPlan | None = None
+        self.name_taken = ""
+        self.launches: dict[str, int] = {}
+        self.provisions = Provisions()
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -74,11 +86,59 @@ class JobAnswers:
         maps = [each for texts in self.texts_of.values() for each in texts]
         return ChainMap(*cast("list[MutableMapping[str, str]]", maps))  # nobody writes into it
 
+    # ------------------------------------------------------------------ what is learnt
+
+    def learn(self, inputs: PlanInputs, outcome: Outcome) -> None:
+        """Keep the planner's answer, and the texts that came with it."""
+        if isinstance(outcome, PlanRefused):
+            self._observe(PlanDeclined(self._job_uid, inputs.digest, RefusalKept.of(outcome)))
+            return
+        port_labels = {port_labels_id(outcome.port_labels): outcome.port_labels}
+        pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
+        texts = (port_labels, outcome.aadls.found_by(pe_of))
+        names = tuple(sorted(name for each in texts for name in each))
+        record = self._all.kept(outcome.record)
+        made = PlanMade(self._job_uid, inputs, record, names, outcome.warnings)
+        self._all.enter(made)
+        self._learn(inputs.digest, outcome, texts)
+
+    def learn_unplaced(
+        self, inputs: PlanInputs, widths: RequestedWidths, refusal: PlanRefused
+    ) -> None:
+        """Keep that these widths have no placement, until regions report it; the newest only."""
+        kept = RefusalKept.of(refusal)
+        self._observe(WidthsUnplaced(self._job_uid, inputs.digest, widths, kept))
+
+    def begin_planning(self, planning: asyncio.Task[None]) -> None:
+        """The planner works for the job."""
+        self.planning = planning
+        self._observe(PlanningBegan(self._job_uid))
+
+    def end_planning(self) -> None:
+        """The planner does not work for the job any more."""
+        self.planning = None
+        self._observe(PlanningEnded(self._job_uid))
+
+    def note_planning_trouble(self, digest: str, trouble: Trouble) -> None:
+        """The planner failed for reasons of its own."""
+        self._observe(PlanningFailed(self._job_uid, digest, trouble))
+
     def know(self, head_uid: str, plan: KnownPlan) -> None:
         """Keep a plan whose record was read or written under this uid."""
-        self.plans[head_uid] = plan
-        if self.newest is None or plan.record.generation >= self.newest.record.generation:
-            self.newest = plan
+        record = self._all.kept(plan.record)
+        known = PlanKnown(
+            self._job_uid, head_uid, plan.inputs, record, plan.port_labels_id, plan.warnings
+        )
+        self._all.enter(known)
+        self._know(head_uid, plan)
+
+    def note_damage(self, head_uid: str, damage: Damage) -> None:
+        """A plan record cannot be read."""
+        self._observe(PlanDamaged(self._job_uid, head_uid, damage.text, damage.is_lost))
+
+    def note_name_taken(self, child: str) -> None:
+        """The name of a child belongs to somebody else."""
+        self._observe(NameTaken(self._job_uid, child))
 
     def see_launches(self, pes: Iterable[Entry], pods: Iterable[Entry]) -> None:
         """Remember the highest launch of each PE: one that is deleted by hand goes on from it."""
@@ -93,25 +153,97 @@ class JobAnswers:
                 self._see_launch(f"{marks[labels.JOB]}-{marks.get(labels.PE)}", int(launch))
 
     def _see_launch(self, pe: str, launch: int) -> None:
-        self.launches[pe] = max(launch, self.launches.get(pe, 0))
+        if launch > self.launches.get(pe, -1):
+            self._observe(LaunchSeen(self._job_uid, pe, launch))
 
     def note_trouble(self, subject: str, reason: Reason, text: str, now: float) -> None:
         """An effect failed; the first of several failures in a row says since when."""
         known = self.troubles.get(subject)
         since = known.since if known is not None else now
-        self.troubles[subject] = Trouble(reason, text, since)
+        self._observe(EffectFailed(self._job_uid, subject, Trouble(reason, text, since)))
 
     def note_done(self, subject: str) -> None:
         """An effect did not fail."""
-        self.troubles.pop(subject, None)
+        if subject in self.troubles:
+            self._observe(EffectSucceeded(self._job_uid, subject))
+
+    def see_certificate(self, seen_at: float) -> None:
+        """The certificate was seen as it should be (unix seconds)."""
+        refusal = self.provisions.refusal
+        kept = RefusalKept.of(refusal) if refusal is not None else None
+        self._observe(ProvisionsSeen(self._job_uid, seen_at, kept))
+
+    def refuse_servers(self, refusal: PlanRefused) -> None:
+        """The redis servers cannot be used."""
+        seen_at = self.provisions.certificate_seen_at
+        self._observe(ProvisionsSeen(self._job_uid, seen_at, RefusalKept.of(refusal)))
+
+    def settle(self) -> None:
+        """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
+        self._observe(Settled(self._job_uid))
 
     def close(self) -> None:
         """Nobody waits for the planner any more."""
         if self.planning is not None:
             self.planning.cancel()
 
-    def settle(self) -> None:
-        """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
+    # ------------------------------------------------------------------ what counts then
+
+    def _observe(self, answered: Answered) -> None:
+        self._all.enter(answered)
+        self.take(answered)
+
+    def take(self, answered: Answered) -> None:
+        """Let an observation count that was entered."""
+        match answered:
+            case PlanMade():
+                record = self._all.record(answered.record)
+                result = PlanResult(record, CompressedTexts(), "", answered.warnings)
+                self._learn(answered.inputs.digest, result, (dict.fromkeys(answered.texts, ""),))
+            case PlanDeclined():
+                self._learn(answered.digest, answered.refusal.refusal())
+            case WidthsUnplaced():
+                self.unplaced[answered.digest, answered.widths] = answered.refusal.refusal()
+                while len(self.unplaced) > UNPLACED_MAX:
+                    del self.unplaced[next(iter(self.unplaced))]
+            case PlanningBegan() | PlanningEnded():
+                self.is_planning = isinstance(answered, PlanningBegan)
+            case PlanningFailed():
+                self.troubled[answered.digest] = answered.trouble
+            case EffectFailed():
+                self.troubles[answered.subject] = answered.trouble
+            case EffectSucceeded():
+                self.troubles.pop(answered.subject, None)
+            case PlanKnown():
+                record = self._all.record(answered.record)
+                plan = KnownPlan(
+                    record, answered.inputs, answered.port_labels_id, answered.warnings
+                )
+                self._know(answered.head_uid, plan)
+            case PlanDamaged():
+                self.damaged[answered.head_uid] = Damage(answered.text, answered.is_lost)
+            case NameTaken():
+                self.name_taken = answered.child
+            case LaunchSeen():
+                self.launches[answered.pe] = answered.launch
+            case ProvisionsSeen():
+                refusal = answered.refusal.refusal() if answered.refusal is not None else None
+                self.provisions = Provisions(answered.certificate_seen_at, refusal)
+            case Settled():
+                self._settle()
+
+    def _learn(self, digest: str, outcome: Outcome, texts: Texts = ()) -> None:
+        self.outcomes[digest] = outcome
+        self.troubled.pop(digest, None)
+        if texts:
+            self.texts_of[digest] = texts
+
+    def _know(self, head_uid: str, plan: KnownPlan) -> None:
+        self.plans[head_uid] = plan
+        if self.newest is None or plan.record.generation >= self.newest.record.generation:
+            self.newest = plan
+
+    def _settle(self) -> None:
         self.texts_of.clear()
         self.troubled.clear()
         self.troubles.clear()
@@ -120,24 +252,53 @@ class JobAnswers:
 
 
 class Answers:
-    """What is known, by the uid of the Job."""
+    """What is known, by the uid of the Job; `enter` is the door of observations."""
 
-    def __init__(self) -> None:
+    def __init__(self, enter: Callable[[str, Any], None] = lambda _what, _content: None) -> None:
+        self._enter = enter
         self._by_uid: dict[str, JobAnswers] = {}
         self._gone: dict[str, None] = {}
+        self._kept: OrderedDict[str, None] = OrderedDict()
+        self._records: dict[str, PlanRecord] = {}
 
     def of(self, job_uid: str) -> JobAnswers:
         """What is known of a Job; remembered from now on."""
-        return self._by_uid.setdefault(job_uid, JobAnswers())
+        known = self._by_uid.get(job_uid)
+        if known is None:
+            known = self._by_uid[job_uid] = JobAnswers(job_uid, self)
+        return known
+
+    def enter(self, answered: Answered) -> None:
+        """Pass an observation through the door."""
+        self._enter(type(answered).__name__, answered)
+
+    def take(self, answered: Answered) -> None:
+        """Let an observation count that was entered, as in a replay."""
+        match answered:
+            case Forgotten():
+                self._forget(answered.job_uid)
+            case JobGone():
+                self._learn_gone(answered.job_uid)
+            case _:
+                self.of(answered.job_uid).take(answered)
 
     def forget(self, job_uid: str) -> None:
         """The attempt is over, or the Job is gone."""
+        if job_uid in self._by_uid:
+            self.enter(Forgotten(job_uid))
+            self._forget(job_uid)
+
+    def _forget(self, job_uid: str) -> None:
         known = self._by_uid.pop(job_uid, None)
         if known is not None:
             known.close()
 
     def learn_gone(self, job_uid: str) -> None:
         """Remember that a Job does not exist; of many the newest."""
+        self.enter(JobGone(job_uid))
+        self._learn_gone(job_uid)
+
+    def _learn_gone(self, job_uid: str) -> None:
         self._gone[job_uid] = None
         while len(self._gone) > GONE_MAX:
             del self._gone[next(iter(self._gone))]
@@ -151,3 +312,19 @@ class Answers:
         kept = set(job_uids)
         for job_uid in [each for each in self._by_uid if each not in kept]:
             self.forget(job_uid)
+
+    # ------------------------------------------------------------------ plan records
+
+    def kept(self, record: PlanRecord) -> RecordKept:
+        """A plan record as observations have it: whole once, then by its digest."""
+        kept = RecordKept.of(record, self._kept)
+        self._kept[kept.sha256] = None
+        if len(self._kept) > RECORDS_KEPT_MAX:
+            self._kept.popitem(last=False)
+        return kept
+
+    def record(self, kept: RecordKept) -> PlanRecord:
+        """The plan record of an observation."""
+        record = kept.record(self._records)
+        self._records[kept.sha256] = record
+        return record

@@ -205,7 +205,7 @@ class CarryOut:
                 stamp=labels.GENERATION,
             )
         except NameTaken:
-            self._answers.of(job.uid).name_taken = f"{effect.kind} {effect.name}"
+            self._answers.of(job.uid).note_name_taken(f"{effect.kind} {effect.name}")
             self._wiring.wake(key)
             raise
 

@@ -145,7 +145,7 @@ def snapshot_of(
         },
         outcomes=dict(known.outcomes),
         unplaced=dict(known.unplaced),
-        is_planning=known.planning is not None,
+        is_planning=known.is_planning,
         texts=known.texts,
         troubled=dict(known.troubled),
         troubles=dict(known.troubles),

@@ -71,9 +71,8 @@ class Plans:
         previous: PlanRecord | None = None
         if effect.inputs.previous is not None:
             previous = snapshot.plans[effect.inputs.previous].record
-        known.planning = asyncio.create_task(
-            self._plan(key, known, effect.inputs, previous), name=f"plan of {key.name}"
-        )
+        work = self._plan(key, known, effect.inputs, previous)
+        known.begin_planning(asyncio.create_task(work, name=f"plan of {key.name}"))
         return "planning"
 
     async def _plan(
@@ -98,14 +97,14 @@ class Plans:
             self._backoffs.mark_succeeded(inputs.digest)
             self._unused.remove_if_due()
         finally:
-            known.planning = None
+            known.end_planning()
         self._wiring.wake(key)
 
     def _note_trouble(self, known: JobAnswers, inputs: PlanInputs, problem: Exception) -> None:
         now = self._wiring.runtime.clock.now()
         before = known.troubled.get(inputs.digest)
         is_unreadable = isinstance(problem, BundleUnreadable)
-        known.troubled[inputs.digest] = Trouble(
+        trouble = Trouble(
             Reason.BUNDLE_UNREADABLE if is_unreadable else Reason.PLANNING_FAILED,
             trouble_message(problem),
             since=before.since if before is not None else now,
@@ -113,6 +112,7 @@ class Plans:
                 inputs.digest, now, at_least_s=_retry_after_s(problem)
             ),
         )
+        known.note_planning_trouble(inputs.digest, trouble)
 
     async def _task(self, key: JobKey, inputs: PlanInputs, previous: PlanRecord | None) -> PlanTask:
         source = inputs.bundle
@@ -157,7 +157,7 @@ class Plans:
             )
         except NameTaken:
             # An orphaned job left a record of this name: nothing that waits makes it go away.
-            self._answers.of(job.uid).name_taken = f"ConfigMap {body['metadata']['name']}"
+            self._answers.of(job.uid).note_name_taken(f"ConfigMap {body['metadata']['name']}")
             self._wiring.wake(JobKey(job.namespace, job.name))
             raise
 
@@ -174,7 +174,7 @@ class Plans:
             parts = [await self._part(job, part) for part in parts_of(head)]
             known.know(effect.uid, plan_of(head, parts))
         except RecordDamaged as damage:
-            known.damaged[effect.uid] = Damage(str(damage), damage.is_lost)
+            known.note_damage(effect.uid, Damage(str(damage), damage.is_lost))
             self._log.error("plan_record_damaged", key=str(key), problem=str(damage))
         self._wiring.wake(key)
         return "damaged" if effect.uid in known.damaged else "read"

@@ -7,7 +7,7 @@ object is kept in `answers.py`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from contracts import labels
 from contracts.reasons import Reason
@@ -79,8 +79,7 @@ class Provisioner:
         return self._wiring.runtime.random.sample(servers, len(servers))
 
     async def _refuse(self, key: JobKey, entry: Entry, refusal: PlanRefused) -> None:
-        known = self._answers.of(entry.uid)
-        known.provisions = replace(known.provisions, refusal=refusal)
+        self._answers.of(entry.uid).refuse_servers(refusal)
         await self._wiring.writer.emit_event(
             entry,
             reason=Reason.CHECKPOINT_STORE_INVALID.value,
@@ -115,11 +114,10 @@ class Provisioner:
                 confirm_job=confirm_job,
             )
         except NameTaken:
-            known.name_taken = f"Secret {labels.certificate_name(key.name)}"
+            known.note_name_taken(f"Secret {labels.certificate_name(key.name)}")
             self._wiring.wake(key)
             raise
-        seen_at = self._wiring.runtime.clock.now()
-        known.provisions = replace(known.provisions, certificate_seen_at=seen_at)
+        known.see_certificate(self._wiring.runtime.clock.now())
         self._wiring.wake(key)
         return outcome
 

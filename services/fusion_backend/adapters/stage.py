@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
@@ -24,6 +24,7 @@ from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Names, Provisioner
+from services.fusion_backend.core.answered import answered_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.snapshot import Snapshot
@@ -52,7 +53,7 @@ class FusionBackend:
         self._wiring = wiring
         self._width_max = settings.width_max
         self._pod_rules = settings.pod_rules
-        self._answers = Answers()
+        self._answers = Answers(wiring.enter)
         self._uid_of: dict[JobKey, str] = {}
         unused = UnusedBundles(
             settings.bundle_store,
@@ -85,6 +86,10 @@ class FusionBackend:
         )
         self._forget_former_job(key, snapshot.job.uid if snapshot.job else "")
         return snapshot
+
+    def take_in(self, what: str, content: Mapping[str, Any]) -> None:
+        """Let an observation count that was entered before."""
+        self._answers.take(answered_of(what, content))
 
     def _forget_former_job(self, key: JobKey, job_uid: str) -> None:
         former = self._uid_of.get(key, "")
