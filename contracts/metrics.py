@@ -33,6 +33,9 @@ METRICS: Final[Mapping[str, Metric]] = {
     "millrace_decisions_dropped_total": Metric(
         "counter", "Decision records that were not written to the log."
     ),
+    "millrace_observations_dropped_total": Metric(
+        "counter", "Observations that were not published whole, so that a replay has a gap."
+    ),
     "millrace_effects_total": Metric(
         "counter", "Effects that were carried out, by their outcome.", ("effect", "outcome")
     ),

@@ -47,6 +47,9 @@ OBSERVATIONS_PACKED_MAX = 100
 OBSERVATION_BYTES_MAX = 256 * 1024
 """A log takes records up to 1 MiB; of a larger observation its digest is written."""
 GATHER_S = 0.05
+UNWRITTEN = "unwritten"
+"""In place of an observation's content: why it is not there."""
+PROBLEM_CHARS_MAX = 200
 
 
 class DecisionLog:
@@ -101,9 +104,7 @@ class DecisionLog:
         size = 0
         while self._observations:
             observation = self._observations.popleft()
-            text = canonical_bytes(observation.content)
-            if len(text) > OBSERVATION_BYTES_MAX:
-                text = canonical_bytes({"sha256": _digest(text)})
+            text = self._text_of(observation)
             if packed and (
                 size + len(text) > OBSERVATION_BYTES_MAX or len(packed) == OBSERVATIONS_PACKED_MAX
             ):
@@ -113,6 +114,18 @@ class DecisionLog:
             size += len(text)
         if packed:
             self._queue_packed(packed)
+
+    def _text_of(self, observation: Observation) -> bytes:
+        """What a record has room for; of what no JSON writer takes, such as 2**64, that it is."""
+        try:
+            text = canonical_bytes(observation.content)
+        except Exception as problem:  # noqa: BLE001 - records are for people; work goes on
+            self._runtime.metrics.count("millrace_observations_dropped_total")
+            self._log.error("observation_unwritten", what=observation.what, problem=repr(problem))
+            return canonical_bytes({UNWRITTEN: repr(problem)[:PROBLEM_CHARS_MAX]})
+        if len(text) > OBSERVATION_BYTES_MAX:
+            return canonical_bytes({UNWRITTEN: f"{len(text)} bytes", "sha256": _digest(text)})
+        return text
 
     def _queue_packed(self, packed: list[Observation]) -> None:
         runtime = self._runtime

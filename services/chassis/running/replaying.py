@@ -7,7 +7,7 @@ fact that is not in the log any more, an offset that is not where the decisions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from contracts.decisions import ObjectsRead, Observation, Position
 from contracts.envelope import MalformedRecord
 from contracts.unreadable import ObjectUnreadable, Unreadable
 from services.chassis.log.bus import Partition, Record
-from services.chassis.running.decision_log import objects_read
+from services.chassis.running.decision_log import UNWRITTEN, objects_read
 from services.chassis.running.observations import Observed
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import key_text
@@ -133,6 +133,9 @@ class Replica:
 
     def _take(self, observation: Observation) -> None:
         content = observation.content
+        if UNWRITTEN in content:
+            why = content[UNWRITTEN]
+            raise ReplayFailed(f"observation {self._number} was not written whole: {why}")
         match observation.what:
             case Observed.READING:
                 self._begin(content["offsets"])
@@ -160,8 +163,6 @@ class Replica:
         self._offsets = {name: at for name, at in self._offsets.items() if name in set(names)}
 
     def _take_object(self, content: Mapping[str, Any]) -> None:
-        if "ref" not in content:
-            raise ReplayFailed(f"observation {self._number} was too large to be written whole")
         kind, namespace, name = _ref(content)
         data = content["data"]
         if "unreadable" in data:
@@ -209,10 +210,3 @@ class Replica:
 def _ref(content: Mapping[str, Any]) -> tuple[str, str, str]:
     kind, namespace, name = content["ref"]
     return kind, namespace, name
-
-
-def in_order(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Position]]:
-    """Decision records of one start in the order of their positions."""
-    found = [(each, Position.of_json(each["position"])) for each in records]
-    found.sort(key=lambda each: (each[1].observation, sum(each[1].offsets.values())))
-    yield from found

@@ -548,6 +548,20 @@ class TestDecisionRecords:
             assert it.runtime.metrics.value("millrace_decisions_dropped_total") == 1
             it.log.produce = produce  # type: ignore[method-assign]
 
+    @virtually
+    async def test_an_observation_that_no_record_takes_leaves_a_gap_and_stops_nothing(self) -> None:
+        async with bench() as it:
+            await live(it)
+            it.runner.table.observe(
+                "Service", "ns", "a", uid="u", resource_version=9, data={"size": 2**64}
+            )
+            it.runner.table.observe_gone(("Service", "ns", "b"), "u")
+            await it.settle()
+            *_, huge, gone = await it.observations()
+        assert (huge.what, list(huge.content)) == ("object", ["unwritten"])
+        assert (gone.what, gone.number) == ("gone", huge.number + 1)
+        assert it.runtime.metrics.value("millrace_observations_dropped_total") == 1
+
 
 async def _refuse(_records: object) -> None:
     raise OSError("disk full")
