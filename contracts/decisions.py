@@ -93,17 +93,20 @@ class Position:
 class ObjectsRead:
     """The objects in a snapshot: how many, and the SHA-256 of their refs, uids and versions.
 
-    Of few objects `names` has each one: `<kind>/<namespace>/<name> <uid>@<version>`.
+    Of few objects `names` has each one: `<kind>/<namespace>/<name> <uid>@<version>`. `views` stands
+    for all objects that the views of the service are folded from; empty if it has none.
     """
 
     count: int = 0
     sha256: str = ""
     names: tuple[str, ...] = ()
+    views: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The objects as a JSON object."""
-        whole = {"names": self.names} if self.names else {}
-        return {"count": self.count, "sha256": self.sha256} | whole
+        named = {"names": self.names} if self.names else {}
+        folded = {"views": self.views} if self.views else {}
+        return {"count": self.count, "sha256": self.sha256} | named | folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from contracts import labels
 from contracts.facts import project
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 
 Obj = dict[str, Any]
 NAMESPACE = "default"

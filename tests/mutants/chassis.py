@@ -29,8 +29,9 @@ MUTANTS = (
         "a position is that after the decision",
         "services/chassis/running/reconciling.py",
         "StageRunner._decide_and_carry_out",
-        "made_of, cause = MadeOf(now, position, table.entries), self._causes.get(key, Cause())",
-        "made_of, cause = MadeOf(now, self._observations.position, table.entries), Cause()",
+        "self._recorder.record(key, subject, decision, made_of, carried_out, cause)",
+        "self._recorder.record(key, subject, decision, MadeOf(now, self._observations.position, "
+        "table.entries, made_of.views), carried_out, cause)",
         (_REPLAYING,),
     ),
     Mutant(
@@ -216,6 +217,22 @@ MUTANTS = (
         "if same and entry.resource_version <= old.resource_version:",
         "if False:",
         (_TABLE,),
+    ),
+    Mutant(
+        "a view does not see that an object left the table",
+        "services/chassis/table/table.py",
+        "Table._remove",
+        "self._note_changed(entry)",
+        "pass",
+        ("tests/unit/chassis/table/test_viewing.py",),
+    ),
+    Mutant(
+        "a record that comes again moves the position back",
+        "services/chassis/running/observations.py",
+        "Observations.note_read",
+        "if offset < self._offsets.get(name, 0):",
+        "if False:",
+        ("tests/unit/chassis/running/test_observations.py", "-k", "comes_again"),
     ),
     Mutant(
         "deletions that nobody saw are never found",

@@ -10,15 +10,18 @@ import argparse
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby
+from pathlib import Path
 
 from tests.simulation.effects import MEANING, Effect
 from tests.simulation.forking import run_forked
 from tests.simulation.plans import Plan, every_plan, misses, parsed, random_plan, shared
+from tests.simulation.replays import keep, replay_all
 from tests.simulation.runs import Run, judge, run_scenario
 from tests.simulation.scenarios import SCENARIOS
 
@@ -46,7 +49,12 @@ def main(arguments: Sequence[str]) -> int:
             "nothing was played: no plan of these scenarios is of the classes that were asked for"
         )
         return NOTHING_PLAYED
-    return _count(plans, broken, options.jobs)
+    if not options.replay:
+        return _count(plans, broken, partial(play), options.jobs)
+    with tempfile.TemporaryDirectory(prefix="millrace-sim-logs-") as folder:
+        logs = Path(folder)
+        failed = _count(plans, broken, partial(play, logs=logs), options.jobs)
+        return failed if replay_all(logs, options.jobs, print_lines) else 1
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
@@ -66,6 +74,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     add("--only-seeds", action="store_true", help="the random runs alone")
     add("--one-in", type=int, default=1, help="a share: one plan in so many of each class")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    add("--replay", action="store_true", help="make each decision again, in other processes")
     add("--list", action="store_true", help="tell scenarios and mishaps")
     options = parser.parse_args(arguments)
     if options.plan and len(options.scenario or ()) != 1:
@@ -134,17 +143,19 @@ def _all_plans(
     return plans, broken
 
 
-def play(plans: Sequence[Plan]) -> list[Verdict]:
-    """Plans of one scenario and seed, and what is wrong with each."""
+def play(plans: Sequence[Plan], logs: Path | None = None) -> list[Verdict]:
+    """Plans of one scenario and seed, and what is wrong with each; their logs go into `logs`."""
     first = plans[0]
     scenario = SCENARIOS[first.scenario]
     reference = undisturbed(first.scenario, first.reference_seed)
 
     def judged(run: Run) -> list[str]:
+        if logs is not None and run.log is not None:
+            keep(run.log, logs, f"{scenario.name}-{os.getpid()}")
         return judge(scenario, reference, run)
 
     mishaps = [dict(plan.mishaps) for plan in plans]
-    problems = run_forked(scenario, mishaps, judged, seed=first.seed)
+    problems = run_forked(scenario, mishaps, judged, seed=first.seed, keeps_log=logs is not None)
     return list(zip(plans, problems, strict=True))
 
 
@@ -156,13 +167,16 @@ def _chunks(plans: Sequence[Plan]) -> Iterator[Sequence[Plan]]:
             yield together[start : start + CHUNK]
 
 
-def _count(plans: Sequence[Plan], broken: Sequence[Verdict], jobs: int) -> int:
+Play = Callable[[Sequence[Plan]], list[Verdict]]
+
+
+def _count(plans: Sequence[Plan], broken: Sequence[Verdict], play: Play, jobs: int) -> int:
     began_s, told_s = time.monotonic(), time.monotonic()
     done: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
     for plan, problems in broken:
         _tell_failure(plan, problems)
-    for number, (plan, problems) in enumerate(_played(plans, jobs), start=1):
+    for number, (plan, problems) in enumerate(_played(plans, play, jobs), start=1):
         done[(plan.scenario, plan.kind)] += 1
         if problems:
             failed[(plan.scenario, plan.kind)] += 1
@@ -177,7 +191,7 @@ def _count(plans: Sequence[Plan], broken: Sequence[Verdict], jobs: int) -> int:
     return 1 if wrong else 0
 
 
-def _played(plans: Sequence[Plan], jobs: int) -> Iterator[Verdict]:
+def _played(plans: Sequence[Plan], play: Play, jobs: int) -> Iterator[Verdict]:
     if jobs <= 1:
         yield from chain.from_iterable(map(play, _chunks(plans)))
         return

@@ -34,6 +34,7 @@ def run_forked(
     judge: Callable[[Run], list[str]],
     *,
     seed: int = 0,
+    keeps_log: bool = False,
 ) -> list[list[str]]:
     """What is wrong with the runs of a scenario under each plan, in their order."""
     found: list[list[str]] = []
@@ -62,7 +63,7 @@ def run_forked(
 
     run = None
     try:
-        run = run_scenario(scenario, {}, seed=seed, at_opening=fork_for_each)
+        run = run_scenario(scenario, {}, seed=seed, keeps_log=keeps_log, at_opening=fork_for_each)
     except _AllPlayed:
         return found
     except BaseException:

@@ -8,7 +8,8 @@ from pathlib import Path
 from services.chassis.running.hosting import Main, stage_main
 from services.fusion_backend.adapters.stage import stage_maker as fusion_backend_stage
 from services.fusion_backend.settings import FusionBackendSettings
-from services.hostpool_manager.adapters.stage import manager_main
+from services.hostpool_manager.adapters.stage import leadership
+from services.hostpool_manager.adapters.stage import stage_maker as hostpool_manager_stage
 from services.hostpool_manager.settings import HostpoolManagerSettings
 from services.node_tainter.adapters.stage import stage_maker as node_tainter_stage
 from services.pod_state_machine.adapters.stage import stage_maker as pod_state_machine_stage
@@ -17,6 +18,7 @@ from services.watch_ingest.adapters.ingesting import ingest_main
 from services.watch_ingest.settings import WatchIngestSettings
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
+from tests.simulation.fresh_folds import checked
 
 
 def _fusion_backend(folder: Path) -> Main:
@@ -28,13 +30,19 @@ def _fusion_backend(folder: Path) -> Main:
     )
 
 
+def _hostpool_manager() -> Main:
+    settings = HostpoolManagerSettings()
+    stage = hostpool_manager_stage(settings, in_threads=False)
+    return stage_main(checked(stage), leadership=leadership(settings))
+
+
 MAINS: Mapping[str, Callable[[Path], Main]] = {
     "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
     "fusion-backend": _fusion_backend,
     "pod-state-machine": lambda folder: stage_main(
         pod_state_machine_stage(PodStateMachineSettings())
     ),
-    "hostpool-manager": lambda folder: manager_main(HostpoolManagerSettings(), in_threads=False),
+    "hostpool-manager": lambda folder: _hostpool_manager(),
     "node-tainter": lambda folder: stage_main(node_tainter_stage()),
 }
 UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")

@@ -31,6 +31,7 @@ from tests.simulation.effects import Effect, Mishap, Tap
 from tests.simulation.end_state import differences, end_state
 from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.one_at_a_time import OneAtATimeLoop, run_one_at_a_time
+from tests.simulation.remaking import Log, log_of
 from tests.simulation.scenarios.scenario import Scenario
 
 CONVERGED_S_MAX = 1500.0
@@ -51,6 +52,7 @@ class Run:
     problems: list[str] = field(default_factory=list)
     digest: str = ""
     excuse: str = ""
+    log: Log | None = None
 
 
 AtOpening = Callable[[FaultedWorld], None]
@@ -62,10 +64,11 @@ def run_scenario(
     *,
     seed: int = 0,
     talks: bool = False,
+    keeps_log: bool = False,
     at_opening: AtOpening = lambda _world: None,
 ) -> Run:
     """Run a scenario in a world of its own; whatever goes wrong is among the run's problems."""
-    result = Run()
+    result = Run(log=Log() if keeps_log else None)
     with tempfile.TemporaryDirectory(prefix="millrace-sim-") as folder, _logging(talks):
         loop = OneAtATimeLoop()
 
@@ -101,6 +104,8 @@ async def _run(
         finally:
             await world.stop_all()
     result.problems += [f"{type(each).__name__}: {each}" for each in world.failures]
+    if result.log is not None:
+        result.log = await log_of(world)
 
 
 async def _note_end(world: FaultedWorld, scenario: Scenario, result: Run) -> None:

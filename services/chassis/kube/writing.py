@@ -25,7 +25,8 @@ from services.chassis.process.errors import (
     Superseded,
     Transient,
 )
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
 
 CONFLICTS_MAX = 5
 NO_MANAGED_FIELDS: Final[Mapping[str, Any]] = {"metadata": {"managedFields": [{}]}}

@@ -35,7 +35,7 @@ from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import new_trace_id
 from services.chassis.running.carrying_out import CarriedOut
 from services.chassis.running.wiring import Runtime
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 
 QUEUED_MAX = 10_000
 BATCH_MAX = 500
@@ -190,11 +190,11 @@ def _effect_record(effect: object, outcome: str, text: bytes) -> EffectRecord:
     return EffectRecord(name, subject, outcome, value=orjson.Fragment(text))
 
 
-def objects_read(entries: Iterable[Entry]) -> ObjectsRead:
-    """The objects in a snapshot, each once; few of them by name."""
+def objects_read(entries: Iterable[Entry], views: str) -> ObjectsRead:
+    """The objects in a snapshot, each once; few of them by name; `views` as ObjectsRead says."""
     lines = sorted({_named(each) for each in entries})
     named = lines if len(lines) <= OBJECTS_NAMED_MAX else ()
-    return ObjectsRead(len(lines), _digest("\n".join(lines).encode()), tuple(named))
+    return ObjectsRead(len(lines), _digest("\n".join(lines).encode()), tuple(named), views)
 
 
 def _named(entry: Entry) -> str:

@@ -11,6 +11,7 @@ missing), the line is the sentence that says what to do. What a service does is 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import signal
@@ -147,6 +148,7 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             instance=settings.instance,
             release=release(),
             namespaces=settings.namespaces,
+            freeze=gc.freeze,
             metrics=metrics,
         )
 

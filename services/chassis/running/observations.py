@@ -60,9 +60,12 @@ class Observations:
         return Position(self._instance, self._start, self._offsets_now(), self._facts, self._number)
 
     def note_read(self, partition: Partition, offset: int) -> None:
-        """The record at this offset was taken in."""
+        """The record at this offset was taken in; one that comes again changes nothing."""
+        name = self._name_of(partition)
+        if offset < self._offsets.get(name, 0):
+            return
         self._facts += 1
-        self._offsets[self._name_of(partition)] = offset + 1
+        self._offsets[name] = offset + 1
         self._shown = {}
 
     def enter(self, what: str, content: Mapping[str, Any]) -> None:

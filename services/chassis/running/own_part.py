@@ -7,8 +7,9 @@ from typing import Any
 
 from services.chassis.log.bus import Partition
 from services.chassis.running.stage import Stage
+from services.chassis.table.entries import Entry
 from services.chassis.table.sharing import Part, Sharing, Subscription
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.table import Table
 
 
 class OwnPart:

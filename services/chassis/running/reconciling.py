@@ -36,15 +36,17 @@ from services.chassis.running.leading import Leadership, Leading, PreparesToLead
 from services.chassis.running.observations import Observed, ObservingTable
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import MadeOf, Recorder, remember
-from services.chassis.running.stage import CatchesUp
+from services.chassis.running.stage import HasViews
 from services.chassis.running.stage_times import StageTimes
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
 from services.chassis.running.work_queue import KEYS_IN_FLIGHT_MAX, WorkQueue
+from services.chassis.table.entries import Change, Entry
 from services.chassis.table.noting import NotedReading
 from services.chassis.table.reading import FactReader, FactRecord
 from services.chassis.table.restoring import Restore
 from services.chassis.table.sharing import Part, Subscription
-from services.chassis.table.table import Change, Entry
+from services.chassis.table.tombstones import Ref
+from services.chassis.table.viewing import Views
 
 EFFECTS_IN_FLIGHT_MAX = 32
 COSTLY_DECISION_S = 0.002
@@ -71,13 +73,13 @@ class StageRunner:
         self.table = ObservingTable(self._observations.enter)
         self._writer = self._new_writer()
         self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
+        self._is_resynced = False
         self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
         self._work: WorkQueue[Hashable] = WorkQueue(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
-        self.stage = make_stage(
-            Wiring(self.table, self._writer, runtime, self._wake, self._observations.enter)
-        )
+        self.stage = make_stage(self._new_wiring())
+        self._views = self._new_views()
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, runtime.prefix, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
@@ -105,6 +107,20 @@ class StageRunner:
             now=self._runtime.clock.now,
             require_awake=self._require_awake,
         )
+
+    def _new_wiring(self) -> Wiring:
+        return Wiring(
+            self.table,
+            self._writer,
+            self._runtime,
+            self._wake,
+            self._observations.enter,
+            self._catch_up,
+        )
+
+    def _new_views(self) -> Views:
+        views = self.stage.views if isinstance(self.stage, HasViews) else ()
+        return Views(self.table, views, self._note_fold_crashed)
 
     def _new_leading(self, leadership: Leadership) -> Leading:
         return Leading(
@@ -187,6 +203,17 @@ class StageRunner:
             self._log.exception("fact_crashed", key=record.fact.key)
             return ()
 
+    async def _catch_up(self) -> None:
+        """Bring the views up to date; what a resync left in them and in the table lives long."""
+        await self._views.catch_up()
+        if self._is_resynced:
+            self._is_resynced = False
+            self._runtime.freeze()
+
+    def _note_fold_crashed(self, ref: Ref) -> None:
+        self._runtime.metrics.count("millrace_crashes_total", where="reading")
+        self._log.exception("reading_crashed", object="/".join(ref))
+
     def _show_state(self) -> None:
         metrics = self._runtime.metrics
         metrics.set_gauge("millrace_live", float(self.is_live))
@@ -211,6 +238,7 @@ class StageRunner:
         if self._restore.is_live and not was_live:
             self._log.info("live", entries=len(self.table))
             self._went_live.set()
+        self._is_resynced = True
         self._runtime.metrics.count("millrace_resyncs_completed_total")
         keys = self.stage.all_keys(self.table)
         self._mark_all((key for key in keys if self._own.part_of(key) in completed), cause)
@@ -337,14 +365,14 @@ class StageRunner:
         return next_look_at
 
     async def _decide_and_carry_out(self, key: Hashable) -> float | None:
-        if isinstance(self.stage, CatchesUp):
-            await self.stage.catch_up()
-            if not self._is_decided_here(key):
-                return None
+        await self._catch_up()
+        if not self._is_decided_here(key):
+            return None
         began_s = self._times.note_begun(key)
         table, now = NotedReading(self.table), self._runtime.clock.now()
         position = self._observations.position
         snapshot = self.stage.snapshot(table, key)
+        made_of = MadeOf(now, position, table.entries, self._views.digest)
         decision = self.stage.decide(snapshot, now)
         decided_s = self._times.note_decided(began_s)
         carried_out = await self._carrying_out.run(key, snapshot, decision.effects)
@@ -352,7 +380,7 @@ class StageRunner:
             self._times.note_carried_out(decided_s)
         if carried_out.decide_again:
             self._work.add(key)
-        made_of, cause = MadeOf(now, position, table.entries), self._causes.get(key, Cause())
+        cause = self._causes.get(key, Cause())
         subject = self.stage.subject(key)
         self._recorder.record(key, subject, decision, made_of, carried_out, cause)
         await self._crashes.note_run(key, decision.effects, carried_out)

@@ -20,18 +20,22 @@ from services.chassis.running.decision_log import (
 from services.chassis.running.observations import Observations
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import Runtime
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 
 REMEMBERED_KEYS_MAX = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """What a decision was made of: the time, the position, and the objects that were read."""
+    """What a decision was made of: the time, the position, and the objects that were read.
+
+    `views` is the digest of what its views were folded from.
+    """
 
     now: float
     position: Position
     entries: Sequence[Entry]
+    views: str = ""
 
 
 class Recorder:
@@ -87,7 +91,7 @@ class Recorder:
             now=made_of.now,
             release=self._runtime.release,
             position=made_of.position,
-            objects=objects_read(made_of.entries),
+            objects=objects_read(made_of.entries, made_of.views),
         )
         self.log.publish(*subject, record, cause.trace_id)
 

@@ -19,10 +19,12 @@ from services.chassis.running.decision_log import UNWRITTEN, objects_read
 from services.chassis.running.observations import Observed
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import key_text
-from services.chassis.running.stage import Stage, TakesInObservations
+from services.chassis.running.stage import HasViews, Stage, TakesInObservations
+from services.chassis.table.entries import Entry
 from services.chassis.table.noting import NotedReading
 from services.chassis.table.reading import decode, kind_of
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.table import Table
+from services.chassis.table.viewing import Views
 
 
 class ReplayFailed(Exception):
@@ -65,6 +67,8 @@ class Replica:
         self._keys: dict[str, Hashable] = {}
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, prefix, self._keys_of)
+        views = self.stage.views if isinstance(self.stage, HasViews) else ()
+        self._views = Views(self.table, views, lambda _ref: None)
 
     def snapshot(self, key: str, position: Position) -> Remade:
         """The snapshot of a key at a position, none of which may be before the last one's.
@@ -79,8 +83,9 @@ class Replica:
             raise ReplayFailed(f"after {where}, {read}, up to {dict(position.offsets)}")
         known = self._key_of(key)
         table = NotedReading(self.table)
+        self._views.fold_all()
         snapshot = self.stage.snapshot(table, known)
-        return Remade(known, snapshot, objects_read(table.entries))
+        return Remade(known, snapshot, objects_read(table.entries, self._views.digest))
 
     # ------------------------------------------------------------------ records
 

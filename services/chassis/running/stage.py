@@ -5,12 +5,13 @@ A stage is the only seam between a service and the chassis. Everything here is d
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.viewing import View
 
 K = TypeVar("K", bound=Hashable)
 S = TypeVar("S")
@@ -51,12 +52,11 @@ class Decision(Generic[E]):
 
 
 @runtime_checkable
-class CatchesUp(Protocol):
-    """A stage to which a snapshot may cost more than an event loop can be kept from others."""
+class HasViews(Protocol):
+    """A stage whose snapshots would cost too much if they were made of entries alone."""
 
-    async def catch_up(self) -> None:
-        """Take in what was observed, a little at a time, before a snapshot is made."""
-        ...
+    views: Sequence[View]
+    """The state that is folded from its table before each snapshot."""
 
 
 @runtime_checkable

@@ -21,8 +21,8 @@ from collections.abc import Hashable
 from contracts.facts import SyncCompleted
 from services.chassis.process.clock import Clock
 from services.chassis.process.metrics import Metrics
+from services.chassis.table.entries import Change
 from services.chassis.table.reading import FactRecord
-from services.chassis.table.table import Change
 
 STAGE_SECONDS = "millrace_stage_seconds"
 REMEMBERED_WRITES_MAX = 20_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,8 @@ class Runtime:
     """The outside of one service; setting `stopping` begins its drain.
 
     `instance` is this instance's name, which a process that starts in its place has again; empty:
-    it has none. `release` is that of the code.
+    it has none. `release` is that of the code. `freeze` is called when what a service keeps has
+    become large and lives long, so that a process can take it out of the collector's sight.
     """
 
     service: str
@@ -46,9 +47,14 @@ class Runtime:
     instance: str = ""
     release: str = ""
     namespaces: tuple[str, ...] = ()
+    freeze: Callable[[], None] = lambda: None
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     probes: Probes = field(default_factory=Probes)
+
+
+async def _nothing() -> None:
+    """Where nothing is folded."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,7 @@ class Wiring:
 
     What a decision uses and is neither a fact nor an answer of the API server is passed through
     `enter(what, content)` before it counts, so that a replay knows of it. `wake(key)` wakes a key.
+    After `await catch_up()` the stage's views are as new as its table.
     """
 
     table: Table
@@ -64,6 +71,7 @@ class Wiring:
     runtime: Runtime
     wake: Callable[[Hashable], None]
     enter: Callable[[str, Mapping[str, Any]], None] = lambda _what, _content: None
+    catch_up: Callable[[], Awaitable[None]] = _nothing
 
 
 MakeStage = Callable[[Wiring], Stage[Any, Any, Any]]

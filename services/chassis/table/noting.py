@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from services.chassis.table.table import Entry, TableReading
+from services.chassis.table.entries import Entry, TableReading
 
 
 class NotedReading(TableReading):
@@ -42,6 +42,10 @@ class NotedReading(TableReading):
     def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The last entry of this name, if its deletion was published or observed (404)."""
         return self._noted_one(self._table.last_seen(kind, namespace, name))
+
+    def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The newest entry of the object that could be read whole."""
+        return self._noted_one(self._table.whole(kind, namespace, name))
 
     def _noted_one(self, entry: Entry | None) -> Entry | None:
         if entry is not None:

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from contracts.facts import KINDS, Fact, FactType, SyncCompleted
-from contracts.unreadable import Unreadable
 from services.chassis.log.bus import Partition
+from services.chassis.table.entries import Change, Entry, Index, TableReading, is_deleting
 from services.chassis.table.epochs import Epochs, Order, Verdict
 from services.chassis.table.indexing import Indexed, Places
 from services.chassis.table.tombstones import TOMBSTONES_MAX, Ref, Tombstones
@@ -41,93 +41,18 @@ LISTS_OUTLIVED_MAX = 2
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One object as last seen; `data` is its projection, or an `Unreadable`; never change it."""
-
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    resource_version: int
-    data: Mapping[str, Any]
-
-    @property
-    def ref(self) -> Ref:
-        """(kind, namespace, name)."""
-        return (self.kind, self.namespace, self.name)
-
-    @property
-    def unreadable(self) -> str:
-        """Why the object cannot be read whole; empty for every other."""
-        return self.data.why if isinstance(self.data, Unreadable) else ""
-
-
-def is_deleting(entry: Entry) -> bool:
-    """Whether the object has a deletion timestamp; not every projection carries metadata."""
-    return (entry.data.get("metadata") or {}).get("deletionTimestamp") is not None
-
-
-def label(entry: Entry, key: str) -> str:
-    """A label of the object, or nothing."""
-    return str(entry.data["metadata"]["labels"].get(key, ""))
-
-
-def annotation(entry: Entry, key: str) -> str:
-    """An annotation of the object, or nothing."""
-    return str(entry.data["metadata"]["annotations"].get(key, ""))
-
-
-Index = Callable[[Entry], Iterable[Hashable]]
-"""The values under which an entry is found in one secondary index."""
-
-
-class TableReading:
-    """The read side of the table that stages see (implemented by `Table`)."""
-
-    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """The entry of one object."""
-        raise NotImplementedError
-
-    def by(self, index: str, value: Hashable) -> list[Entry]:
-        """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
-        raise NotImplementedError
-
-    def count(self, index: str, value: Hashable) -> int:
-        """How many entries are under a value of a secondary index; costs nothing."""
-        raise NotImplementedError
-
-    def of_kind(self, kind: str) -> Iterable[Entry]:
-        """Every entry of a kind."""
-        raise NotImplementedError
-
-    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
-        """Whether the last object of this name was terminating, and then published as deleted."""
-        raise NotImplementedError
-
-    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """The last entry of this name, if its deletion was published or observed (404)."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One object's entry before and after; None if it did or does not exist."""
-
-    old: Entry | None
-    new: Entry | None
-
-
 @dataclass(slots=True)
 class _Row:
     """An entry and the order of its last fact; `order` is None until a fact confirms an own write.
 
     `at` counts what the table had heard when the entry came. An own write counts the lists that
-    completed everywhere since (`outlived` of them, the newest being `completed`).
+    completed everywhere since (`outlived` of them, the newest being `completed`). `whole` is the
+    last entry of the object that could be read, if this one cannot.
     """
 
     entry: Entry
     at: int
+    whole: Entry | None = None
     order: Order | None = None
     partition: Partition | None = None
     completed: Order | None = None
@@ -147,6 +72,8 @@ class Table(TableReading):
         self._ended: OrderedDict[Ref, None] = OrderedDict()
         self._last_seen: OrderedDict[Ref, Entry] = OrderedDict()
         self._heard = 0
+        self._changed: dict[Ref, None] = {}
+        self._followed: frozenset[str] = frozenset()
         self.on_observation: Callable[[Change], None] = lambda _change: None
 
     # ------------------------------------------------------------------ reading
@@ -177,6 +104,13 @@ class Table(TableReading):
         """The last entry of this name, if its deletion was published or observed (404)."""
         return self._last_seen.get((kind, namespace, name))
 
+    def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The newest entry of the object that could be read whole."""
+        row = self._rows.get(kind, {}).get((namespace, name))
+        if row is None:
+            return None
+        return row.whole if row.entry.unreadable else row.entry
+
     def unconfirmed(self) -> list[Entry]:
         """Entries from responses that no fact has confirmed yet, oldest first."""
         rows = (self._rows[kind][(namespace, name)] for kind, namespace, name in self._unconfirmed)
@@ -191,6 +125,20 @@ class Table(TableReading):
         """Set the secondary indexes; only while the table is empty."""
         assert not len(self), "indexes are declared before the first entry"
         self._indexed = Indexed(indexes)
+
+    def follow(self, kinds: Iterable[str]) -> None:
+        """Keep which objects of these kinds changed, for views; only while the table is empty."""
+        assert not len(self), "views are declared before the first entry"
+        self._followed = frozenset(kinds)
+
+    def take_changed(self) -> Ref:
+        """One of the objects that changed since they were taken here; KeyError if none did."""
+        return self._changed.popitem()[0]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether `take_changed` has one."""
+        return bool(self._changed)
 
     def expect(self, partitions_of: Mapping[str, Iterable[Partition]]) -> None:
         """Set the partitions of each kind: a sweep of own writes waits for all."""
@@ -361,8 +309,13 @@ class Table(TableReading):
         self._indexed.drop(old)
         if same:
             self._heard += 1
+            if entry.unreadable:
+                row.whole = row.whole if old.unreadable else old
+            else:
+                row.whole = None
             row.entry, row.at = entry, self._heard
             self._indexed.put(entry, places)
+            self._note_changed(entry)
         else:
             self._bury(entry.ref, old.uid, None)
             self._begin_row(entry, places)
@@ -377,9 +330,15 @@ class Table(TableReading):
         self._ended.pop(entry.ref, None)
         self._last_seen.pop(entry.ref, None)
         self._indexed.put(entry, places)
+        self._note_changed(entry)
+
+    def _note_changed(self, entry: Entry) -> None:
+        if entry.kind in self._followed:
+            self._changed[entry.ref] = None
 
     def _remove(self, entry: Entry) -> Change:
         del self._rows[entry.kind][(entry.namespace, entry.name)]
+        self._note_changed(entry)
         self._unconfirmed.pop(entry.ref, None)
         self._indexed.drop(entry)
         return Change(entry, None)

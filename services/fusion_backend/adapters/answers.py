@@ -19,7 +19,7 @@ from planner.compressing import CompressedTexts
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.answered import (
     Answered,
     EffectFailed,

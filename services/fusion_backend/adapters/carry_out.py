@@ -16,7 +16,7 @@ from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome
 from services.chassis.process.errors import NameTaken, NotFound, Rejected, Superseded, Transient
 from services.chassis.running.wiring import Wiring
-from services.chassis.table.table import Entry, is_deleting
+from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.job_ids import JobIds, JobIdsUsedUp

@@ -23,7 +23,7 @@ from services.chassis.kube.port import Resource
 from services.chassis.kube.writing import Outcome
 from services.chassis.process.errors import Conflict, NameTaken, NotFound, Superseded, Transient
 from services.chassis.running.wiring import Wiring
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.adapters.certifying import (
     Certificate,
     Validity,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from contracts import labels
 from contracts.reasons import Reason
-from services.chassis.table.table import Entry, Index, TableReading, is_deleting
+from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,

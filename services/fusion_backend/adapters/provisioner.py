@@ -14,7 +14,7 @@ from contracts.reasons import Reason
 from planner.refusals import PlanRefused
 from services.chassis.process.errors import NameTaken, Superseded
 from services.chassis.running.wiring import Wiring
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.certificates import Certificates
 from services.fusion_backend.adapters.finding_servers import Resolver

@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.bundles.fetching import Fetcher, FetchLimits, HttpFetcher

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from contracts import labels
 from contracts.resources.processing_element import is_encrypted
-from services.chassis.table.table import Entry, is_deleting, label
+from services.chassis.table.entries import Entry, is_deleting, label
 from services.fusion_backend.core.effects import (
     ConfirmJobGone,
     DeleteCertificate,

@@ -18,7 +18,7 @@ from typing import Final
 from contracts.reasons import Reason
 from planner.refusals import PlanRefused
 from services.chassis.running.rules import Rule, always
-from services.chassis.table.table import is_deleting
+from services.chassis.table.entries import is_deleting
 from services.fusion_backend.core.effects import (
     CreateChild,
     DeleteChild,

@@ -15,7 +15,7 @@ from contracts import labels
 from contracts.resources.processing_element import PePhase
 from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
 from planner.refusals import PlanRefused
-from services.chassis.table.table import Entry, annotation, is_deleting
+from services.chassis.table.entries import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import (
     Body,
     host_pool,

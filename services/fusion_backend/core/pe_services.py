@@ -12,7 +12,7 @@ from typing import Any
 
 from contracts import labels
 from planner.numbering.records import PeRecord, PlanRecord
-from services.chassis.table.table import Entry, annotation
+from services.chassis.table.entries import Entry, annotation
 from services.fusion_backend.core.children import Body, described, merge_patch, metadata
 from services.fusion_backend.core.snapshot import JobSeen
 

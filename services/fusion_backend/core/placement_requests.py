@@ -31,7 +31,7 @@ from contracts.scheduling.node_affinity import REQUIRED
 from contracts.scheduling.requests import CPU, pod_requests
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.refusals import PlanRefused
-from services.chassis.table.table import is_deleting
+from services.chassis.table.entries import is_deleting
 from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import spec_in_force

@@ -18,7 +18,7 @@ from contracts.resources import PlacementPhase, PlacementSpec
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.chassis.table.table import Entry, is_deleting
+from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.naming_pes import with_operators
 from services.fusion_backend.core.placement_requests import needs_placement, placement_spec

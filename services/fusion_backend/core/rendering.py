@@ -11,7 +11,7 @@ from typing import Any
 
 from contracts import labels
 from planner.numbering.records import PeRecord, PoolRecord
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core import children, pe_services
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild

@@ -19,7 +19,7 @@ from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.chassis.table.table import Entry, label
+from services.chassis.table.entries import Entry, label
 from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs

@@ -21,7 +21,7 @@ from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
-from services.chassis.table.table import Entry, is_deleting
+from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.core.conditions import (
     accepted_of,
     condition,

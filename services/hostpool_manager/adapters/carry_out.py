@@ -11,8 +11,9 @@ from collections.abc import Callable
 from contracts.moments import moment_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Superseded
-from services.chassis.table.table import Entry, Table
-from services.hostpool_manager.adapters.intake import HOST_POOL, PLACEMENT
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
+from services.hostpool_manager.adapters.folding import HOST_POOL, PLACEMENT
 from services.hostpool_manager.adapters.searching import Searches
 from services.hostpool_manager.core.effects import (
     Effect,
@@ -47,9 +48,11 @@ class CarryOut:
                 return "begun" if self._searches.begin(effect.target) else "superseded"
             case WritePlacementStatus():
                 entry = self._entry(PLACEMENT, *effect.ref, effect.uid)
-                return await self._write(
+                outcome = await self._write(
                     entry, placement_status(entry.data["status"], effect.status, now=now)
                 )
+                self._searches.note_recorded(effect.ref, effect.status)
+                return outcome
             case WriteHostPoolStatus():
                 entry = self._entry(HOST_POOL, effect.namespace, effect.name, effect.uid)
                 return await self._write(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from services.chassis.kube.permissions import Permissions, to_lead, to_list, to_patch
 from services.chassis.kube.resources import resource_of
-from services.hostpool_manager.adapters.intake import HOST_POOL, LISTED_FIRST, PLACEMENT
+from services.hostpool_manager.adapters.folding import HOST_POOL, LISTED_FIRST, PLACEMENT
 from services.hostpool_manager.core.effects import (
     Effect,
     Search,

@@ -15,9 +15,15 @@ from contracts.resources.placement import PlacementPhase, assigned
 from contracts.scheduling.requests import amounts_of
 from contracts.scheduling.taints import taint_of
 from placement.cluster import Node
-from services.chassis.table.table import Entry, is_deleting
-from services.hostpool_manager.core.cluster_view import BoundPod
-from services.hostpool_manager.core.snapshot import HostPool, InForce, Marks, Placement, Ref
+from services.chassis.table.entries import Entry, is_deleting
+from services.hostpool_manager.core.snapshot import (
+    BoundPod,
+    HostPool,
+    InForce,
+    Marks,
+    Placement,
+    Ref,
+)
 from services.hostpool_manager.core.specs import SpecInvalid, job_of
 
 Data = Mapping[str, Any]

@@ -2,26 +2,33 @@
 
 A search works on the cluster as of its start and may take seconds. Its answer is checked again on
 the cluster as of its end, and counts from then on. So if two searches find the same room, one of
-them gets it.
+them gets it. Which searches run and what they found are entries of the table (folding.py).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from contracts.reasons import Reason
 from placement.answers import Unknown
-from placement.cluster import Cluster
 from placement.deciding import Limits
-from placement.job import Job
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.wiring import Wiring
-from services.hostpool_manager.adapters.intake import CLUSTER, JobKey, Knowledge
+from services.chassis.table.tombstones import Ref as ObjectRef
+from services.hostpool_manager.adapters.folding import (
+    OWN_KINDS,
+    PLACEMENT,
+    SEARCHED,
+    SEARCHING,
+    ClusterFold,
+    data_of,
+)
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -30,74 +37,101 @@ from services.hostpool_manager.core.answering import (
     misses_in_a_row,
     search_for,
 )
-from services.hostpool_manager.core.snapshot import Found, LastSearch, SearchTarget
+from services.hostpool_manager.core.snapshot import (
+    DesiredPlacementStatus,
+    Found,
+    LastSearch,
+    Ref,
+    Searched,
+    SearchTarget,
+)
 
 T = TypeVar("T")
+LANES: Final = {False: "new", True: "patient"}
 
 
 class Searches:
     """The searches of one instance; `in_threads` is off where virtual time drives everything."""
 
     def __init__(
-        self, wiring: Wiring, knowledge: Knowledge, limits: Limits, *, in_threads: bool
+        self, wiring: Wiring, fold: ClusterFold, limits: Limits, *, in_threads: bool
     ) -> None:
         self._runtime = wiring.runtime
-        self._wake = wiring.wake
-        self._knowledge = knowledge
+        self._table = wiring.table
+        self._catch_up = wiring.catch_up
+        self._fold = fold
         # Virtual time does not pass during a computation, so it cannot limit a search.
         clock = wiring.runtime.clock.monotonic if in_threads else None
         self._limits = replace(limits, clock=clock)
         self._in_threads = in_threads
-        self._running: dict[SearchTarget, asyncio.Task[None]] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._number = 0
         self._log = log_of("searching")
 
-    @property
-    def running(self) -> tuple[SearchTarget, ...]:
-        """The searches that run now."""
-        return tuple(self._running)
-
     def forget(self) -> None:
-        """Cancel the searches that run."""
+        """Cancel the searches that run, and drop what was found."""
         for task in self._running.values():
             task.cancel()
         self._running.clear()
+        for entry in [each for kind in OWN_KINDS for each in self._table.of_kind(kind)]:
+            self._table.forget(entry.ref)
 
     def begin(self, target: SearchTarget) -> bool:
         """Begin a search; False if its lane is busy or the spec changed."""
-        view = self._knowledge.view
+        view, lane = self._fold.view, LANES[target.is_patient]
         placement = view.placements.get(target.ref)
-        is_busy = any(each.is_patient == target.is_patient for each in self._running)
         job = view.job(target.ref) if placement else None
+        is_busy = lane in self._running
         if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
-        run = self._run(target, job, is_in_force=placement.is_in_force)
-        self._running[target] = asyncio.create_task(run, name=f"search {target.subject}")
+        self._enter((SEARCHING, "", lane), uid=lane, data=data_of(target))
+        is_in_force = placement.is_in_force
+        work = partial(search_for, view.cluster, job, self._limits, is_in_force=is_in_force)
+        run = self._run(lane, target, work, view.room)
+        self._running[lane] = asyncio.create_task(run, name=f"search {target.subject}")
         return True
 
-    async def _run(self, target: SearchTarget, job: Job, *, is_in_force: bool) -> None:
+    def note_recorded(self, ref: Ref, status: DesiredPlacementStatus) -> None:
+        """The status of a Placement records this answer: it need not count beside it any more."""
+        searched = self._fold.view.searched.get(ref)
+        if searched is not None and searched.found and searched.found.status == status:
+            self._keep(ref, replace(searched, found=None))
+
+    def _keep(self, ref: Ref, searched: Searched) -> None:
+        self._enter((SEARCHED, *ref), uid=searched.last.uid, data=data_of(searched))
+
+    def _enter(self, ref: ObjectRef, *, uid: str, data: Mapping[str, Any]) -> None:
+        """Put an entry of an own kind into the table."""
+        kind, namespace, name = ref
+        self._number += 1
+        self._table.observe(
+            kind, namespace, name, uid=uid, resource_version=self._number, data=data
+        )
+
+    async def _run(
+        self, lane: str, target: SearchTarget, work: Callable[[], SearchResult], room: int
+    ) -> None:
         clock, metrics = self._runtime.clock, self._runtime.metrics
-        view, began_s = self._knowledge.view, clock.monotonic()
-        changes = view.changes
+        began_s = clock.monotonic()
         try:
-            found = await self._search(view.cluster, job, is_in_force=is_in_force)
+            found = await self._search(target, work)
             took_s = clock.monotonic() - began_s
-            outcome = self._take_up(target, found, changes, took_s)
+            await self._catch_up()
+            outcome = self._take_up(target, found, room, took_s)
             metrics.count("hostpool_manager_searches_total", answer=outcome)
             metrics.observe("hostpool_manager_search_seconds", took_s)
             self._log.info("searched", job=target.subject, answer=outcome, took_s=round(took_s, 3))
         finally:
-            if self._running.get(target) is asyncio.current_task():
-                del self._running[target]
-                self._wake(JobKey(*target.ref))
-                self._wake(CLUSTER)
+            if self._running.get(lane) is asyncio.current_task():
+                del self._running[lane]
+                self._table.forget((SEARCHING, "", lane))
 
-    async def _search(self, cluster: Cluster, job: Job, *, is_in_force: bool) -> SearchResult:
+    async def _search(self, target: SearchTarget, work: Callable[[], SearchResult]) -> SearchResult:
         """Run a search; a crash becomes an answer, too, so that it does not block the lane."""
-        work = partial(search_for, cluster, job, self._limits, is_in_force=is_in_force)
         try:
             return await in_a_thread(work) if self._in_threads else work()
         except Exception as defect:  # noqa: BLE001 - it delays only this job
-            return self._crashed(job.name, defect)
+            return self._crashed(target.subject, defect)
 
     def _crashed(self, job: str, defect: Exception) -> SearchResult:
         """Count and log a crash, and make an answer of it; called where it is caught."""
@@ -117,26 +151,32 @@ class Searches:
         except Exception as defect:  # noqa: BLE001 - else the same search would repeat without end
             return judge(target, self._crashed(target.subject, defect), newest)
 
-    def _take_up(
-        self, target: SearchTarget, result: SearchResult, changes: int, took_s: float
-    ) -> str:
+    def _take_up(self, target: SearchTarget, result: SearchResult, room: int, took_s: float) -> str:
         """Judge a result (answering.py) and let the answer count; returns the outcome."""
-        knowledge, view = self._knowledge, self._knowledge.view
+        view = self._fold.view
+        for gone in view.searched.keys() - view.placements.keys():
+            self._table.forget((SEARCHED, *gone))
         placement = view.placements.get(target.ref)
         newest = Newest(
             view.cluster,
             placement,
             view.job(target.ref) if placement else None,
-            knowledge.spec_bytes(target.ref),
+            self._spec_bytes(target.ref),
         )
         found = self._judged(target, result, newest)
         if isinstance(found, Dropped):
             return found
-        misses = misses_in_a_row(knowledge.last_searches.get(target.ref), found)
+        before = view.searched.get(target.ref)
+        misses = misses_in_a_row(before.last if before else None, found)
         now = self._runtime.clock.now()
-        search = LastSearch(target.uid, target.generation, changes, now, took_s, misses)
-        knowledge.take_up(target.ref, found, search)
+        last = LastSearch(target.uid, target.generation, room, now, took_s, misses)
+        self._keep(target.ref, Searched(last, found))
         return found.status.phase.value.lower()
+
+    def _spec_bytes(self, ref: Ref) -> int:
+        """The size of the spec of a Placement as it is stored."""
+        entry = self._table.whole(PLACEMENT, *ref)
+        return len(json.dumps(entry.data["spec"], ensure_ascii=False).encode()) if entry else 0
 
 
 async def in_a_thread(work: Callable[[], T]) -> T:

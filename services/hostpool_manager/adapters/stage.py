@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
@@ -12,10 +11,12 @@ from services.chassis.running.hosting import Main, stage_main
 from services.chassis.running.leading import Leadership
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.viewing import View
 from services.hostpool_manager.adapters import intake
 from services.hostpool_manager.adapters.carry_out import CarryOut
-from services.hostpool_manager.adapters.intake import JobKey, Key, Knowledge
+from services.hostpool_manager.adapters.folding import LISTED_FIRST, PLACEMENT, ClusterFold
+from services.hostpool_manager.adapters.intake import JobKey, Key
 from services.hostpool_manager.adapters.permissions import LEASE
 from services.hostpool_manager.adapters.searching import Searches
 from services.hostpool_manager.core.deciding import decide
@@ -24,20 +25,6 @@ from services.hostpool_manager.core.snapshot import ClusterSnapshot, Snapshot
 from services.hostpool_manager.settings import HostpoolManagerSettings
 
 SERVICE = "hostpool-manager"
-
-
-class CatchingUp:
-    """Reads noted objects a little at a time; concurrent callers wait for one reading."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
-        self._reading = asyncio.Lock()
-
-    async def run(self) -> None:
-        """Read until no noted object is left."""
-        async with self._reading:
-            while self._knowledge.read_some():  # noqa: ASYNC110 - other tasks run in between
-                await asyncio.sleep(0)
 
 
 class HostpoolManager:
@@ -54,34 +41,28 @@ class HostpoolManager:
         self._writer = wiring.writer
         self._metrics = wiring.runtime.metrics
         self._now = wiring.runtime.clock.now
-        self._knowledge = Knowledge(wiring.table, self._metrics)
-        self._catching_up = CatchingUp(self._knowledge)
-        self._searches = Searches(wiring, self._knowledge, settings.limits, in_threads=in_threads)
+        self._fold = ClusterFold(self._metrics)
+        self.views: Sequence[View] = (self._fold,)
+        self._searches = Searches(wiring, self._fold, settings.limits, in_threads=in_threads)
         self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
 
-    async def catch_up(self) -> None:
-        """Read noted objects a little at a time, so that the Lease is renewed meanwhile."""
-        await self._catching_up.run()
-
     def begin_to_lead(self) -> None:
-        """Drop all state of earlier decisions: another instance may have decided since."""
+        """Drop what earlier searches found: another instance may have decided since."""
         self._searches.forget()
-        self._knowledge.forget()
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
         """The keys that a change of this entry makes dirty."""
-        self._knowledge.note(entry)
-        return self._knowledge.keys_of(entry)
+        return intake.keys_of(entry, self._fold.view)
 
     def all_keys(self, table: TableReading) -> Iterable[Key]:
         """Every key, for the reconciliation after a full resync."""
-        return self._knowledge.all_keys()
+        return intake.all_keys(table)
 
     def snapshot(self, table: TableReading, key: Key) -> Snapshot:
         """Everything that `decide` may look at."""
         if isinstance(key, JobKey):
-            return self._knowledge.job_snapshot(key)
-        return self._knowledge.cluster_snapshot(self._searches.running)
+            return intake.job_snapshot(table, self._fold, key)
+        return intake.cluster_snapshot(table, self._fold)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""
@@ -101,7 +82,7 @@ class HostpoolManager:
 
     async def report_stalled(self, key: Key, why: str, *, reason: Reason) -> None:
         """Write the condition Stalled of the Placement, which exists only while it is stalled."""
-        entry = self._table.get(intake.PLACEMENT, *key)
+        entry = self._table.get(PLACEMENT, *key)
         if entry is None:
             return
         now = moment_of(self._now())
@@ -119,10 +100,15 @@ def stage_maker(settings: HostpoolManagerSettings, *, in_threads: bool = True) -
     return lambda wiring: HostpoolManager(wiring, settings, in_threads=in_threads)
 
 
+def leadership(settings: HostpoolManagerSettings) -> Leadership:
+    """The Lease under which one instance decides."""
+    return Leadership(settings.lease_namespace, LEASE, LISTED_FIRST)
+
+
 def manager_main(settings: HostpoolManagerSettings, *, in_threads: bool = True) -> Main:
     """The main of the service: one instance decides, the others stand by."""
     return stage_main(
         stage_maker(settings, in_threads=in_threads),
         effects_in_flight_max=settings.effects_in_flight_max,
-        leadership=Leadership(settings.lease_namespace, LEASE, intake.LISTED_FIRST),
+        leadership=leadership(settings),
     )

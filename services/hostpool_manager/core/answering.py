@@ -81,7 +81,7 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
         answer = Refused(Reason.SPEC_INVALID, why_too_large)
     in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.partial))
     status = status_of_answer(answer, generation=placement.generation, in_force=in_force)
-    return Found(placement.uid, placement.generation, status, in_force)
+    return Found(placement.uid, placement.generation, status)
 
 
 def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchResult) -> InForce:

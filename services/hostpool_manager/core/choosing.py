@@ -2,9 +2,9 @@
 
 1. A spec that was never answered, or changed: the longest unchanged one first.
 2. A placement in force that does not hold any more, because the nodes changed.
-3. In the other lane, Placements that wait for room, the least recently searched first; only after
-   a change that may have made room, and after a pause that grows. A Placement in phase Unknown is
-   searched again after UNKNOWN_PAUSE_S, too.
+3. In the other lane, Placements that wait for room, the least recently searched first; only if the
+   room is another since, and after a pause that grows. A Placement in phase Unknown is searched
+   again after UNKNOWN_PAUSE_S, too.
 
 The properties: a new spec never waits for the lane of those that wait for room; a Placement that
 gets the same answer again and again is searched ever more rarely.
@@ -56,7 +56,7 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
     found = [
         candidate
         for each in snapshot.placements
-        if (candidate := _candidate(each, snapshot.changes)) is not None
+        if (candidate := _candidate(each, snapshot.room)) is not None
         and candidate.target[:3] not in searching
     ]
     scheduled = [(each, each.due_at) for each in found if each.due_at is not None]
@@ -76,7 +76,7 @@ def choose(snapshot: ClusterSnapshot, now: float) -> Choice:
     )
 
 
-def _candidate(observed: ObservedPlacement, changes: int) -> _Candidate | None:
+def _candidate(observed: ObservedPlacement, room: int) -> _Candidate | None:
     """The search that a Placement needs, now or later; None if it needs none."""
     placement = observed.placement
     try:
@@ -88,16 +88,16 @@ def _candidate(observed: ObservedPlacement, changes: int) -> _Candidate | None:
     is_patient = rule.action is Action.SEARCH_PATIENTLY
     target = SearchTarget(placement.ref, placement.uid, placement.generation, is_patient)
     is_new = rule.observation is Observation.UNANSWERED
-    due_at = _due_at(observed, changes, is_new=is_new)
+    due_at = _due_at(observed, room, is_new=is_new)
     return _Candidate(observed, target, is_new, due_at)
 
 
-def _due_at(observed: ObservedPlacement, changes: int, *, is_new: bool) -> float | None:
+def _due_at(observed: ObservedPlacement, room: int, *, is_new: bool) -> float | None:
     """When it may be searched (unix seconds); None: not before something changes."""
     placement, last = observed.placement, observed.last_search
     if last is None or not last.is_of(placement):
         return 0.0
-    if is_new or last.changes != changes:
+    if is_new or last.room != room:
         return last.retry_at
     if placement.phase is PlacementPhase.UNKNOWN:
         return max(last.retry_at, last.at + UNKNOWN_PAUSE_S)

@@ -1,20 +1,21 @@
 """The state of the cluster, updated one object at a time, with the answers that count.
 
-An answer counts as soon as it is found, before it is written, so no two jobs get the same room.
+It is a function of these objects and answers, whatever the order in which they came. An answer
+counts as soon as it is found, before it is written, so no two jobs get the same room.
 Decisions see our taints as claims: the taint of a live HostPool takes the node from every other job
 whose status names it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
+from contracts.canonical import Fingerprint
 from placement.checking import violations
 from placement.cluster import (
-    Amounts,
     Claim,
     Cluster,
     Node,
@@ -23,13 +24,17 @@ from placement.cluster import (
 )
 from placement.job import Job
 from placement.patching import with_claims, with_nodes, with_taken
+from services.hostpool_manager.core import parts
 from services.hostpool_manager.core.following import follows_nodes, membership_problems
 from services.hostpool_manager.core.snapshot import (
+    BoundPod,
+    Found,
     HostPool,
     InForce,
     Marks,
     Placement,
     Ref,
+    Searched,
     claims_nodes,
     uids_differ,
 )
@@ -40,33 +45,30 @@ PATCHED_SHARE: Final = 8
 """If at most one node in this many changed, the arrays of nodes are patched, not rebuilt."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundPod:
-    """A pod on a node; `job` is None for pods that are not of Streams; `is_leaving`: it ends."""
-
-    node: str
-    requests: Amounts
-    job: Ref | None = None
-    job_uid: str = ""
-    pe: int = -1
-    is_leaving: bool = False
-
-
 class ClusterView:
-    """The nodes, pods, HostPools and Placements; `changes` counts changes that may make room."""
+    """The nodes, pods, HostPools and Placements.
 
-    def __init__(self, changes: int = 0) -> None:
-        self.changes = changes
+    `placements` have the answers that count. While `room` stays the same, a search that found none
+    would find none again.
+    """
+
+    def __init__(self) -> None:
         self.placements: dict[Ref, Placement] = {}
+        self.searched: dict[Ref, Searched] = {}
+        self._observed: dict[Ref, Placement] = {}
+        self._room = Fingerprint()
         self._nodes: dict[str, Node] = {}
         self._marks: dict[str, Marks] = {}
         self._pods: dict[tuple[str, str], BoundPod] = {}
         self._pods_of: dict[Ref, set[tuple[str, str]]] = defaultdict(set)
         self._pods_on: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._bound: dict[tuple[Ref, int], Counter[str]] = defaultdict(Counter)
         self._pools: dict[tuple[str, str], HostPool] = {}
         self._pools_of: dict[Ref, set[tuple[str, str]]] = defaultdict(set)
         self._jobs_at: dict[str, set[Ref]] = defaultdict(set)
+        self._jobs: dict[Ref, Job | None] = {}
         self._problems: dict[Ref, tuple[str, ...]] = {}
+        self._unchecked: dict[Ref, None] = {}
         self._following: set[Ref] = set()
         self._taken = Taken()
         self._owners: dict[str, HostPool] = {}
@@ -86,14 +88,16 @@ class ClusterView:
             self._changed.add(name)
         if is_other or self._marks.get(name, NO_MARKS).taints != marks.taints:
             self._store(self._nodes, name, node)
-            self._touch_jobs({*self._jobs_at[name], *self._affected_by_any_node()})
+            self._touch_jobs({*self._jobs_at.get(name, ()), *self._affected_by_any_node()})
             self._claimed = None
-            self._note_change()
+            self._count_room(name, (node, marks.taints) if node else None)
         self._store(self._marks, name, marks if marks != NO_MARKS else None)
 
     def update_pod(self, name: tuple[str, str], pod: BoundPod | None) -> None:
         """Store the observed state of a bound pod; None: it is bound to no node any more."""
         old = self._pods.get(name)
+        if pod == old:
+            return
         for each in (old, pod):
             if each is not None:
                 self._touch_jobs({*self._jobs_at[each.node], *([each.job] if each.job else [])})
@@ -101,16 +105,17 @@ class ClusterView:
             self._pods_on[old.node].discard(name)
             if old.job is not None:
                 self._pods_of[old.job].discard(name)
+                self._unbind(old.job, old.pe, old.job_uid)
         if pod is not None:
             self._pods_on[pod.node].add(name)
             if pod.job is not None:
                 self._pods_of[pod.job].add(name)
+                self._bound[pod.job, pod.pe][pod.job_uid] += 1
         self._store(self._pods, name, pod)
         self._count(name)
-        for job in {each.job for each in (old, pod) if each is not None and each.job is not None}:
-            self._count_promises(job)
-        if old is not None:
-            self._note_change()
+        for job, pe in {(each.job, each.pe) for each in (old, pod) if each and each.job}:
+            self._count_promise(job, pe)
+        self._count_room(name, pod)
         self._cluster = None
 
     def update_pool(self, name: tuple[str, str], pool: HostPool | None) -> None:
@@ -124,13 +129,26 @@ class ClusterView:
         if pool is not None and pool.is_exclusive and not pool.is_deleting:
             self._owners[pool.uid] = pool
         self._store(self._pools, name, pool)
-        if _taint_owner(old) != _taint_owner(pool):
-            self._problems.clear()
+        if parts.taint_owner(old) != parts.taint_owner(pool):
+            self._touch_jobs([*self._problems])
             self._claimed = None
-            self._note_change()
+            self._count_room(("pool", *name), parts.taint_owner(pool) or None)
 
     def update_placement(self, ref: Ref, placement: Placement | None) -> None:
-        """Store a Placement with the answer that counts; None: it does not exist."""
+        """Store the observed state of a Placement; None: it does not exist."""
+        self._store(self._observed, ref, placement)
+        self._let_count(ref)
+
+    def update_searched(self, ref: Ref, searched: Searched | None) -> None:
+        """Store the last search for a Placement; its answer counts for the spec that it is of."""
+        self._store(self.searched, ref, searched)
+        self._let_count(ref)
+
+    def _let_count(self, ref: Ref) -> None:
+        """Let a Placement count with the answer that counts for it."""
+        placement = self._observed.get(ref)
+        if placement is not None and (found := self.found_for(ref)) is not None:
+            placement = parts.with_answer(placement, found)
         old = self.placements.get(ref)
         self._store(self.placements, ref, placement)
         spec = placement.spec if placement else None
@@ -145,16 +163,21 @@ class ClusterView:
             self._jobs_at[node].discard(ref)
         for node in placement.in_force.nodes if placement else ():
             self._jobs_at[node].add(ref)
+        self._jobs.pop(ref, None)
         self._touch_jobs(touched)
-        if _exclusive_members(old) != _exclusive_members(placement):
+        if parts.exclusive_members(old) != parts.exclusive_members(placement):
             self._touch_jobs(self._following)
-        if _pod_counting(old) != _pod_counting(placement):
+        if parts.pod_counting(old) != parts.pod_counting(placement):
             for name in self._pods_of.get(ref, ()):
                 self._count(name)
-        self._count_promises(ref)
-        before = old.in_force if old is not None else InForce()
-        if before.generation is not None and (placement is None or placement.in_force != before):
-            self._note_change()
+        if parts.promising(old) != parts.promising(placement):
+            for each in (old, placement):
+                for pe in each.in_force.assignments if each is not None else ():
+                    self._count_promise(ref, pe)
+        in_force = placement.in_force if placement is not None else InForce()
+        if in_force != (old.in_force if old is not None else InForce()):
+            is_there = in_force.generation is not None
+            self._count_room(("placement", *ref), in_force if is_there else None)
         self._claimed = self._cluster = None
 
     @staticmethod
@@ -171,12 +194,19 @@ class ClusterView:
     def _touch_jobs(self, refs: Iterable[Ref]) -> None:
         for ref in refs:
             self._problems.pop(ref, None)
+            self._unchecked[ref] = None
 
-    def _note_change(self) -> None:
-        self.changes += 1
+    def _count_room(self, name: Hashable, value: object | None) -> None:
+        """Let an object count in `room` as it is now; None: it does not any more."""
         self._cluster = None
+        self._room.put(name, None if value is None else parts.room_text(name, value))
 
     # ------------------------------------------------------------------ derived state
+
+    @property
+    def room(self) -> int:
+        """Stands for all that a search looks for room in."""
+        return self._room.value
 
     @property
     def cluster(self) -> Cluster:
@@ -209,14 +239,33 @@ class ClusterView:
             self._problems[ref] = found
         return found
 
+    def found_for(self, ref: Ref) -> Found | None:
+        """The answer to the current spec of a Placement that its status does not record yet."""
+        searched, placement = self.searched.get(ref), self._observed.get(ref)
+        found = searched.found if searched is not None else None
+        return found if found and placement and found.is_of(placement) else None
+
+    def check_one(self) -> bool:
+        """Look for problems of one job that may have some since; whether there was one."""
+        while self._unchecked:
+            ref = self._unchecked.popitem()[0]
+            placement = self.placements.get(ref)
+            if placement is not None and placement.is_placed and ref not in self._problems:
+                self.problems(ref)
+                return True
+        return False
+
     def job(self, ref: Ref) -> Job | None:
         """The job of a Placement, with the assignments and members of earlier answers.
 
         If the status of the Placement was deleted, the members come from the HostPools.
         """
+        if ref in self._jobs:
+            return self._jobs[ref]
         placement = self.placements[ref]
         job = placement.job
         if job is None or placement.in_force.generation is not None:
+            self._jobs[ref] = job
             return job
         members = {
             pool.index: pool.members
@@ -271,29 +320,35 @@ class ClusterView:
             return pod.is_leaving
         return placement.is_deleting
 
-    def _count_promises(self, ref: Ref) -> None:
-        """Count the requests of the PEs of a job that have a node and no pod."""
+    def _count_promise(self, ref: Ref, pe: int) -> None:
+        """Count the requests of a PE that has a node and no bound pod yet."""
         placement = self.placements.get(ref)
-        is_live = placement is not None and not placement.is_deleting
-        self._take(("promised", *ref), self._promised(placement) if placement and is_live else ())
+        promised = None
+        if placement is not None and not placement.is_deleting:
+            promised = self._promised(placement, pe)
+        self._take(("promised", *ref, str(pe)), () if promised is None else (promised,))
+
+    def _unbind(self, job: Ref, pe: int, uid: str) -> None:
+        bound = self._bound[job, pe]
+        bound[uid] -= 1
+        if not bound[uid]:
+            del bound[uid]
+        if not bound:
+            del self._bound[job, pe]
 
     def _take(self, key: tuple[str, ...], pods: Iterable[Pod]) -> None:
         for node in self._taken.put(key, pods):
             self._touch_jobs(self._jobs_at.get(node, ()))
 
-    def _promised(self, placement: Placement) -> Iterator[Pod]:
-        """The PEs that have a node and no bound pod yet, as pods."""
-        if placement.spec is None:
-            return
-        bound = {
-            pod.pe
-            for name in self._pods_of.get(placement.ref, ())
-            if not uids_differ((pod := self._pods[name]).job_uid, placement.job_uid)
-        }
-        pes = placement.spec.by_id
-        for pe, node in placement.in_force.assignments.items():
-            if pe in pes and pe not in bound:
-                yield Pod(node, pes[pe].requests, placement.spec.name, pe, is_bound=False)
+    def _promised(self, placement: Placement, pe: int) -> Pod | None:
+        node = placement.in_force.assignments.get(pe)
+        requested = placement.spec.by_id.get(pe) if placement.spec else None
+        if node is None or placement.spec is None or requested is None:
+            return None
+        bound = self._bound.get((placement.ref, pe), ())
+        if any(not uids_differ(uid, placement.job_uid) for uid in bound):
+            return None
+        return Pod(node, requested.requests, placement.spec.name, pe, is_bound=False)
 
     def _each_claim(self) -> Iterator[Claim]:
         locked: dict[str, list[str]] = {}
@@ -332,26 +387,6 @@ class ClusterView:
         if placement is not None and uids_differ(placement.job_uid, uid):
             return f"{'/'.join(job)} ({uid})"
         return "/".join(job)
-
-
-def _pod_counting(placement: Placement | None) -> tuple[str, bool] | None:
-    """The fields of a Placement that decide how the pods of its job count."""
-    return (placement.job_uid, placement.is_deleting) if placement is not None else None
-
-
-def _exclusive_members(placement: Placement | None) -> frozenset[str]:
-    """Members of exclusive pools in force; pools that follow nodes get them when released."""
-    if placement is None or placement.spec is None or placement.is_deleting:
-        return frozenset()
-    pools = (pool.index for pool in placement.spec.pools if pool.is_exclusive)
-    return frozenset(node for at in pools for node in placement.in_force.pools.get(at, ()))
-
-
-def _taint_owner(pool: HostPool | None) -> tuple[object, ...]:
-    """The fields of a HostPool that decide whether its taints claim nodes, and for which job."""
-    if pool is None or pool.is_deleting or not pool.is_exclusive:
-        return ()
-    return (pool.uid, pool.job, pool.job_uid)
 
 
 def _problems(cluster: Cluster, placement: Placement, job: Job | None) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from contracts.reasons import Reason
-from contracts.resources.placement import PlacementPhase
+from contracts.resources.placement import PlacementPhase, assigned
 from placement.answers import Family, Members, Nearest, Placed
+from placement.cluster import Amounts
 from placement.job import Job, Pool
 
 
@@ -74,6 +75,11 @@ class Placement:
         """Whether the requested plan generation is the one in force, and not a change of it."""
         return self.in_force.generation == self.plan_generation
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether the answer to the current spec is the placement in force."""
+        return self.is_answered and self.is_in_force and self.phase is PlacementPhase.PLACED
+
     def answered(
         self, phase: PlacementPhase, *, waits: bool, message: str, in_force: InForce
     ) -> Placement:
@@ -128,6 +134,18 @@ class HostPool:
     def is_marked(self) -> bool:
         """Whether node-tainter marks its members."""
         return self.is_exclusive or self.is_labelled
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPod:
+    """A pod on a node; `job` is None for pods that are not of Streams; `is_leaving`: it ends."""
+
+    node: str
+    requests: Amounts
+    job: Ref | None = None
+    job_uid: str = ""
+    pe: int = -1
+    is_leaving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +232,14 @@ class SearchTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LastSearch:
-    """The last search for a Placement: its end (unix seconds) and the `misses` in a row."""
+    """The last search for a Placement: its end (unix seconds) and the `misses` in a row.
+
+    `room` is that of the cluster that was searched, as ClusterView says.
+    """
 
     uid: str
     generation: int
-    changes: int
+    room: int
     at: float
     took_s: float
     misses: int
@@ -236,7 +257,7 @@ class LastSearch:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of a search: the desired status, and the placement that is then in force.
+    """The answer of a search: the desired status.
 
     It answers the spec of `generation` of the Placement with this uid, and counts until that spec
     changes.
@@ -245,11 +266,32 @@ class Found:
     uid: str
     generation: int
     status: DesiredPlacementStatus
-    in_force: InForce
 
     def is_of(self, placement: Placement) -> bool:
         """Whether it answers the current spec."""
         return (self.uid, self.generation) == (placement.uid, placement.generation)
+
+    @property
+    def in_force(self) -> InForce:
+        """The placement that is then in force."""
+        status = self.status
+        if status.generation is None:
+            return InForce()
+        assignments = ({"node": node, "pes": pes} for node, pes in status.assignments)
+        return InForce(
+            status.generation,
+            dict(status.pools),
+            dict(assigned(assignments)),
+            status.as_preferred is not False,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The last search for a Placement, and its answer until the status records it."""
+
+    last: LastSearch
+    found: Found | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +310,11 @@ class ObservedPlacement:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
-    """What the choice of the next searches looks at; `changes` as ClusterView counts them."""
+    """What the choice of the next searches looks at; `room` as ClusterView says."""
 
     placements: tuple[ObservedPlacement, ...]
     searching: tuple[SearchTarget, ...]
-    changes: int
+    room: int
 
 
 @dataclass(frozen=True, slots=True)

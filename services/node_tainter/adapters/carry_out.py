@@ -17,7 +17,8 @@ from services.chassis.kube.port import KubeClient
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Expired, Superseded, Transient
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
 from services.node_tainter.adapters.intake import HOST_POOL, NODE, snapshot_of
 from services.node_tainter.core.effects import AddFinalizer, Effect, RemoveFinalizer, SetMarks
 from services.node_tainter.core.marking import marking_patch, marks_of

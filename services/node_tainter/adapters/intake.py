@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
 from services.node_tainter.adapters.reading import carried_by, members_of, node_of, pool_of
 from services.node_tainter.core.snapshot import (
     Key,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from contracts import labels
 from contracts.resources.host_pool import MembershipMode
-from services.chassis.table.table import Entry, is_deleting
+from services.chassis.table.entries import Entry, is_deleting
 from services.node_tainter.core.marking import marks_of
 from services.node_tainter.core.snapshot import Marks, Node, Pool
 

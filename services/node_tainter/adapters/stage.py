@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
 from services.node_tainter.adapters import intake
 from services.node_tainter.adapters.carry_out import CarryOut
 from services.node_tainter.core.deciding import decide

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from contracts.resources.placement import assigned
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 
 PLACEMENTS_KEPT_MAX = 1_000
 

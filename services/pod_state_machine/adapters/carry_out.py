@@ -14,7 +14,8 @@ from contracts import labels
 from services.chassis.kube.resources import resource_of
 from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Conflict, NotFound, Rejected, Superseded
-from services.chassis.table.table import Entry, Table, is_deleting
+from services.chassis.table.entries import Entry, is_deleting
+from services.chassis.table.table import Table
 from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import node_of

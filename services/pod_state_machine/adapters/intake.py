@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from contracts import labels
-from services.chassis.table.table import Entry, Index, TableReading, is_deleting, label
+from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
 from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import (

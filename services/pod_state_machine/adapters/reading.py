@@ -18,7 +18,7 @@ from contracts.resources.processing_element import PePhase
 from contracts.scheduling.taints import NO_EXECUTE, taint_of
 from contracts.showing import shown
 from contracts.unreadable import part_of
-from services.chassis.table.table import Entry, annotation, is_deleting, label
+from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
     Condition,
     HostPool,

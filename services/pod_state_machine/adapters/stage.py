@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut

@@ -9,7 +9,7 @@ import pytest
 
 from contracts import labels
 from contracts.unreadable import ObjectUnreadable, Unreadable
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.pe_services import has_address, is_as_planned, service_patch
 from tests.builders import a_service

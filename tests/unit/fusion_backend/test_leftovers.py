@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contracts import labels
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.membership import leftovers
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from tests.builders import a_config_map, a_job

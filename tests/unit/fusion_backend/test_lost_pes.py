@@ -6,7 +6,8 @@ import pytest
 
 from contracts.facts import Fact, FactType
 from planner.numbering.records import Fusion
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
 from services.fusion_backend.core.effects import CreateChild

@@ -18,7 +18,7 @@ from planner.numbering.records import (
     PoolRecord,
 )
 from planner.refusals import PlanRefused
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core import placement_requests as asking
 from services.fusion_backend.core.placement_requests import (
     needs_placement,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts.facts import Fact, FactType
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
 from services.fusion_backend.core.deciding import decide

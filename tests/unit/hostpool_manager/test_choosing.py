@@ -47,18 +47,18 @@ def placed(name: str = "placed") -> Placement:
 
 
 def last_search_of(
-    placement: Placement, *, changes: int = 7, misses: int = 1, took_s: float = 0.0
+    placement: Placement, *, room: int = 7, misses: int = 1, took_s: float = 0.0
 ) -> LastSearch:
-    return LastSearch(placement.uid, placement.generation, changes, NOW, took_s, misses)
+    return LastSearch(placement.uid, placement.generation, room, NOW, took_s, misses)
 
 
 def chosen(
     *observed: ObservedPlacement,
     searching: tuple[SearchTarget, ...] = (),
-    changes: int = 7,
+    room: int = 7,
     now: float = NOW,
 ) -> Choice:
-    return choose(ClusterSnapshot(observed, searching, changes), now)
+    return choose(ClusterSnapshot(observed, searching, room), now)
 
 
 def names(choice: Choice) -> list[tuple[str, bool]]:
@@ -109,10 +109,10 @@ def test_one_that_waits_is_searched_again_only_after_a_change_and_a_pause_that_g
     assert (names(chosen(still)), chosen(still).requeue_at) == ([], None)
     for misses, pause_s in ((1, 1.0), (3, 4.0), (30, 60.0)):
         observed = observed_of(placement, last_search=last_search_of(placement, misses=misses))
-        assert chosen(observed, changes=8).requeue_at == NOW + pause_s
-        assert names(chosen(observed, changes=8, now=NOW + pause_s)) == [("waits", True)]
+        assert chosen(observed, room=8).requeue_at == NOW + pause_s
+        assert names(chosen(observed, room=8, now=NOW + pause_s)) == [("waits", True)]
     costly = observed_of(placement, last_search=last_search_of(placement, took_s=12.0))
-    assert chosen(costly, changes=8).requeue_at == NOW + 120.0
+    assert chosen(costly, room=8).requeue_at == NOW + 120.0
 
 
 def test_the_least_recently_searched_one_is_searched_next() -> None:
@@ -121,7 +121,7 @@ def test_the_least_recently_searched_one_is_searched_next() -> None:
         observed_of(lately, last_search=replace(last_search_of(lately), at=NOW - 100)),
         observed_of(long_ago, last_search=replace(last_search_of(long_ago), at=NOW - 200)),
     ]
-    assert names(chosen(*observed, changes=8)) == [("long-ago", True)]
+    assert names(chosen(*observed, room=8)) == [("long-ago", True)]
 
 
 def test_an_unknown_placement_is_searched_again_without_a_change() -> None:

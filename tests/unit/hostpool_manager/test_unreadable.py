@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from contracts.unreadable import Unreadable
 from services.chassis.process.metrics import Metrics
-from services.chassis.table.table import Entry, Table
-from services.hostpool_manager.adapters.intake import CLUSTER, KINDS, JobKey, Knowledge
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
+from services.chassis.table.viewing import Views
+from services.hostpool_manager.adapters import intake
+from services.hostpool_manager.adapters.folding import ClusterFold
+from services.hostpool_manager.adapters.intake import CLUSTER, KINDS
+from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.rules import Observation, Situation, rule_of
-from services.hostpool_manager.core.snapshot import LastSearch, Ref
+from services.hostpool_manager.core.snapshot import Ref
 from tests.builders import Builder, a_host_pool, a_node, a_placement
 
 SHOP = Ref("default", "shop")
@@ -19,18 +27,22 @@ UNREADABLE = "hostpool_manager_unreadable_objects"
 
 
 class World:
-    """A table of facts, and the Knowledge made of it."""
+    """A table of facts, and the view that is folded from it."""
 
     def __init__(self) -> None:
         self.table, self.metrics = Table(), Metrics()
-        self.table.on_observation = lambda _: None
-        self.knowledge = Knowledge(self.table, self.metrics)
+        self.fold = ClusterFold(self.metrics)
+        self.views = Views(self.table, (self.fold,), self.crashed)
         self.version = 0
+
+    def crashed(self, _ref: object) -> None:
+        self.metrics.count(CRASHES, where="reading")
 
     def publish(self, entry: Entry, **data: object) -> None:
         """Publish a fact, with other values in its projection."""
         self.version += 1
-        fact = replace(entry, resource_version=self.version, data={**entry.data, **data})
+        whole = entry.data if entry.unreadable else {**entry.data, **data}
+        fact = replace(entry, resource_version=self.version, data=whole)
         self.table.observe(
             fact.kind,
             fact.namespace,
@@ -39,20 +51,23 @@ class World:
             resource_version=fact.resource_version,
             data=fact.data,
         )
-        self.knowledge.note(fact)
-        assert self.knowledge.view, "facts are read one by one here"
+        self.views.fold_all()
 
-    def damage(self, entry: Entry) -> None:
-        """Publish a fact of it with an empty projection."""
-        self.publish(replace(entry, data={}))
+    def damage(self, entry: Entry, *, is_unreadable: bool = True) -> None:
+        """Publish a fact of it that cannot be read, or with an empty projection."""
+        data = Unreadable("it nests too deep") if is_unreadable else {}
+        self.publish(replace(entry, data=data))
+
+    @property
+    def view(self) -> ClusterView:
+        return self.fold.view
 
     @property
     def nodes(self) -> list[str]:
-        return [node.name for node in self.knowledge.view.cluster.nodes if node.ready]
+        return [node.name for node in self.view.cluster.nodes if node.ready]
 
     def observed(self) -> Observation:
-        snapshot = self.knowledge.cluster_snapshot(())
-        (seen,) = snapshot.placements
+        (seen,) = intake.cluster_snapshot(self.table, self.fold).placements
         found = rule_of(Situation(seen)).observation
         assert isinstance(found, Observation)
         return found
@@ -71,37 +86,39 @@ def placed_on(node: str) -> Builder:
     return a_placement({node: "0"}).with_spec(**spec)
 
 
-def test_an_unreadable_node_keeps_its_state_and_what_runs_there_is_not_judged_as_gone() -> None:
+@pytest.mark.parametrize("is_unreadable", [True, False])
+def test_an_unreadable_node_keeps_its_state_and_what_runs_there_is_not_judged_as_gone(
+    is_unreadable: bool,
+) -> None:
+    """Nor where the code that reads it crashes, which is counted."""
     world = World()
     node = a_roomy_node("n1").entry()
     world.publish(node)
     world.publish(a_roomy_node("n2").entry())
     world.publish(placed_on("n1").entry())
     assert world.observed() is Observation.HOLDS
-    world.damage(node)
+    world.damage(node, is_unreadable=is_unreadable)
     assert (world.observed(), world.nodes) == (Observation.HOLDS, ["n1", "n2"])
-    assert world.metrics.value(CRASHES, where="reading") == 1
+    assert world.metrics.value(CRASHES, where="reading") == (0 if is_unreadable else 1)
     assert world.metrics.value(UNREADABLE) == 1
     world.publish(node, unschedulable=True)
     assert world.observed() is Observation.BROKEN
     assert world.metrics.value(UNREADABLE) == 0
 
 
-def test_the_last_readable_state_outlives_a_resync_and_a_new_leadership() -> None:
+def test_the_last_readable_state_outlives_further_facts_that_cannot_be_read() -> None:
     world = World()
     node = a_roomy_node("n1").entry()
     world.publish(node)
-    world.damage(node)
-    assert world.nodes == ["n1"]
-    assert CLUSTER in set(world.knowledge.all_keys())
-    world.knowledge.forget()
-    assert world.nodes == ["n1"]
+    for _ in range(3):
+        world.damage(node)
+        assert world.nodes == ["n1"]
 
 
 def test_a_node_that_could_never_be_read_is_there_and_takes_nothing() -> None:
     world = World()
     world.damage(a_roomy_node("n1").entry())
-    assert world.knowledge.view.has_node("n1")
+    assert world.view.has_node("n1")
     assert world.nodes == []
     other = replace(a_roomy_node("n2").entry(), uid="one")
     world.publish(other)
@@ -109,42 +126,36 @@ def test_a_node_that_could_never_be_read_is_there_and_takes_nothing() -> None:
     assert world.nodes == []
 
 
-@pytest.mark.parametrize("is_read_again", [True, False])
-def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold(
-    is_read_again: bool,
-) -> None:
+def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold() -> None:
     world = World()
     pool, placement = a_host_pool().entry(), placed_on("n1").entry()
     for entry in (a_roomy_node("n1").entry(), pool, placement):
         world.publish(entry)
     world.damage(pool)
     world.damage(placement)
-    view = world.knowledge.view
-    assert view.placements[SHOP].in_force.assignments == {0: "n1"}
-    assert [each.uid for each in view.pools_of(SHOP)] == [pool.uid]
+    assert world.view.placements[SHOP].in_force.assignments == {0: "n1"}
+    assert [each.uid for each in world.view.pools_of(SHOP)] == [pool.uid]
     assert world.metrics.value(UNREADABLE) == 2
-    if is_read_again:
-        world.publish(pool)
-        world.publish(placement)
-        assert JobKey(*SHOP) in set(world.knowledge.all_keys())
-        assert world.metrics.value(UNREADABLE) == 0
+    world.publish(pool)
+    world.publish(placement)
+    assert world.metrics.value(UNREADABLE) == 0
 
 
-def test_an_object_whose_deletion_was_missed_is_forgotten() -> None:
-    """Nothing is left of a job that is gone, even if its deletion was missed."""
+def test_an_object_that_is_gone_is_not_counted_as_unreadable() -> None:
     world = World()
-    world.publish(placed_on("n1").entry())
-    world.knowledge.last_searches[SHOP] = LastSearch("uid", 1, 0, 0.0, 0.0, 1)
-    world.table.observe_gone(("Placement", *SHOP), "uid-placement-shop")
-    assert JobKey(*SHOP) not in set(world.knowledge.all_keys())
-    assert SHOP not in world.knowledge.view.placements
-    assert world.knowledge.last_searches == {}
+    node = a_roomy_node("n1").entry()
+    world.damage(node)
+    world.table.observe_gone(node.ref, node.uid)
+    world.views.fold_all()
+    assert not world.view.has_node("n1")
+    assert world.metrics.value(UNREADABLE) == 0
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("data", [{}, Unreadable("it nests too deep", {"metadata": {}})])
 def test_a_wholly_unreadable_object_queues_the_choice_of_the_next_search(
-    kind: str,
+    kind: str, data: Mapping[str, Any]
 ) -> None:
     """And blocks no other: the keys of an object are computed before it is read."""
-    damaged = Entry(kind, "default", "shop", "uid", 1, {})
-    assert CLUSTER in set(World().knowledge.keys_of(damaged))
+    damaged = Entry(kind, "default", "shop", "uid", 1, data)
+    assert CLUSTER in set(intake.keys_of(damaged, ClusterView()))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
-from services.chassis.table.table import Entry, TableReading
+from services.chassis.table.entries import Entry, TableReading
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.launches import Launches

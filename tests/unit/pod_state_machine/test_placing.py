@@ -8,7 +8,7 @@ import pytest
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on
 from services.pod_state_machine.core.awaiting import place_of

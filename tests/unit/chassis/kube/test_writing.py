@@ -20,7 +20,8 @@ from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
 from services.chassis.running.confirming import confirm_own_writes
-from services.chassis.table.table import Entry, Table
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
 from tests.sandboxed import SandboxTransport
 from tests.unit.chassis.running.saying import RESOURCES_0, present
 from tests.virtual_time import virtually

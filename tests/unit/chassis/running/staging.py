@@ -28,7 +28,7 @@ from services.chassis.process.clock import LoopClock
 from services.chassis.running.reconciling import StageRunner
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import Runtime, Wiring
-from services.chassis.table.table import Entry, Index, TableReading
+from services.chassis.table.entries import Entry, Index, TableReading
 from tests.unit.chassis.running.saying import RESOURCES_0, epoch, record, synced
 
 EVERYWHERE = tuple(Partition(RESOURCES.name(), n) for n in range(RESOURCES.partitions))

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.unreadable import ObjectUnreadable
 from services.chassis.running.stage import Decision
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from tests.unit.chassis.running.saying import present
 from tests.unit.chassis.running.staging import Do, bench, idle, succeed
 from tests.virtual_time import virtually

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from services.chassis.running.gate import PATIENT_EVERY, PATIENT_SHARE, Gate
 from services.chassis.running.stage import Decision, Urgency, urgency_of
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from tests.unit.chassis.running.saying import present
 from tests.unit.chassis.running.staging import Do, bench
 from tests.virtual_time import virtually

@@ -8,8 +8,8 @@ from itertools import pairwise
 from services.chassis.log.bus import NewRecord
 from services.chassis.process.errors import NotAllowed, Rejected, Superseded, Transient
 from services.chassis.running.stage import Decision
+from services.chassis.table.entries import Entry
 from services.chassis.table.reading import BATCH_RECORDS_MAX
-from services.chassis.table.table import Entry
 from tests.unit.chassis.running.saying import RESOURCES_0, epoch, gone, present, record, synced
 from tests.unit.chassis.running.staging import (
     EVERYWHERE,

@@ -9,7 +9,7 @@ import pytest
 from services.chassis.process.clock import LoopClock
 from services.chassis.running.reconciling import REST_S_MAX
 from services.chassis.running.stage import Decision
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from tests.unit.chassis.running.saying import RESOURCES_0, present, record
 from tests.unit.chassis.running.staging import Bench, Do, bench, idle
 from tests.virtual_time import virtually

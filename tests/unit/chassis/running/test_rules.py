@@ -9,7 +9,7 @@ import pytest
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule, RuleDefect, always, rule_for
 from services.chassis.running.stage import Decision
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from tests.unit.chassis.running.saying import present
 from tests.unit.chassis.running.staging import Do, bench
 from tests.virtual_time import virtually

@@ -12,8 +12,8 @@ from services.chassis.log.bus import Partition
 from services.chassis.process.errors import Transient
 from services.chassis.process.metrics import Metrics
 from services.chassis.running.stage_times import StageTimes
+from services.chassis.table.entries import Change, Entry
 from services.chassis.table.reading import FactRecord
-from services.chassis.table.table import Change, Entry
 
 
 class FakeClock:

@@ -15,7 +15,7 @@ from services.chassis.log.memory_log import MemoryLog
 from services.chassis.process.clock import LoopClock
 from services.chassis.running.reconciling import StageRunner
 from services.chassis.running.stage import Decision
-from services.chassis.table.table import Entry
+from services.chassis.table.entries import Entry
 from tests.unit.chassis.running.saying import gone, present, record, synced
 from tests.unit.chassis.running.staging import (
     EVERYWHERE,

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from services.chassis.log.bus import Partition
-from services.chassis.table.table import Change, Entry, Table
+from services.chassis.table.entries import Change, Entry
+from services.chassis.table.table import Table
 from tests.unit.chassis.running.saying import (
     RESOURCES_0,
     RESOURCES_1,

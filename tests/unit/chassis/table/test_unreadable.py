@@ -20,9 +20,9 @@ from services.chassis.log.bus import Record
 from services.chassis.process.clock import LoopClock
 from services.chassis.process.errors import Garbled, TooLarge
 from services.chassis.running.stage import Decision
+from services.chassis.table.entries import Entry
 from services.chassis.table.indexing import Indexed
 from services.chassis.table.reading import RECORD_DEPTH_MAX, decode
-from services.chassis.table.table import Entry
 from tests.unit.chassis.kube.test_listing import Notes
 from tests.unit.chassis.running.saying import RESOURCES_0, present, record
 from tests.unit.chassis.running.staging import Do, bench, idle, succeed

@@ -1,0 +1,94 @@
+"""What a table holds and how stages read it: an entry is one object as it was last seen.
+
+Who changes it, and which of two sayings is newer: `table.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.unreadable import Unreadable
+from services.chassis.table.tombstones import Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object as last seen; `data` is its projection, or an `Unreadable`; never change it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: int
+    data: Mapping[str, Any]
+
+    @property
+    def ref(self) -> Ref:
+        """(kind, namespace, name)."""
+        return (self.kind, self.namespace, self.name)
+
+    @property
+    def unreadable(self) -> str:
+        """Why the object cannot be read whole; empty for every other."""
+        return self.data.why if isinstance(self.data, Unreadable) else ""
+
+
+def is_deleting(entry: Entry) -> bool:
+    """Whether the object has a deletion timestamp; not every projection carries metadata."""
+    return (entry.data.get("metadata") or {}).get("deletionTimestamp") is not None
+
+
+def label(entry: Entry, key: str) -> str:
+    """A label of the object, or nothing."""
+    return str(entry.data["metadata"]["labels"].get(key, ""))
+
+
+def annotation(entry: Entry, key: str) -> str:
+    """An annotation of the object, or nothing."""
+    return str(entry.data["metadata"]["annotations"].get(key, ""))
+
+
+Index = Callable[[Entry], Iterable[Hashable]]
+"""The values under which an entry is found in one secondary index."""
+
+
+class TableReading:
+    """The read side of the table that stages see (implemented by `Table`)."""
+
+    def get(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The entry of one object."""
+        raise NotImplementedError
+
+    def by(self, index: str, value: Hashable) -> list[Entry]:
+        """Entries under a value of a secondary index, in order of (kind, namespace, name)."""
+        raise NotImplementedError
+
+    def count(self, index: str, value: Hashable) -> int:
+        """How many entries are under a value of a secondary index; costs nothing."""
+        raise NotImplementedError
+
+    def of_kind(self, kind: str) -> Iterable[Entry]:
+        """Every entry of a kind."""
+        raise NotImplementedError
+
+    def saw_end(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether the last object of this name was terminating, and then published as deleted."""
+        raise NotImplementedError
+
+    def last_seen(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The last entry of this name, if its deletion was published or observed (404)."""
+        raise NotImplementedError
+
+    def whole(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The newest entry of the object that could be read whole."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object's entry before and after; None if it did or does not exist."""
+
+    old: Entry | None
+    new: Entry | None

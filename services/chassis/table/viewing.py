@@ -1,0 +1,141 @@
+"""Views: state folded from a table, which costs what changes and not what exists.
+
+A view is a function of the table's contents, whatever the order of changes. The table keeps which
+objects changed; they are folded before a snapshot is made, some in each turn of the event loop.
+An object that cannot be read is no evidence that it is gone or changed: as it was last read whole,
+it goes on counting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from contracts.canonical import Fingerprint
+from contracts.unreadable import ObjectUnreadable
+from services.chassis.table.entries import Entry
+from services.chassis.table.table import Table
+from services.chassis.table.tombstones import Ref
+
+FOLDED_AT_ONCE = 250
+"""Objects of some 30 µs each, folded without a pause."""
+
+
+class View:
+    """State folded from the objects of some kinds; `kinds` are these."""
+
+    kinds: frozenset[str] = frozenset()
+    large: frozenset[str] = frozenset()
+    """Kinds whose objects may take milliseconds each: the event loop turns after each."""
+
+    def fold(self, ref: Ref, entry: Entry | None) -> None:
+        """Let the newest entry of an object count instead of the one before; None: it is gone.
+
+        Raises ObjectUnreadable where it needs a part that cannot be read. What raises has changed
+        nothing.
+        """
+        raise NotImplementedError
+
+    def fold_unreadable(self, ref: Ref) -> None:
+        """Let an object count that exists; nothing else is known of it."""
+        raise NotImplementedError
+
+    def settle_some(self) -> bool:
+        """Do some of what a snapshot would have to do at once; whether there was any."""
+        return False
+
+    def note_unreadable(self, count: int) -> None:
+        """Take in how many objects count as they were last read, or as unknown."""
+
+
+class Views:
+    """The views of a stage, and the digest of the entries that they are folded from."""
+
+    def __init__(
+        self, table: Table, views: Sequence[View], note_crash: Callable[[Ref], None]
+    ) -> None:
+        self._table = table
+        self._views = views
+        self._note_crash = note_crash
+        self._of_kind = {kind: view for view in views for kind in view.kinds}
+        self._large = frozenset[str]().union(*(view.large for view in views))
+        self._uids: dict[Ref, str] = {}
+        self._entries = Fingerprint()
+        self._unreadable: dict[View, set[Ref]] = {view: set() for view in views}
+        self._folding = asyncio.Lock()
+        table.follow(self._of_kind)
+
+    @property
+    def digest(self) -> str:
+        """Stands for ref, uid and version of every entry that was folded; empty without views."""
+        return f"{self._entries.value:016x}" if self._views else ""
+
+    async def catch_up(self) -> None:
+        """Fold what changed, a little at a time; those who ask at the same time wait for one."""
+        if not self._views:
+            return
+        async with self._folding:
+            while self._fold_some() or self._settle_some():  # noqa: ASYNC110 - others run
+                await asyncio.sleep(0)
+
+    def fold_all(self) -> None:
+        """Fold what changed."""
+        while self._fold_some():
+            pass
+
+    def _settle_some(self) -> bool:
+        return any(view.settle_some() for view in self._views)
+
+    def _fold_some(self) -> bool:
+        """Fold some of what changed; whether there was any."""
+        if not self._table.has_changed:
+            return False
+        left = FOLDED_AT_ONCE
+        while left and self._table.has_changed:
+            ref = self._table.take_changed()
+            self._fold(ref)
+            left = 0 if ref[0] in self._large else left - 1
+        return True
+
+    def _fold(self, ref: Ref) -> None:
+        entry = self._table.get(*ref)
+        self._put_digest(ref, entry)
+        if entry is None:
+            self._of_kind[ref[0]].fold(ref, None)
+            self._uids.pop(ref, None)
+            self._mark(ref, is_unreadable=False)
+            return
+        is_read = is_known = self._is_read(ref, entry)
+        whole = self._table.whole(*ref)
+        if not is_read and whole is not None and whole is not entry:
+            is_known = self._is_read(ref, whole)
+        # Code of ours that crashes must not end what an object held until then.
+        if not is_known and (entry.unreadable or self._uids.get(ref) != entry.uid):
+            self._of_kind[ref[0]].fold_unreadable(ref)
+        self._uids[ref] = entry.uid
+        self._mark(ref, is_unreadable=not is_read)
+
+    def _is_read(self, ref: Ref, entry: Entry) -> bool:
+        try:
+            self._of_kind[ref[0]].fold(ref, entry)
+        except ObjectUnreadable:
+            return False
+        except Exception:  # noqa: BLE001 - a bad object must not stop the others
+            self._note_crash(ref)
+            return False
+        return True
+
+    def _put_digest(self, ref: Ref, entry: Entry | None) -> None:
+        if entry is None:
+            self._entries.put(ref, None)
+        else:
+            text = f"{'/'.join(ref)} {entry.uid}@{entry.resource_version}"
+            self._entries.put(ref, text.encode())
+
+    def _mark(self, ref: Ref, *, is_unreadable: bool) -> None:
+        view = self._of_kind[ref[0]]
+        unreadable = self._unreadable[view]
+        if is_unreadable == (ref in unreadable):
+            return
+        (unreadable.add if is_unreadable else unreadable.discard)(ref)
+        view.note_unreadable(len(unreadable))
