@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         "an incarnation is not above what the log holds",
         "services/watch_ingest/adapters/ingesting.py",
-        "_lead",
+        "_cluster_and_incarnation",
         "return cluster_uid, max(lease_version, highest + 1)",
         "return cluster_uid, lease_version",
         (f"{_UNIT}/test_ingesting.py",),

@@ -16,7 +16,8 @@ versions, what it says by its epoch.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from contracts.moments import micro_moment_of
 from services.chassis.kube.port import Json, Kube, Resource
@@ -30,7 +31,9 @@ from services.chassis.process.errors import (
     Transient,
 )
 from services.chassis.process.log_lines import log_of
+from services.chassis.process.tasks import end_tasks
 
+T = TypeVar("T")
 LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 RENEW_WITHIN = 2 / 3
 RETRY_S = 1.0
@@ -116,6 +119,17 @@ class LeaderLease:
         except (Conflict, NotFound, NotAllowed, Transient, TimeoutError) as problem:
             self._log.info("lease_not_released", lease=self._name, problem=repr(problem))
         self._version = 0
+
+    async def while_kept(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do the work and keep the lease meanwhile. Raises LeaseLost, and what the work raises."""
+        keeping, working = asyncio.ensure_future(self.keep()), asyncio.ensure_future(work)
+        try:
+            await asyncio.wait((keeping, working), return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():  # the lease first: without it nothing else counts
+                keeping.result()
+            return working.result()
+        finally:
+            await end_tasks((keeping, working))
 
     # ------------------------------------------------------------------ one request each
 

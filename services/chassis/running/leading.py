@@ -79,18 +79,18 @@ class Leading:
         """Lead, and stand by again where the Lease is lost."""
         while True:
             await self._lease.acquire()
-            keeping = asyncio.create_task(self._lease.keep())
-            beginning = asyncio.create_task(self._begin_when_prepared())
             try:
-                await asyncio.gather(keeping, beginning)
+                await self._lease.while_kept(self._lead())
             except LeaseLost as lost:
                 self._log.warning("lease_lost", problem=str(lost))
             finally:
-                keeping.cancel()
-                beginning.cancel()
                 self._is_prepared = False
                 self._runtime.metrics.set_gauge("millrace_leading", 0)
                 self._end()
+
+    async def _lead(self) -> None:
+        await self._begin_when_prepared()
+        await asyncio.Event().wait()
 
     async def _begin_when_prepared(self) -> None:
         pause = GrowingPause(AWAY_RETRY_S, self._runtime.random.random)

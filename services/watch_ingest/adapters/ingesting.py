@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from contracts.facts import WATCHED, Epoch, Fact, SyncCompleted, WatchedKind
 from contracts.unreadable import Unreadable
@@ -24,6 +24,7 @@ from services.chassis.log.bus import Partition
 from services.chassis.process.backoff import GrowingPause
 from services.chassis.process.errors import NotAllowed, Transient
 from services.chassis.process.log_lines import log_of
+from services.chassis.process.tasks import end_tasks
 from services.chassis.running.hosting import Main
 from services.chassis.running.wiring import Runtime
 from services.watch_ingest.adapters import log_state
@@ -87,38 +88,40 @@ async def _lead_and_speak(runtime: Runtime, settings: WatchIngestSettings, holde
         holder=holder,
         clock=runtime.clock,
     )
-    leading = await _unless_stopping(runtime, _lead(runtime, lease))
-    if leading is None:
+    lease_version = await _unless_stopping(runtime, lease.acquire())
+    if lease_version is None:
         return
-    cluster_uid, incarnation = leading
+    await lease.while_kept(_speak(runtime, settings, lease_version))
+    await lease.release()
+
+
+async def _speak(runtime: Runtime, settings: WatchIngestSettings, lease_version: int) -> None:
+    """Publish as one incarnation until `runtime.stopping` is set."""
+    found = await _unless_stopping(runtime, _cluster_and_incarnation(runtime, lease_version))
+    if found is None:
+        return
+    cluster_uid, incarnation = found
     ingestion = Ingestion(runtime, settings, cluster_uid=cluster_uid, incarnation=incarnation)
     runtime.probes.is_ready = lambda: ingestion.is_complete
-    keeping = asyncio.ensure_future(lease.keep())
     speaking = asyncio.ensure_future(ingestion.run())
     overhearing = asyncio.ensure_future(ingestion.overhear())
     stopping = asyncio.ensure_future(runtime.stopping.wait())
-    tasks = (keeping, speaking, overhearing, stopping)
+    tasks = (speaking, overhearing, stopping)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in (
-            keeping,
-            speaking,
-            overhearing,
-        ):  # the Lease first: without it nothing else counts
+        for task in (speaking, overhearing):
             if task.done():
                 task.result()
         await ingestion.flush()
     finally:
         await end_tasks(tasks)
-    await lease.release()
 
 
-async def _lead(runtime: Runtime, lease: LeaderLease) -> tuple[str, int]:
-    """Wait for the Lease; the cluster's uid and the number of this incarnation.
+async def _cluster_and_incarnation(runtime: Runtime, lease_version: int) -> tuple[str, int]:
+    """The cluster's uid and the number of this incarnation.
 
-    The Lease first: while a standby waits for it, another cluster may take the address.
+    Read under the Lease: while a standby waits, another cluster may take the address.
     """
-    lease_version = await lease.acquire()
     cluster_uid = await _cluster_uid(runtime)
     highest = await log_state.highest_incarnation(runtime.bus, runtime.prefix)
     return cluster_uid, max(lease_version, highest + 1)
@@ -145,18 +148,6 @@ async def _unless_stopping(runtime: Runtime, acquiring: Awaitable[T]) -> T | Non
         return task.result() if task.done() else None
     finally:
         await end_tasks((task, stopping))
-
-
-async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """Cancel what still runs and wait for its end; the caller can be cancelled meanwhile."""
-    unfinished = [task for task in tasks if not task.done()]
-    for task in unfinished:
-        task.cancel()
-    if unfinished:
-        await asyncio.wait(unfinished)
-    for task in unfinished:
-        if not task.cancelled():
-            task.result()
 
 
 class Ingestion:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.watch_ingest.adapters.ingesting import end_tasks
+from services.chassis.process.tasks import end_tasks
 from tests.virtual_time import virtually
 
 
