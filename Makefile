@@ -5,7 +5,7 @@ ARGS ?=
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down generate lock clean
+.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down reach generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,12 @@ real-status: venv  ## what of the real pair runs; its last line is for eval
 
 real-down: venv  ## end the real pair and remove its folder
 	@$(BIN)/millrace real down $(ARGS)
+
+reach: venv  ## note again which scenario reaches which rule, in some minutes, and write the generated files
+	$(BIN)/python -m tests.simulation --undisturbed --reach deploy/reached.json
+	notes=$$(mktemp -d) && MILLRACE_REACH_NOTES=$$notes $(BIN)/pytest -q -n auto --dist loadfile tests/simulation --ignore tests/simulation/test_plans.py \
+	&& $(BIN)/python -m tests.simulation.reached deploy/reached.json $$notes/* && rm -r $$notes
+	$(MAKE) generate
 
 generate: venv  ## write the generated files (CRDs, roles, pages) again
 	$(BIN)/python -m deploy.generating

@@ -10,7 +10,10 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule
@@ -30,23 +33,30 @@ What decides on a job, a processing element (PE) and its pods, a placement, node
 The page lists rules in their order. The first one that holds decides, and its action follows. A
 rule that names phases may hold in these alone: if it holds in another recorded phase, nothing is
 done, and the condition `Stalled` of the object says so. The diagrams show what changes the phase.
+
+A scenario is one of `make sim ARGS=--list`: the first in which the rule holds although nothing goes
+wrong; else a module of `tests/simulation`. What neither reaches (–) holds in generated snapshots.
 """
+REACHED: Mapping[str, str] = orjson.loads(Path(__file__).with_name("reached.json").read_bytes())
+"""The first scenario, or else test, that reaches a rule; `make reach` writes it."""
 START = "[*]"
 """The state in a diagram of an object that has no status yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """Ordered rules, their title and introduction."""
+    """Ordered rules, their title and introduction; `decides` as in records: service and subject."""
 
     title: str
     about: str
     rules: Sequence[Rule[Any, Any]]
+    decides: str
 
 
 def _of_job(decision: str, file: str, about: str) -> Ruled:
     where = f"fusion-backend, `services/fusion_backend/core/{file}`."
-    return Ruled(f"A job: {decision}", f"{where} {about}", DECISIONS[decision])
+    about = f"{where} {about}"
+    return Ruled(f"A job: {decision}", about, DECISIONS[decision], f"fusion-backend {decision}")
 
 
 JOBS = (
@@ -69,31 +79,39 @@ PES = Ruled(
     "pod-state-machine, `services/pod_state_machine/core/rules.py`. The pod is that of the newest"
     "\nlaunch.",
     rules.RULES,
+    "pod-state-machine PE",
 )
 PODS = Ruled(
     "A pod of a processing element",
     "pod-state-machine, `services/pod_state_machine/core/pod_rules.py`: each pod of a PE, beside"
     "\nthe rules of the PE.",
     pod_rules.POD_RULES,
+    "pod-state-machine pod",
 )
 PLACEMENTS = Ruled(
     "A placement",
     "hostpool-manager, `services/hostpool_manager/core/rules.py`. The phase is the last answer; a"
     "\nsearch finds the next one.",
     placement_rules.RULES,
+    "hostpool-manager Placement",
 )
 STATUSES = Ruled(
     "The status of a host pool",
     "hostpool-manager, `services/hostpool_manager/core/pool_rules.py`.",
     status_rules.POOL_RULES,
+    "hostpool-manager HostPool",
 )
 NODES = Ruled(
-    "A node", "node-tainter, `services/node_tainter/core/node_rules.py`.", node_rules.NODE_RULES
+    "A node",
+    "node-tainter, `services/node_tainter/core/node_rules.py`.",
+    node_rules.NODE_RULES,
+    "node-tainter node",
 )
 POOLS = Ruled(
     "The finalizer of a host pool",
     "node-tainter, `services/node_tainter/core/pool_rules.py`.",
     pool_rules.POOL_RULES,
+    "node-tainter pool",
 )
 
 
@@ -106,16 +124,17 @@ def page() -> str:
 def _ruled(cycle: Ruled) -> str:
     """The rules in order, and the reasons that they give."""
     has_phases = any(rule.phases for rule in cycle.rules)
-    rows = [f"| | observation |{' phases |' * has_phases} action | reason |"]
-    rows.append(f"|---|---|{'---|' * has_phases}---|---|")
+    rows = [f"| | observation |{' phases |' * has_phases} action | reason | scenario |"]
+    rows.append(f"|---|---|{'---|' * has_phases}---|---|---|")
     named: set[Reason] = set()
     for number, rule in enumerate(cycle.rules, 1):
         if isinstance(rule.reason, Reason):
             named.add(rule.reason)
         reason = rule.reason.value if isinstance(rule.reason, Reason) else "it depends"
+        reached = REACHED.get(f"{cycle.decides} {rule.observation.name}", "–").partition("::")[0]
         phases = "any" if rule.phases is None else ", ".join(sorted(map(_named, rule.phases)))
         seen = f"`{rule.observation.name}`: {rule.observation.value} |{f' {phases} |' * has_phases}"
-        rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} |")
+        rows.append(f"| {number} | {seen} {_action_of(rule)} | {reason} | {reached} |")
     reasons = (f"* {each.value}: {each.sentence}" for each in Reason if each in named)
     heading = f"## {cycle.title}\n\n{cycle.about}\n"
     return "\n".join((heading, *_drawn(cycle), *rows, "\nThe reasons:\n", *reasons, ""))

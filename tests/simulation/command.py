@@ -21,6 +21,7 @@ from pathlib import Path
 from tests.simulation.effects import MEANING, Effect
 from tests.simulation.forking import run_forked
 from tests.simulation.plans import Plan, every_plan, misses, parsed, random_plan, shared
+from tests.simulation.reached import as_json
 from tests.simulation.replays import keep, replay_all
 from tests.simulation.runs import Run, judge, run_scenario
 from tests.simulation.scenarios import SCENARIOS
@@ -44,6 +45,12 @@ def main(arguments: Sequence[str]) -> int:
     if options.plan:
         return _play_again(Plan(names[0], options.plan, options.seed))
     plans, broken = _all_plans(names, options)
+    if options.reach is not None:
+        options.reach.write_bytes(
+            as_json({name: undisturbed(name, options.seed).rules for name in names})
+        )
+    if options.undisturbed:
+        return _count([], broken, partial(play), options.jobs)
     if not plans and not broken:
         print_lines(
             "nothing was played: no plan of these scenarios is of the classes that were asked for"
@@ -74,6 +81,10 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     add("--only-seeds", action="store_true", help="the random runs alone")
     add("--one-in", type=int, default=1, help="a share: one plan in so many of each class")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    add("--undisturbed", action="store_true", help="no plans: the undisturbed runs alone")
+    add(
+        "--reach", type=Path, metavar="FILE", help="write the first scenario that reaches each rule"
+    )
     add("--replay", action="store_true", help="make each decision again, in other processes")
     add("--list", action="store_true", help="tell scenarios and mishaps")
     options = parser.parse_args(arguments)

@@ -19,31 +19,31 @@ from services.watch_ingest.settings import WatchIngestSettings
 from tests.elsewhere import elsewhere_of
 from tests.resolving import KnownHosts
 from tests.simulation.fresh_folds import checked
+from tests.simulation.reached import noted
 
 
 def _fusion_backend(folder: Path) -> Main:
     settings = FusionBackendSettings(bundle_root=folder / "bundles", bundle_store=folder / "store")
-    return stage_main(
-        fusion_backend_stage(
-            settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
-        )
+    stage = fusion_backend_stage(
+        settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
     )
+    return stage_main(noted("fusion-backend", stage))
 
 
 def _hostpool_manager() -> Main:
     settings = HostpoolManagerSettings()
     stage = hostpool_manager_stage(settings, in_threads=False)
-    return stage_main(checked(stage), leadership=leadership(settings))
+    return stage_main(noted("hostpool-manager", checked(stage)), leadership=leadership(settings))
 
 
 MAINS: Mapping[str, Callable[[Path], Main]] = {
     "watch-ingest": lambda folder: ingest_main(WatchIngestSettings()),
     "fusion-backend": _fusion_backend,
     "pod-state-machine": lambda folder: stage_main(
-        pod_state_machine_stage(PodStateMachineSettings())
+        noted("pod-state-machine", pod_state_machine_stage(PodStateMachineSettings()))
     ),
     "hostpool-manager": lambda folder: _hostpool_manager(),
-    "node-tainter": lambda folder: stage_main(node_tainter_stage()),
+    "node-tainter": lambda folder: stage_main(noted("node-tainter", node_tainter_stage())),
 }
 UNCONSTRAINED = ("watch-ingest", "fusion-backend", "pod-state-machine")
 """What works on jobs without host constraints; the others have nothing to do with them."""

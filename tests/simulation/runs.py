@@ -31,6 +31,7 @@ from tests.simulation.effects import Effect, Mishap, Tap
 from tests.simulation.end_state import differences, end_state
 from tests.simulation.faulted_world import FaultedWorld
 from tests.simulation.one_at_a_time import OneAtATimeLoop, run_one_at_a_time
+from tests.simulation.reached import begin_run, rules_of_run
 from tests.simulation.remaking import Log, log_of
 from tests.simulation.scenarios.scenario import Scenario
 
@@ -52,6 +53,7 @@ class Run:
     problems: list[str] = field(default_factory=list)
     digest: str = ""
     excuse: str = ""
+    rules: frozenset[str] = frozenset()
     log: Log | None = None
 
 
@@ -69,6 +71,7 @@ def run_scenario(
 ) -> Run:
     """Run a scenario in a world of its own; whatever goes wrong is among the run's problems."""
     result = Run(log=Log() if keeps_log else None)
+    begin_run()
     with tempfile.TemporaryDirectory(prefix="millrace-sim-") as folder, _logging(talks):
         loop = OneAtATimeLoop()
 
@@ -81,6 +84,7 @@ def run_scenario(
             run_one_at_a_time(_run(new_world, scenario, result, at_opening), loop)
         except (AssertionError, RuntimeError, ExceptionGroup) as problem:
             result.problems.append(f"{type(problem).__name__}: {problem}")
+    result.rules = rules_of_run()
     return result
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import orjson
 import pytest
 
 from tests.places import ROOT
@@ -29,6 +30,7 @@ class Report:
 
     text: str
     code: int
+    reached: bytes
 
     def count_of(self, name: str) -> int:
         """How many plans of a scenario or a class were played."""
@@ -46,16 +48,18 @@ class Report:
 
 
 @pytest.fixture(scope="module", name="report")
-def report_of_a_share() -> Report:
+def report_of_a_share(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Played once for all tests of this module, on every core, in an interpreter of its own."""
+    reached = tmp_path_factory.mktemp("share") / "reached.json"
+    share = ["--one-in", str(ONE_IN), "--reach", str(reached)]
     played = subprocess.run(
-        [sys.executable, "-m", "tests.simulation", "--one-in", str(ONE_IN)],
+        [sys.executable, "-m", "tests.simulation", *share],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    return Report(played.stdout + played.stderr, played.returncode)
+    return Report(played.stdout + played.stderr, played.returncode, reached.read_bytes())
 
 
 @pytest.mark.parametrize("mishap", list(Mishap))
@@ -79,3 +83,10 @@ def test_the_report_ends_with_the_counts(report: Report) -> None:
     assert found is not None, last
     assert int(found[1]) >= len(SCENARIOS) * 4
     assert (found[2], report.code) == ("0", 0), report.text
+
+
+def test_the_page_of_rules_names_scenarios_that_reach_them(report: Report) -> None:
+    """`make reach` writes the file, and the page after it."""
+    named = orjson.loads((ROOT / "deploy/reached.json").read_bytes())
+    of_scenarios = {rule: where for rule, where in named.items() if where in SCENARIOS}
+    assert orjson.loads(report.reached) == of_scenarios

@@ -63,9 +63,9 @@ def test_a_width_that_is_put_back_while_an_intent_is_lost_stops_no_pe() -> None:
 def test_a_redis_that_was_found_is_no_trouble_because_the_answer_to_that_was_lost() -> None:
     """The job said for ever that it was tried again, which it was not.
 
-    Found by redis-asked-for, lost-applied:5: the servers stood in the Job's status.
+    Found by redis-requested, lost-applied:5: the servers stood in the Job's status.
     """
-    scenario = SCENARIOS["redis-asked-for"]
+    scenario = SCENARIOS["redis-requested"]
     undisturbed = run_scenario(scenario, {})
     said = next(
         number

@@ -173,7 +173,7 @@ SCENARIOS = (
         excuse=unseen(),
     ),
     Scenario(
-        "launch-asked-for",
+        "launch-requested",
         "somebody raises spec.launchCount to 3",
         patched("streamspes", PE, {"spec": {"launchCount": 3}}),
         runs_as(3),

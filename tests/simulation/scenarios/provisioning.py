@@ -145,7 +145,7 @@ SCENARIOS = (
         prepare=_renewed_soon,
     ),
     Scenario(
-        "tls-asked-for",
+        "tls-requested",
         "a PE of a job without a certificate is told to talk over TLS",
         _encryption_asked_for,
         _encrypted(2),
@@ -166,7 +166,7 @@ SCENARIOS = (
         prepare=services_running,
     ),
     Scenario(
-        "redis-asked-for",
+        "redis-requested",
         "a PE of a job without redis is told to keep its checkpoints there",
         _redis_asked_for,
         _has_servers(2),
