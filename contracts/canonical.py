@@ -28,7 +28,8 @@ def canonical_bytes(value: object) -> bytes:
 class Fingerprint:
     """Stands for a set of values, each under its key, in 64 bits; whatever the order they came in.
 
-    It costs what changes, so that tens of thousands of values can be compared at once.
+    A change costs one hash, whatever the number of values. A value must contain its key: equal
+    values cancel each other out.
     """
 
     def __init__(self) -> None:

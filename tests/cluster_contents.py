@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from placement.cluster import Cluster
 from services.hostpool_manager.core.cluster_view import ClusterView
+from services.hostpool_manager.core.snapshot import Ref
 
 
 def contents(cluster: Cluster) -> dict[str, object]:
@@ -27,8 +30,9 @@ def contents(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def contents_of_view(view: ClusterView) -> dict[str, object]:
-    """The cluster, and what is known of each job."""
+def contents_of_view(view: ClusterView, checked: Iterable[Ref] | None = None) -> dict[str, object]:
+    """The cluster, and what is known of each job; problems of the `checked` ones, else of all."""
+    refs = view.placements if checked is None else checked
     return {
         **contents(view.cluster),
         "placements": view.placements,
@@ -37,5 +41,5 @@ def contents_of_view(view: ClusterView) -> dict[str, object]:
         "pools": {ref: view.pools_of(ref) for ref in view.placements},
         "marks": {node.name: view.marks_of(node.name) for node in view.cluster.nodes},
         "jobs": {node.name: sorted(view.jobs_at(node.name)) for node in view.cluster.nodes},
-        "problems": {ref: view.problems(ref) for ref in view.placements},
+        "problems": {ref: view.problems(ref) for ref in refs},
     }

@@ -106,8 +106,8 @@ MUTANTS = (
         "a node that cannot be read is gone",
         "services/chassis/table/viewing.py",
         "Views._fold",
-        "is_known = self._is_read(ref, whole)",
-        "is_known = False",
+        "known = self._read(ref, whole)",
+        "known = _Read.NOT",
         (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
     ),
     Mutant(

@@ -50,14 +50,14 @@ def main(arguments: Sequence[str]) -> int:
             as_json({name: undisturbed(name, options.seed).rules for name in names})
         )
     if options.undisturbed:
-        return _count([], broken, partial(play), options.jobs)
+        return _count([], broken, play, options.jobs)
     if not plans and not broken:
         print_lines(
             "nothing was played: no plan of these scenarios is of the classes that were asked for"
         )
         return NOTHING_PLAYED
     if not options.replay:
-        return _count(plans, broken, partial(play), options.jobs)
+        return _count(plans, broken, play, options.jobs)
     with tempfile.TemporaryDirectory(prefix="millrace-sim-logs-") as folder:
         logs = Path(folder)
         failed = _count(plans, broken, partial(play, logs=logs), options.jobs)
@@ -181,13 +181,13 @@ def _chunks(plans: Sequence[Plan]) -> Iterator[Sequence[Plan]]:
 Play = Callable[[Sequence[Plan]], list[Verdict]]
 
 
-def _count(plans: Sequence[Plan], broken: Sequence[Verdict], play: Play, jobs: int) -> int:
+def _count(plans: Sequence[Plan], broken: Sequence[Verdict], player: Play, jobs: int) -> int:
     began_s, told_s = time.monotonic(), time.monotonic()
     done: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
     for plan, problems in broken:
         _tell_failure(plan, problems)
-    for number, (plan, problems) in enumerate(_played(plans, play, jobs), start=1):
+    for number, (plan, problems) in enumerate(_played(plans, player, jobs), start=1):
         done[(plan.scenario, plan.kind)] += 1
         if problems:
             failed[(plan.scenario, plan.kind)] += 1
@@ -202,12 +202,12 @@ def _count(plans: Sequence[Plan], broken: Sequence[Verdict], play: Play, jobs: i
     return 1 if wrong else 0
 
 
-def _played(plans: Sequence[Plan], play: Play, jobs: int) -> Iterator[Verdict]:
+def _played(plans: Sequence[Plan], player: Play, jobs: int) -> Iterator[Verdict]:
     if jobs <= 1:
-        yield from chain.from_iterable(map(play, _chunks(plans)))
+        yield from chain.from_iterable(map(player, _chunks(plans)))
         return
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        yield from chain.from_iterable(pool.imap_unordered(play, _chunks(plans)))
+        yield from chain.from_iterable(pool.imap_unordered(player, _chunks(plans)))
 
 
 def _tell_failure(plan: Plan, problems: Sequence[str]) -> None:

@@ -31,7 +31,6 @@ from services.chassis.process.errors import (
     Transient,
 )
 from services.chassis.process.log_lines import log_of
-from services.chassis.process.tasks import end_tasks
 
 T = TypeVar("T")
 LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease")
@@ -129,7 +128,11 @@ class LeaderLease:
                 keeping.result()
             return working.result()
         finally:
-            await end_tasks((keeping, working))
+            keeping.cancel()
+            working.cancel()
+            _, ended = await asyncio.gather(keeping, working, return_exceptions=True)
+            if isinstance(ended, Exception):
+                self._log.info("work_ended", lease=self._name, problem=repr(ended))
 
     # ------------------------------------------------------------------ one request each
 

@@ -193,6 +193,8 @@ class StageRunner:
             ):
                 self._note_completed(record.fact, record.partition, cause)
         self._show_state()
+        if self.is_live and self._leading is not None and not self._leading.is_leading:
+            await self._catch_up()  # who stands by decides nothing, and would note for ever
 
     def _applied(self, record: FactRecord) -> Sequence[Change]:
         """The changes that a record causes; one whose object cannot be indexed causes none."""

@@ -1,6 +1,7 @@
 """Views: state folded from a table, which costs what changes and not what exists.
 
-A view is a function of the table's contents, whatever the order of changes. The table keeps which
+A view is a function of the table's contents, whatever the order of changes; only where code of ours
+crashes on an object, the view keeps what it had of it. The table keeps which
 objects changed; they are folded before a snapshot is made, some in each turn of the event loop.
 An object that cannot be read is no evidence that it is gone or changed: as it was last read whole,
 it goes on counting.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from enum import Enum
 
 from contracts.canonical import Fingerprint
 from contracts.unreadable import ObjectUnreadable
@@ -19,6 +21,16 @@ from services.chassis.table.tombstones import Ref
 
 FOLDED_AT_ONCE = 250
 """Objects of some 30 µs each, folded without a pause."""
+SETTLED_AT_ONCE = 200
+"""A snapshot does the rest: where much changes all the time there is always more to settle."""
+
+
+class _Read(Enum):
+    """What came of folding an entry."""
+
+    WHOLE = "what the view needs of it"
+    NOT = "a part that the view needs cannot be read"
+    CRASHED = "code of ours raised"
 
 
 class View:
@@ -75,7 +87,12 @@ class Views:
         if not self._views:
             return
         async with self._folding:
-            while self._fold_some() or self._settle_some():  # noqa: ASYNC110 - others run
+            settled = 0
+            while True:
+                if not self._fold_some():
+                    if settled == SETTLED_AT_ONCE or not self._settle_some():
+                        return
+                    settled += 1
                 await asyncio.sleep(0)
 
     def fold_all(self) -> None:
@@ -105,25 +122,26 @@ class Views:
             self._uids.pop(ref, None)
             self._mark(ref, is_unreadable=False)
             return
-        is_read = is_known = self._is_read(ref, entry)
+        read = known = self._read(ref, entry)
         whole = self._table.whole(*ref)
-        if not is_read and whole is not None and whole is not entry:
-            is_known = self._is_read(ref, whole)
+        if read is not _Read.WHOLE and whole is not None and whole is not entry:
+            known = self._read(ref, whole)
         # Code of ours that crashes must not end what an object held until then.
-        if not is_known and (entry.unreadable or self._uids.get(ref) != entry.uid):
+        is_kept = _Read.CRASHED in (read, known) and self._uids.get(ref) == entry.uid
+        if known is not _Read.WHOLE and not is_kept:
             self._of_kind[ref[0]].fold_unreadable(ref)
         self._uids[ref] = entry.uid
-        self._mark(ref, is_unreadable=not is_read)
+        self._mark(ref, is_unreadable=read is not _Read.WHOLE)
 
-    def _is_read(self, ref: Ref, entry: Entry) -> bool:
+    def _read(self, ref: Ref, entry: Entry) -> _Read:
         try:
             self._of_kind[ref[0]].fold(ref, entry)
         except ObjectUnreadable:
-            return False
+            return _Read.NOT
         except Exception:  # noqa: BLE001 - a bad object must not stop the others
             self._note_crash(ref)
-            return False
-        return True
+            return _Read.CRASHED
+        return _Read.WHOLE
 
     def _put_digest(self, ref: Ref, entry: Entry | None) -> None:
         if entry is None:

@@ -7,7 +7,7 @@
    one as it will be made.
 
 Properties: the same plan of the same PEs gives the same spec, so that it is written once. How the
-question stands is `placements.py`'s business.
+question stands is `placement_states.py`'s business.
 """
 
 from __future__ import annotations

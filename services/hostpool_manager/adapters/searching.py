@@ -28,7 +28,9 @@ from services.hostpool_manager.adapters.folding import (
     SEARCHING,
     ClusterFold,
     data_of,
+    searched_of,
 )
+from services.hostpool_manager.adapters.intake import CLUSTER
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -45,6 +47,7 @@ from services.hostpool_manager.core.snapshot import (
     Searched,
     SearchTarget,
 )
+from services.hostpool_manager.core.statuses import is_current
 
 T = TypeVar("T")
 LANES: Final = {False: "new", True: "patient"}
@@ -59,13 +62,13 @@ class Searches:
         self._runtime = wiring.runtime
         self._table = wiring.table
         self._catch_up = wiring.catch_up
+        self._wake = wiring.wake
         self._fold = fold
         # Virtual time does not pass during a computation, so it cannot limit a search.
         clock = wiring.runtime.clock.monotonic if in_threads else None
         self._limits = replace(limits, clock=clock)
         self._in_threads = in_threads
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._number = 0
         self._log = log_of("searching")
 
     def forget(self) -> None:
@@ -84,16 +87,18 @@ class Searches:
         is_busy = lane in self._running
         if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
-        self._enter((SEARCHING, "", lane), uid=lane, data=data_of(target))
         is_in_force = placement.is_in_force
         work = partial(search_for, view.cluster, job, self._limits, is_in_force=is_in_force)
+        # The last step before the task: an entry that no task removes would block the lane.
+        self._enter((SEARCHING, "", lane), uid=lane, data=data_of(target))
         run = self._run(lane, target, work, view.room)
         self._running[lane] = asyncio.create_task(run, name=f"search {target.subject}")
         return True
 
     def note_recorded(self, ref: Ref, status: DesiredPlacementStatus) -> None:
         """The status of a Placement records this answer: it need not count beside it any more."""
-        searched = self._fold.view.searched.get(ref)
+        entry = self._table.get(SEARCHED, *ref)  # newer than the view: a search may have ended
+        searched = searched_of(entry) if entry is not None else None
         if searched is not None and searched.found and searched.found.status == status:
             self._keep(ref, replace(searched, found=None))
 
@@ -102,11 +107,9 @@ class Searches:
 
     def _enter(self, ref: ObjectRef, *, uid: str, data: Mapping[str, Any]) -> None:
         """Put an entry of an own kind into the table."""
-        kind, namespace, name = ref
-        self._number += 1
-        self._table.observe(
-            kind, namespace, name, uid=uid, resource_version=self._number, data=data
-        )
+        before = self._table.get(*ref)
+        version = before.resource_version + 1 if before is not None else 1
+        self._table.observe(*ref, uid=uid, resource_version=version, data=data)
 
     async def _run(
         self, lane: str, target: SearchTarget, work: Callable[[], SearchResult], room: int
@@ -125,6 +128,7 @@ class Searches:
             if self._running.get(lane) is asyncio.current_task():
                 del self._running[lane]
                 self._table.forget((SEARCHING, "", lane))
+                self._wake(CLUSTER)  # also where another cluster has emptied the table
 
     async def _search(self, target: SearchTarget, work: Callable[[], SearchResult]) -> SearchResult:
         """Run a search; a crash becomes an answer, too, so that it does not block the lane."""
@@ -154,7 +158,7 @@ class Searches:
     def _take_up(self, target: SearchTarget, result: SearchResult, room: int, took_s: float) -> str:
         """Judge a result (answering.py) and let the answer count; returns the outcome."""
         view = self._fold.view
-        for gone in view.searched.keys() - view.placements.keys():
+        for gone in sorted(view.searched.keys() - view.placements.keys()):
             self._table.forget((SEARCHED, *gone))
         placement = view.placements.get(target.ref)
         newest = Newest(
@@ -170,7 +174,10 @@ class Searches:
         misses = misses_in_a_row(before.last if before else None, found)
         now = self._runtime.clock.now()
         last = LastSearch(target.uid, target.generation, room, now, took_s, misses)
-        self._keep(target.ref, Searched(last, found))
+        entry = self._table.whole(PLACEMENT, *target.ref)
+        recorded = (entry.data.get("status") or {}) if entry is not None else {}
+        is_recorded = is_current(recorded, found.status)
+        self._keep(target.ref, Searched(last, None if is_recorded else found))
         return found.status.phase.value.lower()
 
     def _spec_bytes(self, ref: Ref) -> int:

@@ -30,7 +30,6 @@ from services.hostpool_manager.core.snapshot import (
     BoundPod,
     Found,
     HostPool,
-    InForce,
     Marks,
     Placement,
     Ref,
@@ -174,10 +173,8 @@ class ClusterView:
             for each in (old, placement):
                 for pe in each.in_force.assignments if each is not None else ():
                     self._count_promise(ref, pe)
-        in_force = placement.in_force if placement is not None else InForce()
-        if in_force != (old.in_force if old is not None else InForce()):
-            is_there = in_force.generation is not None
-            self._count_room(("placement", *ref), in_force if is_there else None)
+        if parts.holding(old) != parts.holding(placement):
+            self._count_room(("placement", *ref), parts.holding(placement))
         self._claimed = self._cluster = None
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contracts.canonical import canonical_bytes
-from services.hostpool_manager.core.snapshot import BoundPod, Found, HostPool, Placement
+from services.hostpool_manager.core.snapshot import BoundPod, Found, HostPool, InForce, Placement
 
 
 def room_text(name: object, value: object) -> bytes:
@@ -33,6 +33,13 @@ def promising(placement: Placement | None) -> tuple[object, ...] | None:
     if placement is None:
         return None
     return placement.is_deleting, placement.job_uid, placement.in_force, placement.spec
+
+
+def holding(placement: Placement | None) -> tuple[InForce, bool] | None:
+    """The fields of a Placement that decide which room it holds; None: it holds none."""
+    if placement is None or placement.in_force.generation is None:
+        return None
+    return placement.in_force, placement.is_deleting
 
 
 def exclusive_members(placement: Placement | None) -> frozenset[str]:
