@@ -106,7 +106,7 @@ MUTANTS = (
         "a node that cannot be read is gone",
         "services/chassis/table/viewing.py",
         "Views._fold",
-        "known = self._read(ref, whole)",
+        "known = self._read(view, ref, whole)",
         "known = _Read.NOT",
         (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
     ),

@@ -53,24 +53,21 @@ def noted(service: str, make_stage: MakeStage) -> MakeStage:
 
 def as_json(rules_of: Mapping[str, frozenset[str]]) -> bytes:
     """The first scenario that reaches each rule, as a file that people can compare."""
-    first: dict[str, str] = {}
-    for scenario, rules in rules_of.items():
+    return _with_first({}, rules_of.items())
+
+
+def _with_first(first: dict[str, str], places: Iterable[tuple[str, Iterable[str]]]) -> bytes:
+    """The file, with the first of these places for each rule that has none."""
+    for place, rules in places:
         for rule in rules:
-            first.setdefault(rule, scenario)
-    return _written(first)
-
-
-def _written(first: Mapping[str, str]) -> bytes:
+            first.setdefault(rule, place)
     return orjson.dumps(first, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
 
 
 def _add_tests(path: Path, notes: Iterable[Path]) -> None:
     first = orjson.loads(path.read_bytes())
     lines = sorted(line for note in notes for line in note.read_bytes().splitlines())
-    for test, rules in map(orjson.loads, lines):
-        for rule in rules:
-            first.setdefault(rule, test)
-    path.write_bytes(_written(first))
+    path.write_bytes(_with_first(first, map(orjson.loads, lines)))
 
 
 if __name__ == "__main__":

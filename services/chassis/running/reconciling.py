@@ -36,7 +36,7 @@ from services.chassis.running.leading import Leadership, Leading, PreparesToLead
 from services.chassis.running.observations import Observed, ObservingTable
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import MadeOf, Recorder, remember
-from services.chassis.running.stage import HasViews
+from services.chassis.running.stage import views_of
 from services.chassis.running.stage_times import StageTimes
 from services.chassis.running.wiring import MakeStage, Runtime, Wiring
 from services.chassis.running.work_queue import KEYS_IN_FLIGHT_MAX, WorkQueue
@@ -79,7 +79,7 @@ class StageRunner:
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
         self.stage = make_stage(self._new_wiring())
-        self._views = self._new_views()
+        self._views = Views(self.table, views_of(self.stage), self._note_fold_crashed)
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, runtime.prefix, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
@@ -117,10 +117,6 @@ class StageRunner:
             self._observations.enter,
             self._catch_up,
         )
-
-    def _new_views(self) -> Views:
-        views = self.stage.views if isinstance(self.stage, HasViews) else ()
-        return Views(self.table, views, self._note_fold_crashed)
 
     def _new_leading(self, leadership: Leadership) -> Leading:
         return Leading(
@@ -193,7 +189,7 @@ class StageRunner:
             ):
                 self._note_completed(record.fact, record.partition, cause)
         self._show_state()
-        if self.is_live and self._leading is not None and not self._leading.is_leading:
+        if self.is_live and not self._is_led:
             await self._catch_up()  # who stands by decides nothing, and would note for ever
 
     def _applied(self, record: FactRecord) -> Sequence[Change]:
@@ -303,7 +299,7 @@ class StageRunner:
         self._wakefulness.look()
         if self._restore.is_doubted:
             raise Superseded("this process slept, and reads first what was done meanwhile")
-        if self._leading is not None and not self._leading.is_leading:
+        if not self._is_led:
             raise Superseded("another instance decides now")
 
     # ------------------------------------------------------------------ one instance at a time
@@ -334,9 +330,13 @@ class StageRunner:
             self._work.abandon(lambda key: self._own.part_of(key) in lost)
         self._log.info("assigned", partitions=len(self._own.partitions), left=len(lost))
 
+    @property
+    def _is_led(self) -> bool:
+        """Whether this instance decides, where one does at a time."""
+        return self._leading is None or self._leading.is_leading
+
     def _is_decided_here(self, key: Hashable) -> bool:
-        is_led = self._leading is None or self._leading.is_leading
-        return is_led and self._restore.is_decided(self._own.part_of(key))
+        return self._is_led and self._restore.is_decided(self._own.part_of(key))
 
     # ------------------------------------------------------------------ one key
 

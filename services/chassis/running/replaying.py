@@ -19,7 +19,7 @@ from services.chassis.running.decision_log import UNWRITTEN, objects_read
 from services.chassis.running.observations import Observed
 from services.chassis.running.own_part import OwnPart
 from services.chassis.running.recording import key_text
-from services.chassis.running.stage import HasViews, Stage, TakesInObservations
+from services.chassis.running.stage import Stage, TakesInObservations, views_of
 from services.chassis.table.entries import Entry
 from services.chassis.table.noting import NotedReading
 from services.chassis.table.reading import decode, kind_of
@@ -67,8 +67,7 @@ class Replica:
         self._keys: dict[str, Hashable] = {}
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, prefix, self._keys_of)
-        views = self.stage.views if isinstance(self.stage, HasViews) else ()
-        self._views = Views(self.table, views, lambda _ref: None)
+        self._views = Views(self.table, views_of(self.stage), lambda _ref: None)
 
     def snapshot(self, key: str, position: Position) -> Remade:
         """The snapshot of a key at a position, none of which may be before the last one's.

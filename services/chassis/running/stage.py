@@ -68,6 +68,11 @@ class TakesInObservations(Protocol):
         ...
 
 
+def views_of(stage: object) -> Sequence[View]:
+    """The views of a stage; few have any."""
+    return stage.views if isinstance(stage, HasViews) else ()
+
+
 class Stage(Protocol[K, S, E]):
     """One service's logic, as the chassis sees it."""
 

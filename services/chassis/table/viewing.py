@@ -1,10 +1,9 @@
 """Views: state folded from a table, which costs what changes and not what exists.
 
 A view is a function of the table's contents, whatever the order of changes; only where code of ours
-crashes on an object, the view keeps what it had of it. The table keeps which
-objects changed; they are folded before a snapshot is made, some in each turn of the event loop.
-An object that cannot be read is no evidence that it is gone or changed: as it was last read whole,
-it goes on counting.
+crashes on an object, the view keeps what it had of it. The table keeps which objects changed; they
+are folded before a snapshot is made, some in each turn of the event loop. An object that cannot be
+read is no evidence that it is gone or changed: as it was last read whole, it goes on counting.
 """
 
 from __future__ import annotations
@@ -115,27 +114,27 @@ class Views:
         return True
 
     def _fold(self, ref: Ref) -> None:
-        entry = self._table.get(*ref)
+        entry, view = self._table.get(*ref), self._of_kind[ref[0]]
         self._put_digest(ref, entry)
         if entry is None:
-            self._of_kind[ref[0]].fold(ref, None)
+            view.fold(ref, None)
             self._uids.pop(ref, None)
-            self._mark(ref, is_unreadable=False)
+            self._mark(view, ref, is_unreadable=False)
             return
-        read = known = self._read(ref, entry)
+        read = known = self._read(view, ref, entry)
         whole = self._table.whole(*ref)
         if read is not _Read.WHOLE and whole is not None and whole is not entry:
-            known = self._read(ref, whole)
+            known = self._read(view, ref, whole)
         # Code of ours that crashes must not end what an object held until then.
         is_kept = _Read.CRASHED in (read, known) and self._uids.get(ref) == entry.uid
         if known is not _Read.WHOLE and not is_kept:
-            self._of_kind[ref[0]].fold_unreadable(ref)
+            view.fold_unreadable(ref)
         self._uids[ref] = entry.uid
-        self._mark(ref, is_unreadable=read is not _Read.WHOLE)
+        self._mark(view, ref, is_unreadable=read is not _Read.WHOLE)
 
-    def _read(self, ref: Ref, entry: Entry) -> _Read:
+    def _read(self, view: View, ref: Ref, entry: Entry) -> _Read:
         try:
-            self._of_kind[ref[0]].fold(ref, entry)
+            view.fold(ref, entry)
         except ObjectUnreadable:
             return _Read.NOT
         except Exception:  # noqa: BLE001 - a bad object must not stop the others
@@ -150,8 +149,7 @@ class Views:
             text = f"{'/'.join(ref)} {entry.uid}@{entry.resource_version}"
             self._entries.put(ref, text.encode())
 
-    def _mark(self, ref: Ref, *, is_unreadable: bool) -> None:
-        view = self._of_kind[ref[0]]
+    def _mark(self, view: View, ref: Ref, *, is_unreadable: bool) -> None:
         unreadable = self._unreadable[view]
         if is_unreadable == (ref in unreadable):
             return

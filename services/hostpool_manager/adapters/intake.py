@@ -110,7 +110,7 @@ def _observed_placement(
     searched = fold.view.searched.get(ref)
     return ObservedPlacement(
         placement,
-        status=_status(table, PLACEMENT, ref),
+        status=recorded_status(table, PLACEMENT, ref),
         found=fold.view.found_for(ref),
         is_broken=placement.is_placed and fold.is_broken(ref),
         last_search=searched.last if searched else None,
@@ -123,7 +123,7 @@ def _observed_pool(
     members = placement.in_force.pools.get(pool.index, ())
     observed = ObservedPool(
         pool=pool,
-        status=_status(table, HOST_POOL, (pool.namespace, pool.name)),
+        status=recorded_status(table, HOST_POOL, (pool.namespace, pool.name)),
         members=tuple(_member(view, pool, placement, members, node) for node in members),
     )
     job = placement.spec
@@ -135,7 +135,7 @@ def _observed_pool(
     return observed
 
 
-def _status(table: TableReading, kind: str, name: tuple[str, str]) -> Mapping[str, Any]:
+def recorded_status(table: TableReading, kind: str, name: tuple[str, str]) -> Mapping[str, Any]:
     """The recorded status, as it was last read whole."""
     entry = table.whole(kind, *name)
     return (entry.data.get("status") or {}) if entry else {}

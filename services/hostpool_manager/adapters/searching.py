@@ -30,7 +30,7 @@ from services.hostpool_manager.adapters.folding import (
     data_of,
     searched_of,
 )
-from services.hostpool_manager.adapters.intake import CLUSTER
+from services.hostpool_manager.adapters.intake import CLUSTER, recorded_status
 from services.hostpool_manager.core.answering import (
     Dropped,
     Newest,
@@ -174,8 +174,7 @@ class Searches:
         misses = misses_in_a_row(before.last if before else None, found)
         now = self._runtime.clock.now()
         last = LastSearch(target.uid, target.generation, room, now, took_s, misses)
-        entry = self._table.whole(PLACEMENT, *target.ref)
-        recorded = (entry.data.get("status") or {}) if entry is not None else {}
+        recorded = recorded_status(self._table, PLACEMENT, target.ref)
         is_recorded = is_current(recorded, found.status)
         self._keep(target.ref, Searched(last, None if is_recorded else found))
         return found.status.phase.value.lower()
