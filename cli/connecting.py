@@ -17,6 +17,7 @@ import yaml
 
 from cli.failing import CannotReach, Misused
 from cli.kubeconfigs import bundle_root_of, read_as_kubeconfig
+from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.port import KubeClient, Response, Transport
 from services.chassis.kube.resources import resource_of
@@ -30,8 +31,12 @@ JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
-UNWATCHED = tuple(map(resource_of, ("Service", "ConfigMap", "Placement", "HostPool")))
-"""The other kinds of children, which no command watches. HostPools with marks go last."""
+UNWATCHED = tuple(
+    resource
+    for kind in ("Service", "ConfigMap", *(each.kind for each in CUSTOM_RESOURCES))
+    if (resource := resource_of(kind)) not in (JOBS, PES, REGIONS)
+)
+"""The other kinds of children, which no command watches."""
 
 
 def are_brokers(text: str) -> bool:

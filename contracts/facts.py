@@ -16,6 +16,7 @@ from typing import Any
 from contracts import labels, projections
 from contracts.names import DOMAIN_CHARS_MAX, is_word
 from contracts.projections import Obj, metadata
+from contracts.resources import CUSTOM_RESOURCES, GROUP, VERSION
 from contracts.topics import CLUSTER, RESOURCES, Topic
 from contracts.unreadable import FACT_DEPTH_MAX, ObjectUnreadable, Unreadable, too_deep
 
@@ -280,35 +281,15 @@ class WatchedKind:
 
 
 _OURS = f"{labels.APP}={labels.APP_VALUE}"
-_STREAMS = "streams.ibm.com"
-
 WATCHED: tuple[WatchedKind, ...] = (
-    WatchedKind(
-        _STREAMS, "v1", "streamsjobs", (Projection("Job", RESOURCES, projections.custom_resource),)
-    ),
-    WatchedKind(
-        _STREAMS,
-        "v1",
-        "streamspes",
-        (Projection("ProcessingElement", RESOURCES, projections.custom_resource),),
-    ),
-    WatchedKind(
-        _STREAMS,
-        "v1",
-        "streamsprs",
-        (Projection("ParallelRegion", RESOURCES, projections.custom_resource),),
-    ),
-    WatchedKind(
-        _STREAMS,
-        "v1",
-        "streamshostpools",
-        (Projection("HostPool", CLUSTER, projections.custom_resource),),
-    ),
-    WatchedKind(
-        _STREAMS,
-        "v1",
-        "streamsplacements",
-        (Projection("Placement", CLUSTER, projections.custom_resource),),
+    *(
+        WatchedKind(
+            GROUP,
+            VERSION,
+            each.plural,
+            (Projection(each.kind, each.topic, projections.custom_resource),),
+        )
+        for each in CUSTOM_RESOURCES
     ),
     WatchedKind(
         "",

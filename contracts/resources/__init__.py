@@ -10,10 +10,12 @@ from .accepting import IgnoredField, ignored_fields
 from .conditions import (
     Condition,
     ConditionStatus,
+    StatedCondition,
     condition_holds,
     stalled_patch,
     unreadable_patch,
     with_condition,
+    with_stated,
 )
 from .custom_resource import CustomResource
 from .fields import API_VERSION, GROUP, VERSION
@@ -32,11 +34,12 @@ from .processing_element import (
 
 CUSTOM_RESOURCES: tuple[CustomResource, ...] = (
     JOB,
-    PROCESSING_ELEMENT,
     PARALLEL_REGION,
     HOST_POOL,
     PLACEMENT,
+    PROCESSING_ELEMENT,
 )
+"""The row of each kind: a Job before its children, processing elements after what they need."""
 
 __all__ = [
     "API_VERSION",
@@ -70,9 +73,11 @@ __all__ = [
     "ProcessingElementSpec",
     "ProcessingElementStatus",
     "ProcessingElementTemplate",
+    "StatedCondition",
     "condition_holds",
     "ignored_fields",
     "stalled_patch",
     "unreadable_patch",
     "with_condition",
+    "with_stated",
 ]

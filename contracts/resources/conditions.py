@@ -7,6 +7,7 @@ Which conditions a resource has and what their reasons mean is in the resource's
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -72,6 +73,63 @@ Conditions = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class StatedCondition:
+    """A condition as a status states it; `observed_generation` is None where it names no spec."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: str
+    observed_generation: int | None = None
+
+    @staticmethod
+    def of(value: Mapping[str, Any]) -> StatedCondition:
+        """The condition of a JSON object; raises KeyError where a field is missing."""
+        return StatedCondition(
+            value["type"],
+            value["status"],
+            value["reason"],
+            value["message"],
+            value["lastTransitionTime"],
+            value.get("observedGeneration"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As the status states it."""
+        value: dict[str, Any] = {
+            "type": self.type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+            "lastTransitionTime": self.last_transition_time,
+        }
+        if self.observed_generation is not None:
+            value["observedGeneration"] = self.observed_generation
+        return value
+
+
+def with_stated(
+    conditions: Iterable[StatedCondition], desired: StatedCondition
+) -> tuple[StatedCondition, ...]:
+    """The conditions of a status with one of them set, by type: the only setter.
+
+    `desired.last_transition_time` is now; the time of the one before stays unless the status
+    changes, so that stating the same again gives the same value and nothing is written.
+    """
+    found = {each.type: each for each in conditions}
+    before = found.get(desired.type)
+    found[desired.type] = replace(
+        desired,
+        message=shown(desired.message, MESSAGE_CHARS_MAX),
+        last_transition_time=before.last_transition_time
+        if before is not None and before.status == desired.status
+        else desired.last_transition_time,
+    )
+    return tuple(found[type_] for type_ in sorted(found))
+
+
 def with_condition(
     conditions: Iterable[Mapping[str, Any]],
     *,
@@ -82,24 +140,13 @@ def with_condition(
     observed_generation: int,
     now: str,
 ) -> list[dict[str, Any]]:
-    """The conditions of a status (as JSON) with one of them set, in a stable order.
+    """`with_stated` for a status as JSON.
 
-    `lastTransitionTime` moves only when the status changes, so that saying the same again gives
-    the same value and nothing is written. A list in a merge patch replaces the whole list: hand in
-    the conditions of the version that the patch carries.
+    A list in a merge patch replaces the whole list: hand in the conditions of the version that the
+    patch carries.
     """
-    others = [dict(each) for each in conditions if each["type"] != type_]
-    before = next((each for each in conditions if each["type"] == type_), None)
-    unchanged = before is not None and before["status"] == status.value
-    stated: dict[str, Any] = {
-        "type": type_,
-        "status": status.value,
-        "reason": str(reason),
-        "message": shown(message, MESSAGE_CHARS_MAX),
-        "observedGeneration": observed_generation,
-        "lastTransitionTime": before["lastTransitionTime"] if before and unchanged else now,
-    }
-    return sorted([*others, stated], key=lambda each: str(each["type"]))
+    desired = StatedCondition(type_, status.value, str(reason), message, now, observed_generation)
+    return [each.to_json() for each in with_stated(map(StatedCondition.of, conditions), desired)]
 
 
 def stalled_patch(

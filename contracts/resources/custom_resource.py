@@ -1,12 +1,16 @@
-"""What a custom resource is besides its fields: names, printer columns, subresources, root rules.
+"""The row of a custom resource: names, fields, columns, rules, topic, writers of its status.
 
-`crds.py` turns one of these values into a CustomResourceDefinition; the values themselves stand at
-the end of each resource's module.
+The values themselves stand at the end of each resource's module; what goes over all kinds is made
+from them: the CustomResourceDefinitions (`crds.py`), the watched kinds (`contracts/facts.py`), the
+rights of watch-ingest, the kinds that report in a condition that they cannot be read. A new kind is
+a new row and the service that owns it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from contracts.topics import Topic
 
 from .fields import API_VERSION, GROUP, Fields
 
@@ -43,7 +47,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class CustomResource:
-    """One kind of ours: everything that its CustomResourceDefinition says."""
+    """One kind of ours: what its CustomResourceDefinition says, and who writes and reads it.
+
+    Facts of it go to `topic`. `status_writers` are the services that may patch its status: the one
+    that owns it, and watch-ingest, for the condition Readable, where the owner does not report an
+    object that cannot be read.
+    """
 
     kind: str
     plural: str
@@ -53,6 +62,8 @@ class CustomResource:
     status: type[Fields]
     description: str
     columns: tuple[PrinterColumn, ...]
+    topic: Topic
+    status_writers: tuple[str, ...]
     rules: tuple[Rule, ...] = ()
     scale: Scale | None = None
 

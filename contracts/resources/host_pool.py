@@ -12,6 +12,8 @@ from typing import Final
 
 from pydantic import Field
 
+from contracts.topics import CLUSTER
+
 from .conditions import Conditions
 from .custom_resource import (
     AGE_COLUMN,
@@ -108,6 +110,8 @@ HOST_POOL = CustomResource(
     spec=HostPoolSpec,
     status=HostPoolStatus,
     description="A set of nodes that processing elements of a job ask for.",
+    topic=CLUSTER,
+    status_writers=("hostpool-manager", "watch-ingest"),
     columns=(
         PrinterColumn("Alias", "string", ".spec.hostpool.name", "Name in the application."),
         PrinterColumn(

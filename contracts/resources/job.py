@@ -13,6 +13,7 @@ from typing import Final
 from pydantic import ConfigDict, Field
 
 from contracts.labels import JOB_NAME_MAX_CHARS
+from contracts.topics import RESOURCES
 
 from .bundle import Bundle
 from .conditions import Conditions, Time
@@ -354,6 +355,8 @@ JOB = CustomResource(
     spec=JobSpec,
     status=JobStatus,
     description="A streaming application that runs.",
+    topic=RESOURCES,
+    status_writers=("fusion-backend",),
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Where the job stands."),
         _condition_column("Accepted", "Whether the spec, as it is now, is accepted."),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from contracts.topics import RESOURCES
+
 from .conditions import Conditions
 from .custom_resource import (
     AGE_COLUMN,
@@ -78,6 +80,8 @@ PARALLEL_REGION = CustomResource(
     spec=ParallelRegionSpec,
     status=ParallelRegionStatus,
     description="A parallel region of a job; change its width to resize the job.",
+    topic=RESOURCES,
+    status_writers=("fusion-backend", "watch-ingest"),
     columns=(
         PrinterColumn("Alias", "string", ".spec.alias", "Logical name of the region."),
         PrinterColumn("Width", "integer", ".spec.width", "Number of channels requested."),

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from contracts.id_runs import ids_of
 from contracts.labels import HOSTNAME
+from contracts.topics import CLUSTER
 
 from .conditions import Conditions
 from .custom_resource import (
@@ -255,6 +256,8 @@ PLACEMENT = CustomResource(
     spec=PlacementSpec,
     status=PlacementStatus,
     description="Where a job with host constraints runs.",
+    topic=CLUSTER,
+    status_writers=("hostpool-manager", "watch-ingest"),
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Whether the job is placed."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation in force."),

@@ -14,6 +14,8 @@ from typing import Any, Final
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from contracts.topics import RESOURCES
+
 from .checkpoint_store import CheckpointStore
 from .conditions import Conditions, Time
 from .custom_resource import (
@@ -412,6 +414,8 @@ PROCESSING_ELEMENT = CustomResource(
     spec=ProcessingElementSpec,
     status=ProcessingElementStatus,
     description="A processing element: a part of a job's operators that runs as one pod.",
+    topic=RESOURCES,
+    status_writers=("pod-state-machine", "watch-ingest"),
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Where the PE stands."),
         PrinterColumn("Launches", "integer", ".status.launchCount", "Number of launches so far."),

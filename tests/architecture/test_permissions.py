@@ -7,6 +7,7 @@ import re
 import pytest
 import yaml
 
+from contracts.resources import CUSTOM_RESOURCES, CustomResource
 from deploy.generating import RBAC_FOLDER
 from deploy.roles import PERMISSIONS
 from tests.architecture.source import services
@@ -74,3 +75,18 @@ def test_the_roles_allow_what_the_code_needs_and_nothing_else(service: str) -> N
         (each.group, each.resource, each.verb, each.name, each.at_home)
         for each in PERMISSIONS[service.replace("_", "-")]
     }
+
+
+@pytest.mark.parametrize("kind", CUSTOM_RESOURCES, ids=lambda kind: kind.kind)
+def test_the_row_of_a_kind_names_the_services_that_may_write_its_status(
+    kind: CustomResource,
+) -> None:
+    """The kinds in which watch-ingest reports an unreadable object follow from it."""
+    writers = {
+        service
+        for service, permissions in PERMISSIONS.items()
+        if any(
+            (each.resource, each.verb) == (f"{kind.plural}/status", "patch") for each in permissions
+        )
+    }
+    assert writers == set(kind.status_writers)

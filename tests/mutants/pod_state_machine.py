@@ -139,8 +139,8 @@ MUTANTS = (
         "restarts come without back-off",
         f"{_CORE}/restarting.py",
         "restart_delay_s",
-        "doublings = min(pe.status.restarts, _DOUBLINGS_MAX)",
-        "doublings = 0",
+        "pe.status.restarts + 1",
+        "1",
         (_RESTARTING,),
     ),
     Mutant(

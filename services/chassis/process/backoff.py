@@ -16,6 +16,13 @@ REMEMBERED_MAX = 20_000
 FORGOTTEN_AFTER_CAPS = 4
 AWAY_MAX_S = 2.0
 _AWAY_GROWTH = 1.6
+_DOUBLINGS_MAX = 30
+"""More than these no pause needs, and a float cannot hold any number of them."""
+
+
+def doubling_s(first_s: float, failures: int, most_s: float) -> float:
+    """The pause after so many failures in a row, from 1: it doubles, up to `most_s` (seconds)."""
+    return min(most_s, first_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX))
 
 
 class GrowingPause:
@@ -60,8 +67,8 @@ class Backoffs(Generic[H]):
         if known is None or now > known.until + FORGOTTEN_AFTER_CAPS * self._cap_s:
             known = _Failures(0, now)
         known.count += 1
-        growth = 2.0 ** min(known.count - 1, 30)
-        delay_s = min(self._base_s * growth, self._cap_s) * (0.5 + self._random.random() / 2)
+        delay_s = doubling_s(self._base_s, known.count, self._cap_s)
+        delay_s *= 0.5 + self._random.random() / 2
         return self._remember(who, known, now + max(delay_s, at_least_s))
 
     def mark_superseded(self, who: H, now: float) -> float:

@@ -11,7 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from contracts import labels
+from contracts.facts import KINDS as FACT_KINDS
 from contracts.reasons import Reason
+from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.core.snapshot import (
@@ -29,7 +31,7 @@ from services.fusion_backend.core.spec.pod_rules import PodRules
 
 KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
 _OF_JOB = "of-job"
-_SENT_TO_ALL = frozenset({"HostPool", "Placement"})
+_SENT_TO_ALL = frozenset(kind for kind in CHILD_KINDS if FACT_KINDS[kind].topic is CLUSTER)
 """Kinds whose facts every instance reads, whichever partitions it has."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
+from contracts.resources import CUSTOM_RESOURCES, JOB
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
@@ -29,10 +30,7 @@ from services.fusion_backend.core.spec.provisions import Provisions
 CHILD_KINDS = (
     "ConfigMap",
     "Service",
-    "ParallelRegion",
-    "HostPool",
-    "Placement",
-    "ProcessingElement",
+    *(each.kind for each in CUSTOM_RESOURCES if each is not JOB),
 )
 
 
@@ -174,6 +172,15 @@ class Snapshot:
     @cached_property
     def _newest_pes(self) -> Mapping[int, PeRecord]:
         return {pe.id: pe for pe in self.newest.record.pes} if self.newest else {}
+
+    def answer_to(self, inputs_digest: str, widths: RequestedWidths = ()) -> Outcome | None:
+        """The plan of these inputs, or why there is none; None: nobody was asked.
+
+        The planner's answer depends on its inputs only. That of a placement depends on the cluster,
+        too: it counts for the widths as they were requested, so that requesting them again asks
+        again.
+        """
+        return self.unplaced.get((inputs_digest, widths)) or self.outcomes.get(inputs_digest)
 
     def of(self, kind: str) -> Mapping[str, Entry]:
         """Children of a kind by name."""

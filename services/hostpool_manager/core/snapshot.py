@@ -16,6 +16,7 @@ from contracts.resources.placement import PlacementPhase, assigned
 from placement.answers import Family, Members, Nearest, Placed
 from placement.cluster import Amounts
 from placement.job import Job, Pool
+from services.chassis.process.backoff import doubling_s
 
 
 class Ref(NamedTuple):
@@ -251,7 +252,7 @@ class LastSearch:
     @property
     def retry_at(self) -> float:
         """When the pause after it ends (unix seconds)."""
-        growing_s = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2.0 ** min(self.misses - 1, 10))
+        growing_s = doubling_s(PAUSE_FIRST_S, self.misses, PAUSE_MAX_S)
         return self.at + max(growing_s, PAUSE_PER_SEARCH * self.took_s)
 
 

@@ -32,7 +32,6 @@ from services.pod_state_machine.core.pod_spec import PodImpossible, RuntimeImage
 from services.pod_state_machine.core.recording import refused_status
 from services.pod_state_machine.core.snapshot import (
     Assignment,
-    Condition,
     Job,
     Key,
     Launched,
@@ -228,15 +227,5 @@ def status_patch(before: PeStatus, after: PeStatus) -> dict[str, Any]:
     }
     patch: dict[str, Any] = {name: None if v == "" else v for name, v in changed.items()}
     if before.conditions != after.conditions:
-        patch["conditions"] = [_as_json(each) for each in after.conditions]
+        patch["conditions"] = [each.to_json() for each in after.conditions]
     return patch
-
-
-def _as_json(condition: Condition) -> dict[str, str]:
-    return {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }

@@ -11,6 +11,7 @@ from typing import Any
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
+from contracts.resources.conditions import StatedCondition
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
@@ -20,7 +21,6 @@ from contracts.showing import shown
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
 from services.pod_state_machine.core.snapshot import (
-    Condition,
     HostPool,
     Job,
     Node,
@@ -221,17 +221,7 @@ def _pe_status(status: Data) -> PeStatus:
         next_restart=status.get("nextRestartTime") or "",
         observed_restart=status.get("observedRestart") or "",
         connectivity=status.get("connectivity") or "",
-        conditions=tuple(_condition_of(each) for each in status.get("conditions") or ()),
-    )
-
-
-def _condition_of(value: Data) -> Condition:
-    return Condition(
-        value["type"],
-        value["status"],
-        value["reason"],
-        value["message"],
-        value["lastTransitionTime"],
+        conditions=tuple(StatedCondition.of(each) for each in status.get("conditions") or ()),
     )
 
 

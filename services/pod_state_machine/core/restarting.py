@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
+from services.chassis.process.backoff import doubling_s
 from services.pod_state_machine.core.ending import End
 from services.pod_state_machine.core.snapshot import DISRUPTED_BY_ITSELF, Pe, Pod, Timing
 
-_DOUBLINGS_MAX = 16
 _REASONS = {
     End.FAILED: Reason.POD_FAILED,
     End.COMPLETED: Reason.POD_COMPLETED,
@@ -44,8 +44,7 @@ def restart_due_at(pe: Pe, pod: Pod | None, timing: Timing) -> float:
 
 def restart_delay_s(pe: Pe, timing: Timing) -> float:
     """The minimum time between the launch that ended and the next."""
-    doublings = min(pe.status.restarts, _DOUBLINGS_MAX)
-    return min(timing.restart_max_s, timing.restart_first_s * 2.0**doublings)
+    return doubling_s(timing.restart_first_s, pe.status.restarts + 1, timing.restart_max_s)
 
 
 def is_exhausted(pe: Pe, end: End, pod: Pod | None, now: float, timing: Timing) -> bool:

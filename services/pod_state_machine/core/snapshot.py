@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts.reasons import Reason
+from contracts.resources.conditions import StatedCondition
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 
@@ -186,17 +187,6 @@ class RestartPolicies:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition of a PE's status, as it is written."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-    last_transition_time: str
-
-
-@dataclass(frozen=True, slots=True)
 class PeStatus:
     """The status of a PE: the write-ahead log of its launches.
 
@@ -219,9 +209,9 @@ class PeStatus:
     next_restart: str = ""
     observed_restart: str = ""
     connectivity: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[StatedCondition, ...] = ()
 
-    def condition(self, type_: str) -> Condition | None:
+    def condition(self, type_: str) -> StatedCondition | None:
         """The condition of this type."""
         return next((each for each in self.conditions if each.type == type_), None)
 

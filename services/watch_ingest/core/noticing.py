@@ -17,11 +17,13 @@ from typing import Any, Final
 from contracts.facts import KINDS, Fact
 from contracts.moments import moment_of
 from contracts.reasons import Reason
-from contracts.resources import unreadable_patch
+from contracts.resources import CUSTOM_RESOURCES, unreadable_patch
 from contracts.unreadable import Unreadable, part_of
 
-CONDITIONED: Final = frozenset({"ProcessingElement", "ParallelRegion", "HostPool", "Placement"})
-_REFUSED_BY_OTHERS: Final = frozenset({"Job"})
+CONDITIONED: Final = frozenset(
+    each.kind for each in CUSTOM_RESOURCES if "watch-ingest" in each.status_writers
+)
+_REFUSED_BY_OTHERS: Final = frozenset(each.kind for each in CUSTOM_RESOURCES) - CONDITIONED
 _OBJECT_OF: Final[Mapping[str, str]] = {"BoundPod": "Pod"}
 """Kinds of facts that are named otherwise than the object they speak of."""
 _TO_DO: Final = (

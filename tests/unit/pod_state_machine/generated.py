@@ -9,12 +9,12 @@ from typing import Any
 from contracts import labels
 from contracts.moments import moment_of
 from contracts.reasons import Reason
+from contracts.resources import StatedCondition
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from services.pod_state_machine.core.conditions import BACKING_OFF
 from services.pod_state_machine.core.snapshot import (
     DISRUPTED_BY_ITSELF,
-    Condition,
     HostPool,
     Job,
     Launched,
@@ -107,7 +107,9 @@ def _policies(draw: random.Random) -> RestartPolicies:
 
 def _status(draw: random.Random, count: int) -> PeStatus:
     phase = draw.choice(PHASES) if count else PePhase.WAITING
-    held = Condition(BACKING_OFF, "True", draw.choice(tuple(Reason)).value, "", moment_of(NOW))
+    held = StatedCondition(
+        BACKING_OFF, "True", draw.choice(tuple(Reason)).value, "", moment_of(NOW)
+    )
     number = count - 1 if phase is PePhase.WAITING else count
     return PeStatus(
         phase=phase,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from contracts.resources import Condition, ConditionStatus, condition_holds, with_condition
+from contracts.resources import (
+    Condition,
+    ConditionStatus,
+    StatedCondition,
+    condition_holds,
+    with_condition,
+)
 
 EARLIER, LATER = "2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z"
 
@@ -24,8 +30,11 @@ def fused(
 
 
 def test_a_new_condition_is_added_beside_the_others_in_a_stable_order() -> None:
-    submitted = {"type": "Submitted", "status": "False"}
-    assert [each["type"] for each in fused([submitted], now=EARLIER)] == ["Fused", "Submitted"]
+    (first,) = fused([], now=EARLIER)
+    submitted = {**first, "type": "Submitted", "status": "False", "observedGeneration": 1}
+    (_, kept) = both = fused([submitted], now=LATER)
+    assert [each["type"] for each in both] == ["Fused", "Submitted"]
+    assert kept == submitted
 
 
 def test_saying_the_same_again_later_changes_nothing() -> None:
@@ -50,3 +59,11 @@ def test_a_condition_holds_only_when_it_is_there_and_true() -> None:
     assert condition_holds(fused([], now=EARLIER), "Fused")
     assert not condition_holds(fused([], now=EARLIER, status="Unknown"), "Fused")
     assert not condition_holds([], "Fused")
+
+
+def test_a_condition_that_names_no_spec_is_read_and_written_without_one() -> None:
+    """A processing element's do: null in its place would be another value."""
+    (with_spec,) = fused([], now=EARLIER)
+    without = {name: value for name, value in with_spec.items() if name != "observedGeneration"}
+    for each in (with_spec, without):
+        assert StatedCondition.of(each).to_json() == each
