@@ -52,7 +52,7 @@ MUTANTS = (
         "a resize patches every PE",
         f"{_CORE}/membership.py",
         "_Search.compare_pe",
-        'elif entry.data["spec"].get("contentId") != pe.content_id:',
+        "elif PeSeen(entry).content_id != pe.content_id:",
         "elif self._generation > 0:",
         (_RESIZING,),
     ),

@@ -23,6 +23,7 @@ from services.fusion_backend.core.effects import (
     DeleteChildren,
     Effect,
 )
+from services.fusion_backend.core.seen import PeSeen, owner_uids_of
 from services.fusion_backend.core.snapshot import CHILD_KINDS, Snapshot, job_uid_of
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, encrypted_pes
 
@@ -88,7 +89,7 @@ def _may_have_certificate(snapshot: Snapshot, staying: Iterable[Entry], job_uid:
         if certificate_remains(snapshot) or (owned and is_encrypted(template)):
             return True
     pes = [entry for entry in owned if entry.kind == PE and not entry.unreadable]
-    return encrypted_pes(entry.data["spec"] for entry in pes)
+    return encrypted_pes(PeSeen(entry).spec for entry in pes)
 
 
 def certificate_remains(snapshot: Snapshot) -> bool:
@@ -109,4 +110,4 @@ def is_member(snapshot: Snapshot, entry: Entry, job_uid: str) -> bool:
 
 def is_owned(entry: Entry, job_uid: str) -> bool:
     """Whether the object names a Job's uid as an owner."""
-    return any(owner["uid"] == job_uid for owner in entry.data["metadata"]["owners"])
+    return job_uid in owner_uids_of(entry)

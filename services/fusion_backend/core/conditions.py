@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.moments import moment_of
+from contracts.reasons import reason_of
 from contracts.resources import ConditionStatus, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
@@ -107,6 +108,22 @@ def refused_field(refused: RefusedWidth | None) -> dict[str, Any] | None:
         "inputsDigest": refused.inputs_digest,
         "generation": refused.generation,
     }
+
+
+def refused_of(status: Status) -> RefusedWidth | None:
+    """The refusal that `refused_field` wrote; None without one that we can read."""
+    field = status.get("refused") or {}
+    reason = reason_of(field.get("reason"))
+    if reason is None:
+        return None
+    return RefusedWidth(
+        width=field.get("width", -1),
+        reason=reason,
+        message=str(field.get("message") or ""),
+        inputs_digest=str(field.get("inputsDigest")),
+        generation=field.get("generation", -1),
+        text=str(status.get("message") or ""),
+    )
 
 
 def condition(status: Status, type_: str) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ from typing import Final
 from contracts.reasons import Reason
 from planner.refusals import PlanRefused
 from services.chassis.running.rules import Rule, always
-from services.chassis.table.entries import is_deleting
 from services.fusion_backend.core.effects import (
     CreateChild,
     DeleteChild,
@@ -104,13 +103,13 @@ def request_placement(at: Situation) -> Effects:
     pools = pools_to_settle(at.snapshot, question.plan)
     if pools or not reports_placing(at):
         return pools
-    entry = placement_of(at.snapshot)
-    if entry is None:
+    seen = placement_of(at.snapshot)
+    if seen is None:
         return (CreateChild(PLACEMENT, job.name, inputs.generation, planned_from=inputs),)
-    if is_deleting(entry):
+    if seen.is_deleting:
         return ()
-    version = entry.resource_version
-    return (PatchChild(PLACEMENT, entry.name, inputs.generation, version, planned_from=inputs),)
+    version = seen.entry.resource_version
+    return (PatchChild(PLACEMENT, seen.name, inputs.generation, version, planned_from=inputs),)
 
 
 def keep_refusal(at: Situation) -> Effects:

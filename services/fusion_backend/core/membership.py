@@ -12,7 +12,6 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contracts import labels
-from contracts.resources.processing_element import PePhase
 from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, annotation, is_deleting
@@ -32,8 +31,14 @@ from services.fusion_backend.core.placement_requests import needs_placement, pla
 from services.fusion_backend.core.placement_states import (
     PLACEMENT,
     placement_of,
-    requested_generation,
     requests,
+)
+from services.fusion_backend.core.seen import (
+    PeSeen,
+    PlacementSeen,
+    PoolSeen,
+    labels_of,
+    owner_uids_of,
 )
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
@@ -45,7 +50,6 @@ from services.fusion_backend.core.snapshot import (
 
 PLANS_KEPT = 2
 _OF_WHOLE_JOB = frozenset({"ParallelRegion", "HostPool", PLACEMENT})
-_ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
         entry
         for kind in CHILD_KINDS
         for entry in snapshot.of(kind).values()
-        if not (entry.data["metadata"]["owners"] and _is_marked(snapshot, entry, marks))
+        if not (owner_uids_of(entry) and _is_marked(snapshot, entry, marks))
         and not is_deleting(entry)
     ]
     named = _names(snapshot, record) if robbed else {}
@@ -124,7 +128,7 @@ def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
 
 def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> bool:
     """Whether a child bears our labels; called for thousands, so it compares names and looks up."""
-    seen: Mapping[str, str] = entry.data["metadata"]["labels"]
+    seen = labels_of(entry)
     if not seen.get(labels.GENERATION, "").isdecimal() or not marks <= seen.items():
         return False
     if entry.kind in _OF_WHOLE_JOB or entry.name == snapshot.name:
@@ -188,9 +192,9 @@ class _Search:
             self._create("ProcessingElement", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
-        elif entry.data["spec"].get("contentId") != pe.content_id:
+        elif PeSeen(entry).content_id != pe.content_id:
             self._patch(entry, pe.id)
-        elif not marks_of_regions(pe).items() <= entry.data["metadata"]["labels"].items():
+        elif not marks_of_regions(pe).items() <= labels_of(entry).items():
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))
 
     def compare_presence(self, kind: str, name: str) -> None:
@@ -212,22 +216,22 @@ class _Search:
         wanted = pool_spec(self._snapshot.name, pool, self._with_places)
         if entry is None or is_deleting(entry) or is_requesting:
             return
-        if not is_declared(entry.data["spec"], wanted):
+        if not is_declared(PoolSeen(entry).spec, wanted):
             self._patch(entry)
 
     def compare_placement(self, *, is_requesting: bool) -> None:
         """The job's request; it is that of the plan in force unless a newer plan is requested."""
-        entry = placement_of(self._snapshot)
-        if entry is None:
+        seen = placement_of(self._snapshot)
+        if seen is None:
             self._create(PLACEMENT, self._snapshot.name)
-        elif is_deleting(entry):
+        elif seen.is_deleting:
             self._leaving += 1
-        elif not is_requesting and not self._has_request(entry):
-            self._patch(entry)
+        elif not is_requesting and not self._has_request(seen):
+            self._patch(seen.entry)
 
-    def _has_request(self, entry: Entry) -> bool:
+    def _has_request(self, seen: PlacementSeen) -> bool:
         try:
-            return requests(entry, placement_spec(self._snapshot, self._plan))
+            return requests(seen, placement_spec(self._snapshot, self._plan))
         except PlanRefused:
             return True  # edits of its PEs made it too large: the request stays
 
@@ -261,60 +265,6 @@ class _Search:
         )
 
 
-# --------------------------------------------------------------------------- pods
-
-
-def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
-    """PEs without a pod object, in any phase, of the content that the plan gives them.
-
-    A PE whose pod came, ended and went has had it: nothing launches it again, so a generation that
-    waited for it would never be complete.
-    """
-    entries = snapshot.of("ProcessingElement")
-    return [
-        pe.id
-        for pe in record.pes
-        if not any(
-            annotation(pod, labels.CONTENT_ID) == pe.content_id
-            for pod in snapshot.pods.get(pe.id, ())
-        )
-        and not _has_ended(entries.get(pe.name), pe.content_id)
-    ]
-
-
-def _has_ended(entry: Entry | None, content_id: str) -> bool:
-    """Whether the PE's status says that a launch of this content is over and none is to come."""
-    if entry is None:
-        return False
-    status = entry.data["status"]
-    return status.get("phase") in _ENDED_PHASES and status.get("contentId") == content_id
-
-
-def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
-    """PEs without a pod that runs, or has completed, the content that the plan gives them."""
-    return [
-        pe.id
-        for pe in record.pes
-        if not any(
-            pod.data["phase"] in ("Running", "Succeeded")
-            and not is_deleting(pod)
-            and annotation(pod, labels.CONTENT_ID) == pe.content_id
-            for pod in snapshot.pods.get(pe.id, ())
-        )
-    ]
-
-
-def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
-    """Whether every PE of the plan has done its work."""
-    entries = snapshot.of("ProcessingElement")
-    return bool(record.pes) and all(
-        (entry := entries.get(pe.name)) is not None
-        and entry.data["status"].get("phase") == "Completed"
-        and entry.data["status"].get("contentId") in (pe.content_id, None)
-        for pe in record.pes
-    )
-
-
 # --------------------------------------------------------------------------- leftovers
 
 
@@ -328,9 +278,9 @@ def leftovers(
     behind does not see a pool that is in force so.
     """
     named = _names(snapshot, record)
-    entry = placement_of(snapshot)
+    seen = placement_of(snapshot)
     is_back = (
-        not is_requesting and entry is not None and requested_generation(entry) == record.generation
+        not is_requesting and seen is not None and seen.requested_generation == record.generation
     )
     return tuple(
         DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
@@ -368,7 +318,7 @@ def _is_other_pool(entry: Entry, body: Body) -> bool:
     if stamp_of(entry) < int(body["metadata"]["labels"][labels.GENERATION]):
         return False
     declared = body["spec"]["hostpool"]
-    seen = entry.data["spec"].get("hostpool") or {}
+    seen = PoolSeen(entry).declared
     return any(seen.get(key) != value for key, value in declared.items())
 
 
@@ -394,5 +344,5 @@ def _indexed(job: str, indexes: Iterable[int]) -> frozenset[str]:
 
 def _is_kept_plan(entry: Entry, generation: int) -> bool:
     """The record before the newest stays: a zombie that reads it finds itself superseded."""
-    is_plan = labels.PLAN in entry.data["metadata"]["labels"]
+    is_plan = labels.PLAN in labels_of(entry)
     return is_plan and stamp_of(entry) > generation - PLANS_KEPT

@@ -14,6 +14,7 @@ from contracts import labels
 from planner.numbering.records import PeRecord, PlanRecord
 from services.chassis.table.entries import Entry, annotation
 from services.fusion_backend.core.children import Body, described, merge_patch, metadata
+from services.fusion_backend.core.seen import ServiceSeen
 from services.fusion_backend.core.snapshot import JobSeen
 
 PE_PORT_BASE = 10_000
@@ -80,12 +81,12 @@ def is_as_planned(entry: Entry, job: str, pe: PeRecord) -> bool:
     A fact of an older release, which has metadata only, does not show its selector: the next
     resync does.
     """
-    seen = entry.data.get("spec")
+    seen = ServiceSeen(entry).spec_if_seen
     is_led = seen is None or seen == _spec(job, pe)
     return is_led and annotation(entry, labels.INPUT_PORTS) == input_ports(pe)
 
 
 def has_address(entry: Entry) -> bool:
     """Whether a Service has an address of its own, which the API server lets nobody take away."""
-    seen = entry.data.get("spec") or {}
+    seen = ServiceSeen(entry).spec_if_seen or {}
     return bool(seen.get("clusterIP", _HEADLESS) != _HEADLESS)

@@ -31,8 +31,8 @@ from contracts.scheduling.node_affinity import REQUIRED
 from contracts.scheduling.requests import CPU, pod_requests
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.refusals import PlanRefused
-from services.chassis.table.entries import is_deleting
 from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import spec_in_force
 
@@ -167,12 +167,10 @@ class _Demands:
     def number_of(self, pe: PeRecord) -> int:
         """The demand of a PE; nearly all are made of the newest template."""
         entry = self._seen.get(pe.name)
-        if entry is None or is_deleting(entry):
+        seen = PeSeen(entry) if entry is not None else None
+        if seen is None or seen.is_deleting or seen.content_id != pe.content_id:
             return self._number_of_made
-        spec = entry.data["spec"]
-        if spec.get("contentId") != pe.content_id:
-            return self._number_of_made
-        made_of = (spec.get("resources"), spec.get("podTemplate"))
+        made_of = seen.demand
         return self._number_of_made if made_of == self._made else self._number(*made_of)
 
     def _number(self, resources: Mapping[str, Any] | None, template: Body | None) -> int:

@@ -18,11 +18,11 @@ from contracts.resources import PlacementPhase, PlacementSpec
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.naming_pes import with_operators
 from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
 from services.fusion_backend.core.recording import WARNINGS_MAX
+from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
 
@@ -61,90 +61,81 @@ def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
         return Question(plan, {}, refusal)
 
 
-def placement_of(snapshot: Snapshot) -> Entry | None:
+def placement_of(snapshot: Snapshot) -> PlacementSeen | None:
     """The job's Placement, if it exists."""
-    return snapshot.of(PLACEMENT).get(snapshot.name)
+    entry = snapshot.of(PLACEMENT).get(snapshot.name)
+    return PlacementSeen(entry) if entry is not None else None
 
 
-def state_of_question(entry: Entry | None, question: Question) -> PlacementState:
+def state_of_question(seen: PlacementSeen | None, question: Question) -> PlacementState:
     """How a question stands."""
     if question.refusal is not None:
         return PlacementState.REFUSED
-    if entry is None or is_deleting(entry) or not requests(entry, question.spec):
+    if seen is None or seen.is_deleting or not requests(seen, question.spec):
         return PlacementState.UNASKED
-    state = _of_answer(entry)
-    generation = entry.data["status"].get("generation")
+    state, generation = _of_answer(seen), seen.answered_generation
     is_older = state is PlacementState.PLACED and (
         generation is None or generation < question.spec["generation"]
     )
     return PlacementState.UNANSWERED if is_older else state
 
 
-def _of_answer(entry: Entry) -> PlacementState:
-    status = entry.data["status"]
-    if status.get("observedGeneration") != entry.data["metadata"]["generation"]:
+def _of_answer(seen: PlacementSeen) -> PlacementState:
+    if not seen.is_answered:
         return PlacementState.UNANSWERED
-    match status.get("phase"):
+    match seen.phase:
         case PlacementPhase.PLACED:
             return PlacementState.PLACED
-        case PlacementPhase.REFUSED if not status.get("waits"):
+        case PlacementPhase.REFUSED if not seen.waits:
             return PlacementState.REFUSED
         case PlacementPhase.REFUSED | PlacementPhase.UNKNOWN:
             return PlacementState.WAITING
     return PlacementState.UNANSWERED
 
 
-def state_in_force(entry: Entry | None) -> PlacementState:
+def state_in_force(seen: PlacementSeen | None) -> PlacementState:
     """What the Placement says of the plan that is in force."""
-    return PlacementState.UNANSWERED if entry is None else _of_answer(entry)
+    return PlacementState.UNANSWERED if seen is None else _of_answer(seen)
 
 
-def requests(entry: Entry, spec: Mapping[str, Any]) -> bool:
+def requests(seen: PlacementSeen, spec: Mapping[str, Any]) -> bool:
     """Whether a Placement says this spec, whatever the API server filled in."""
-    seen = entry.data["spec"]
-    if seen == spec:
+    if seen.spec == spec:
         return True
     try:
-        return PlacementSpec.model_validate(seen) == PlacementSpec.model_validate(spec)
+        return PlacementSpec.model_validate(seen.spec) == PlacementSpec.model_validate(spec)
     except ValidationError:
         return False
 
 
-def requested_generation(entry: Entry) -> int:
-    """The plan generation that a Placement asks for; -1 where it says none."""
-    generation = entry.data["spec"].get("generation")
-    return generation if isinstance(generation, int) else -1
-
-
-def reason_of(entry: Entry) -> Reason:
+def reason_of(seen: PlacementSeen) -> Reason:
     """Why there is no placement, as its Placement says."""
-    reason = entry.data["status"].get("reason")
+    reason = seen.reason
     return Reason(reason) if reason in set(Reason) else Reason.NO_PLACEMENT  # type: ignore[call-arg]
 
 
-def message_of(entry: Entry, record: PlanRecord) -> str:
+def message_of(seen: PlacementSeen, record: PlanRecord) -> str:
     """The same as a sentence, with the operators of its PEs and the nodes that came closest."""
-    message = str(entry.data["status"].get("message") or reason_of(entry).sentence)
-    return with_operators(message, record)
+    return with_operators(seen.message or reason_of(seen).sentence, record)
 
 
-def waits_for(entry: Entry) -> str:
+def waits_for(seen: PlacementSeen) -> str:
     """What is waited for while there is no placement."""
-    is_room = reason_of(entry) is Reason.INSUFFICIENT_CAPACITY
+    is_room = reason_of(seen) is Reason.INSUFFICIENT_CAPACITY
     return "waits for capacity" if is_room else "waits for a placement"
 
 
 def refusal_of_placement(
-    entry: Entry, record: PlanRecord, *, waited_s: float | None = None
+    seen: PlacementSeen, record: PlanRecord, *, waited_s: float | None = None
 ) -> PlanRefused:
     """The refusal of a plan that has no placement, or got none in the time that it had."""
     if waited_s is None:
-        message = message_of(entry, record)
-        return PlanRefused(reason_of(entry), field="", value="", message=message)
-    is_waiting = _of_answer(entry) is PlacementState.WAITING
-    cause = message_of(entry, record) if is_waiting else f"Placement {entry.name} has no answer"
+        message = message_of(seen, record)
+        return PlanRefused(reason_of(seen), field="", value="", message=message)
+    is_waiting = _of_answer(seen) is PlacementState.WAITING
+    cause = message_of(seen, record) if is_waiting else f"Placement {seen.name} has no answer"
     return PlanRefused(
-        reason_of(entry) if is_waiting else Reason.PLACEMENT_UNKNOWN,
+        reason_of(seen) if is_waiting else Reason.PLACEMENT_UNKNOWN,
         field="",
         value="",
         message=f"no placement within spec.submissionTimeOutInSeconds ({waited_s:g}): {cause}",

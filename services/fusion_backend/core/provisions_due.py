@@ -17,6 +17,7 @@ from contracts.moments import unix_s_of
 from contracts.resources import JobPhase
 from contracts.resources.processing_element import is_encrypted
 from services.fusion_backend.core.effects import FindServers, KeepCertificate
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import (
     CERTIFICATE,
@@ -81,7 +82,7 @@ def _requests_of_pes(snapshot: Snapshot) -> Iterator[RedisRequest]:
     for name, entry in sorted(snapshot.of("ProcessingElement").items()):
         if entry.unreadable:
             continue
-        request = redis_request(entry.data["spec"], f"ProcessingElement {name}: spec")
+        request = redis_request(PeSeen(entry).spec, f"ProcessingElement {name}: spec")
         if request is not None:
             yield request
 
@@ -90,7 +91,7 @@ def _wants_certificate(snapshot: Snapshot, job: JobSeen) -> bool:
     if is_encrypted(_template(job)):
         return True
     pes = snapshot.of("ProcessingElement").values()
-    return encrypted_pes(entry.data["spec"] for entry in pes if not entry.unreadable)
+    return encrypted_pes(PeSeen(entry).spec for entry in pes if not entry.unreadable)
 
 
 def _next_look(snapshot: Snapshot, job: JobSeen) -> float:

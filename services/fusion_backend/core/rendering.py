@@ -17,6 +17,7 @@ from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.placement_requests import placement_spec
 from services.fusion_backend.core.placement_states import question_of
+from services.fusion_backend.core.seen import labels_of, owner_uids_of
 from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,
@@ -95,14 +96,14 @@ def _pool(job: JobSeen, plan: KnownPlan, name: str) -> PoolRecord:
 def adoption_of(snapshot: Snapshot, entry: Entry) -> Body:
     """The merge patch that gives a child its owner and its labels back, where it lacks them."""
     assert snapshot.job is not None, "a child belongs to a Job"
-    plan, seen = snapshot.newest, entry.data["metadata"]
+    plan, seen = snapshot.newest, labels_of(entry)
     assert plan is not None, "only what a plan names is compared"
     wanted = marks_wanted(snapshot, plan, entry)
     if stamp_of(entry) < 0:
         wanted |= {labels.GENERATION: str(plan.record.generation)}
-    lacking = {key: each for key, each in wanted.items() if seen["labels"].get(key) != each}
+    lacking = {key: each for key, each in wanted.items() if seen.get(key) != each}
     patch: Body = {"labels": lacking} if lacking else {}
-    if not seen["owners"]:
+    if not owner_uids_of(entry):
         patch["ownerReferences"] = [children.owner_of(snapshot.job)]
     return {"metadata": patch}
 

@@ -23,8 +23,6 @@ from services.fusion_backend.core.membership import (
     Difference,
     difference,
     leftovers,
-    pes_not_running,
-    pes_without_pod,
 )
 from services.fusion_backend.core.placement_states import (
     PLACEMENT,
@@ -38,7 +36,9 @@ from services.fusion_backend.core.placement_states import (
     state_of_question,
     waits_for,
 )
+from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
 from services.fusion_backend.core.provisions_due import provisions_missing
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
@@ -128,9 +128,7 @@ class Situation:
     def first_outcome(self) -> Outcome | None:
         """The planner's answer to the first inputs, if it has answered, or what nobody can use."""
         refusal = self.snapshot.provisions.refusal
-        digest = self.first_inputs.digest
-        unplaced = self.snapshot.unplaced.get((digest, ()))
-        return refusal or unplaced or self.snapshot.outcomes.get(digest)
+        return refusal or self.snapshot.answer_to(self.first_inputs.digest)
 
     @cached_property
     def question(self) -> Question | None:
@@ -258,9 +256,9 @@ class Situation:
         entries = self.snapshot.of("ProcessingElement")
         names = (labels.pe_name(self.snapshot.name, pe) for pe in self.podless)
         for entry in (entries[name] for name in names if name in entries):
-            status = entry.data["status"]
-            if status.get("reason") == Reason.POD_REFUSED:
-                text = f"pod of {entry.name}: {status.get('message')}"
+            seen = PeSeen(entry)
+            if seen.reason == Reason.POD_REFUSED:
+                text = f"pod of {seen.name}: {seen.message}"
                 return Trouble(Reason.POD_REFUSED, text, since=0.0)
         return None
 

@@ -27,8 +27,8 @@ from services.fusion_backend.core.attempts import (
 )
 from services.fusion_backend.core.conditions import is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
-from services.fusion_backend.core.membership import all_completed
 from services.fusion_backend.core.plan_states import damage_of, is_in_force
+from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 from services.fusion_backend.core.wording_plans import placing, reports_placing

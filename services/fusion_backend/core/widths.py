@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from contracts import labels
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
-from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.core.conditions import (
     accepted_of,
     condition,
     is_current,
     refused_field,
+    refused_of,
 )
 from services.fusion_backend.core.effects import RefusedWidth, RequestedWidths, WriteRegionStatus
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
+from services.fusion_backend.core.seen import RegionSeen
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
 from services.fusion_backend.core.spec.inputs import PlanInputs, resized
@@ -67,7 +67,7 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     if not wanted:
         return WidthRequests(refused=refused)
     together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
-    outcome = _outcome(snapshot, together, requested)
+    outcome = snapshot.answer_to(together.digest, requested)
     if outcome is None:
         return WidthRequests(unplanned=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
@@ -79,7 +79,7 @@ def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthReque
     in_force: Mapping[str, int] = job.status.get("widths") or {}
     known = {name: in_force.get(name, width) for name, width in plan.record.widths.items()}
     inputs = replace(_trial(plan, known), generation=job.plan_generation)
-    outcome = _outcome(snapshot, inputs)
+    outcome = snapshot.answer_to(inputs.digest)
     if outcome is None:
         return WidthRequests(unplanned=inputs)
     is_refused = isinstance(outcome, PlanRefused)
@@ -96,7 +96,7 @@ def _one_by_one(
     for name in sorted(wanted):
         widths = {**accepted, name: wanted[name]}
         inputs = _trial(plan, widths)
-        outcome = _outcome(snapshot, inputs, _requested_of(snapshot, plan, widths))
+        outcome = snapshot.answer_to(inputs.digest, _requested_of(snapshot, plan, widths))
         if outcome is None:
             return WidthRequests(unplanned=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):
@@ -113,52 +113,39 @@ def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
     return resized(plan.inputs, plan.record, {**plan.record.widths, **wanted})
 
 
-def _outcome(
-    snapshot: Snapshot, inputs: PlanInputs, widths: RequestedWidths = ()
-) -> Outcome | None:
-    unplaced = snapshot.unplaced.get((inputs.digest, widths))
-    return unplaced or snapshot.outcomes.get(inputs.digest)
-
-
 def _requested_of(
     snapshot: Snapshot, plan: KnownPlan, wanted: Mapping[str, int]
 ) -> RequestedWidths:
-    entries = ((each.name, region_entry(snapshot, each)) for each in plan.record.regions)
+    regions = ((each.name, region_seen(snapshot, each)) for each in plan.record.regions)
     return tuple(
-        (name, int(entry.data["metadata"]["generation"]))
-        for name, entry in entries
-        if entry is not None and name in wanted
+        (name, seen.spec_generation)
+        for name, seen in regions
+        if seen is not None and name in wanted
     )
 
 
-def _differing(snapshot: Snapshot, plan: KnownPlan) -> dict[RegionRecord, Entry]:
+def _differing(snapshot: Snapshot, plan: KnownPlan) -> dict[RegionRecord, RegionSeen]:
     """The regions whose requested width is not that of the newest plan."""
-    entries = ((region, region_entry(snapshot, region)) for region in plan.record.regions)
+    regions = ((region, region_seen(snapshot, region)) for region in plan.record.regions)
     return {
-        region: entry
-        for region, entry in entries
-        if entry is not None
-        and not is_deleting(entry)
-        and _requested_width(entry, region) != region.width
+        region: seen
+        for region, seen in regions
+        if seen is not None and not seen.is_deleting and seen.width(region.width) != region.width
     }
 
 
-def _requested_width(entry: Entry, region: RegionRecord) -> int:
-    return int(entry.data["spec"].get("width", region.width))
-
-
 def _sorted_out(
-    snapshot: Snapshot, plan: KnownPlan, differing: Mapping[RegionRecord, Entry]
+    snapshot: Snapshot, plan: KnownPlan, differing: Mapping[RegionRecord, RegionSeen]
 ) -> tuple[dict[str, int], dict[str, RefusedWidth]]:
     """The widths to try, and those that are refused without a trial."""
     wanted: dict[str, int] = {}
     refused: dict[str, RefusedWidth] = {}
-    for region, entry in differing.items():
-        width = _requested_width(entry, region)
+    for region, seen in differing.items():
+        width = seen.width(region.width)
         if not 1 <= width <= snapshot.width_max:
             refusal = _out_of_bounds(region, width, snapshot.width_max)
             refused[region.name] = _refused_width(plan, region.name, width, refusal)
-        elif (recorded := _recorded_refusal(entry, region, plan, width)) is not None:
+        elif (recorded := _recorded_refusal(seen, region, plan, width)) is not None:
             refused[region.name] = recorded
         else:
             wanted[region.name] = width
@@ -182,39 +169,34 @@ def _refused_width(
 
 
 def _recorded_refusal(
-    entry: Entry, region: RegionRecord, plan: KnownPlan, width: int
+    seen: RegionSeen, region: RegionRecord, plan: KnownPlan, width: int
 ) -> RefusedWidth | None:
     """The refusal in the region's status; None if the width, the plan or its inputs are newer.
 
     A width that was refused beside an accepted one of another region is tried again: alone it may
     be put in force.
     """
-    status = entry.data["status"]
-    observed = (status.get("observedGeneration"), status.get("generation"), status.get("width"))
-    in_force = (entry.data["metadata"]["generation"], plan.record.generation, region.width)
-    if observed != in_force or status.get("reason") != Reason.WIDTH_REFUSED:
+    in_force = (seen.spec_generation, plan.record.generation, region.width)
+    if seen.reported != in_force or seen.reason != Reason.WIDTH_REFUSED:
         return None
-    found, digest = status.get("refused"), _trial(plan, {region.name: width}).digest
-    if found is None:
-        return _refusal_of_older_release(status, width, digest)
-    if (found.get("width"), found.get("inputsDigest")) != (width, digest):
+    digest = _trial(plan, {region.name: width}).digest
+    if not seen.has_refused:
+        return _refusal_of_older_release(seen, plan, width, digest)
+    found = refused_of(seen.status)
+    if found is None or found.generation != plan.record.generation:
         return None
-    reason = reason_of(found.get("reason"))
-    if reason is None or found.get("generation") != plan.record.generation:
-        return None
-    message, text = str(found.get("message") or ""), str(status.get("message") or "")
-    return RefusedWidth(width, reason, message, digest, plan.record.generation, text)
+    return found if (found.width, found.inputs_digest) == (width, digest) else None
 
 
 def _refusal_of_older_release(
-    status: Mapping[str, Any], width: int, digest: str
+    seen: RegionSeen, plan: KnownPlan, width: int, digest: str
 ) -> RefusedWidth | None:
     """A refusal without `status.refused`: only placements' were read back; the text stays whole."""
-    reason = reason_of(condition(status, "Accepted").get("reason"))
+    reason = reason_of(condition(seen.status, "Accepted").get("reason"))
     if reason not in UNPLACEABLE:
         return None
-    text = str(status.get("message") or "")
-    return RefusedWidth(width, reason, text, digest, int(status["generation"]), text)
+    text = seen.message
+    return RefusedWidth(width, reason, text, digest, plan.record.generation, text)
 
 
 def _stays(width: int) -> str:
@@ -231,9 +213,10 @@ def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefu
     )
 
 
-def region_entry(snapshot: Snapshot, region: RegionRecord) -> Entry | None:
+def region_seen(snapshot: Snapshot, region: RegionRecord) -> RegionSeen | None:
     """The ParallelRegion of a region, if it exists."""
-    return snapshot.of("ParallelRegion").get(labels.pe_name(snapshot.name, region.index))
+    entry = snapshot.of("ParallelRegion").get(labels.pe_name(snapshot.name, region.index))
+    return RegionSeen(entry) if entry is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,29 +242,29 @@ def outdated_statuses(
     statuses = []
     requested = dict(widths.requested) if waiting is not None else {}
     for region in plan.record.regions:
-        entry = region_entry(snapshot, region)
-        if entry is None or is_deleting(entry):
+        seen = region_seen(snapshot, region)
+        if seen is None or seen.is_deleting:
             continue
         refusal = widths.refused.get(region.name)
-        status = _in_force(entry, region, plan.record.generation)
+        status = _in_force(seen, region, plan.record.generation)
         if refusal is not None:
             status = _refused(status, refusal)
         elif waiting is not None and region.name in requested:
-            status = _waits(status, region, entry, waiting)
+            status = _waits(status, region, seen, waiting)
         elif not is_settled:
             continue
-        if not _is_current(entry, status):
+        if not _is_current(seen, status):
             statuses.append(status)
     return tuple(statuses)
 
 
-def _in_force(entry: Entry, region: RegionRecord, generation: int) -> WriteRegionStatus:
+def _in_force(seen: RegionSeen, region: RegionRecord, generation: int) -> WriteRegionStatus:
     return WriteRegionStatus(
-        name=entry.name,
+        name=seen.name,
         index=region.index,
         width=region.width,
         generation=generation,
-        observed_generation=int(entry.data["metadata"]["generation"]),
+        observed_generation=seen.spec_generation,
         reason=Reason.WIDTH_IN_FORCE,
         message=f"width {region.width} is in force",
     )
@@ -292,15 +275,15 @@ def _refused(desired: WriteRegionStatus, refused: RefusedWidth) -> WriteRegionSt
 
 
 def _waits(
-    desired: WriteRegionStatus, region: RegionRecord, entry: Entry, waiting: Waiting
+    desired: WriteRegionStatus, region: RegionRecord, seen: RegionSeen, waiting: Waiting
 ) -> WriteRegionStatus:
-    wanted = f"width {entry.data['spec']['width']} {waiting.text}"
+    wanted = f"width {seen.width(region.width)} {waiting.text}"
     message = f"{_stays(region.width)}{wanted}"[:MESSAGE_CHARS_MAX]
     return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
 
 
-def _is_current(entry: Entry, desired: WriteRegionStatus) -> bool:
-    status = entry.data["status"]
+def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:
+    status = seen.status
     fields = ("width", "reason", "message", "observedGeneration", "refused")
     if not is_current(status, accepted_of(desired)):
         return False

@@ -1,0 +1,63 @@
+"""How far the PEs of a plan are: which have their pods, which run, and whether all are done."""
+
+from __future__ import annotations
+
+from contracts import labels
+from contracts.resources import PePhase
+from planner.numbering.records import PlanRecord
+from services.chassis.table.entries import Entry, annotation, is_deleting
+from services.fusion_backend.core.seen import PeSeen, pod_phase_of
+from services.fusion_backend.core.snapshot import Snapshot
+
+_ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
+
+
+def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
+    """PEs without a pod object, in any phase, of the content that the plan gives them.
+
+    A PE whose pod came, ended and went has had it: nothing launches it again, so a generation that
+    waited for it would never be complete.
+    """
+    entries = snapshot.of("ProcessingElement")
+    return [
+        pe.id
+        for pe in record.pes
+        if not any(
+            annotation(pod, labels.CONTENT_ID) == pe.content_id
+            for pod in snapshot.pods.get(pe.id, ())
+        )
+        and not _has_ended(entries.get(pe.name), pe.content_id)
+    ]
+
+
+def _has_ended(entry: Entry | None, content_id: str) -> bool:
+    """Whether the PE's status says that a launch of this content is over and none is to come."""
+    if entry is None:
+        return False
+    seen = PeSeen(entry)
+    return seen.phase in _ENDED_PHASES and seen.launched_content_id == content_id
+
+
+def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
+    """PEs without a pod that runs, or has completed, the content that the plan gives them."""
+    return [
+        pe.id
+        for pe in record.pes
+        if not any(
+            pod_phase_of(pod) in ("Running", "Succeeded")
+            and not is_deleting(pod)
+            and annotation(pod, labels.CONTENT_ID) == pe.content_id
+            for pod in snapshot.pods.get(pe.id, ())
+        )
+    ]
+
+
+def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
+    """Whether every PE of the plan has done its work."""
+    entries = snapshot.of("ProcessingElement")
+    return bool(record.pes) and all(
+        (entry := entries.get(pe.name)) is not None
+        and (seen := PeSeen(entry)).phase == "Completed"
+        and seen.launched_content_id in (pe.content_id, None)
+        for pe in record.pes
+    )

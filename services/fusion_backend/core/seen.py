@@ -1,0 +1,189 @@
+"""Children as the table has them, each field under one name: nothing else looks into their JSON.
+
+A view holds its entry and copies nothing: a job of 500 PEs has 2,500 children. A projection always
+has metadata, with labels and owners; a field of a spec or a status may be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from services.chassis.table.entries import Entry, is_deleting
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What every kind of child has."""
+
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.entry.name
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether it is terminating."""
+        return is_deleting(self.entry)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """Its spec, whole."""
+        spec: Mapping[str, Any] = self.entry.data["spec"]
+        return spec
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """Its status, whole; empty before the first."""
+        status: Mapping[str, Any] = self.entry.data["status"]
+        return status
+
+    @property
+    def spec_generation(self) -> int:
+        """`metadata.generation`, which counts the versions of the spec."""
+        return int(self.entry.data["metadata"]["generation"])
+
+
+@dataclass(frozen=True, slots=True)
+class PeSeen(_Seen):
+    """A ProcessingElement."""
+
+    @property
+    def content_id(self) -> str | None:
+        """The content that it is to run."""
+        return self.spec.get("contentId")
+
+    @property
+    def demand(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """Resources and pod template of its pods."""
+        return self.spec.get("resources"), self.spec.get("podTemplate")
+
+    @property
+    def phase(self) -> str | None:
+        """Its phase; None before the first status."""
+        return self.status.get("phase")
+
+    @property
+    def launched_content_id(self) -> str | None:
+        """The content of the launch that its phase is about."""
+        return self.status.get("contentId")
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is in its phase."""
+        return self.status.get("reason")
+
+    @property
+    def message(self) -> str:
+        """The same for people."""
+        return str(self.status.get("message"))
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSeen(_Seen):
+    """A ParallelRegion."""
+
+    def width(self, default: int) -> int:
+        """The requested width."""
+        return int(self.spec.get("width", default))
+
+    @property
+    def reported(self) -> tuple[int | None, int | None, int | None]:
+        """What its status speaks of: (generation of the spec, generation of the plan, width)."""
+        status = self.status
+        return status.get("observedGeneration"), status.get("generation"), status.get("width")
+
+    @property
+    def reason(self) -> str | None:
+        """The reason in its status."""
+        return self.status.get("reason")
+
+    @property
+    def message(self) -> str:
+        """The same for people."""
+        return str(self.status.get("message") or "")
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether its status has the field `refused`; one of an older release has not."""
+        return self.status.get("refused") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSeen(_Seen):
+    """A Placement: the request in its spec, the answer in its status."""
+
+    @property
+    def requested_generation(self) -> int:
+        """The plan generation that it asks for; -1 where it names none."""
+        generation = self.spec.get("generation")
+        return generation if isinstance(generation, int) else -1
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the status answers the spec that is there now."""
+        return self.status.get("observedGeneration") == self.spec_generation
+
+    @property
+    def answered_generation(self) -> int | None:
+        """The plan generation whose assignments the status has."""
+        return self.status.get("generation")
+
+    @property
+    def phase(self) -> str | None:
+        """The answer; None before the first."""
+        return self.status.get("phase")
+
+    @property
+    def waits(self) -> bool:
+        """Whether a refusal is only for as long as the cluster is as it is."""
+        return bool(self.status.get("waits"))
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no placement."""
+        return self.status.get("reason")
+
+    @property
+    def message(self) -> str:
+        """The same for people; may be empty."""
+        return str(self.status.get("message") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSeen(_Seen):
+    """A HostPool."""
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """What the application declares of it."""
+        return self.spec.get("hostpool") or {}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSeen(_Seen):
+    """A Service; a fact of an older release has its metadata only."""
+
+    @property
+    def spec_if_seen(self) -> Mapping[str, Any] | None:
+        """Its spec, if the fact has one."""
+        return self.entry.data.get("spec")
+
+
+def labels_of(child: Entry) -> Mapping[str, str]:
+    """The labels of a child of any kind."""
+    found: Mapping[str, str] = child.data["metadata"]["labels"]
+    return found
+
+
+def owner_uids_of(child: Entry) -> tuple[str, ...]:
+    """The uids of the owners of a child of any kind."""
+    return tuple(owner["uid"] for owner in child.data["metadata"]["owners"])
+
+
+def pod_phase_of(pod: Entry) -> str:
+    """The phase of a pod."""
+    return str(pod.data["phase"])
