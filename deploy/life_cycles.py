@@ -20,8 +20,8 @@ from services.chassis.running.rules import Rule
 from services.fusion_backend.core.deciding import DECISIONS
 from services.hostpool_manager.core import pool_rules as status_rules
 from services.hostpool_manager.core import rules as placement_rules
+from services.launching.core import pod_rules, rules
 from services.node_tainter.core import node_rules, pool_rules
-from services.pod_state_machine.core import pod_rules, rules
 
 HEADER = """\
 <!-- Generated from services/*/core by `make generate`; edit the rules instead. -->
@@ -76,14 +76,13 @@ JOBS = (
 )
 PES = Ruled(
     "A processing element",
-    "pod-state-machine, `services/pod_state_machine/core/rules.py`. The pod is that of the newest"
-    "\nlaunch.",
+    "pod-state-machine, `services/launching/core/rules.py`. The pod is that of the newest\nlaunch.",
     rules.RULES,
     "pod-state-machine PE",
 )
 PODS = Ruled(
     "A pod of a processing element",
-    "pod-state-machine, `services/pod_state_machine/core/pod_rules.py`: each pod of a PE, beside"
+    "pod-state-machine, `services/launching/core/pod_rules.py`: each pod of a PE, beside"
     "\nthe rules of the PE.",
     pod_rules.POD_RULES,
     "pod-state-machine pod",

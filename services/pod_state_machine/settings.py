@@ -6,8 +6,8 @@ from pydantic import Field
 
 from contracts.resources.processing_element import BuildType
 from services.chassis.process.settings import ServiceSettings
+from services.launching.core.snapshot import Timing
 from services.pod_state_machine.core.pod_spec import RuntimeImage
-from services.pod_state_machine.core.snapshot import Timing
 
 
 class PodStateMachineSettings(ServiceSettings):

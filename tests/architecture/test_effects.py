@@ -39,13 +39,25 @@ def calls_in(tree: ast.AST) -> set[str]:
 
 @pytest.mark.parametrize("service", deciding_services())
 def test_every_effect_is_carried_out_by_exactly_one_case(service: str) -> None:
-    """The one `match` is in adapters/carry_out.py: what a service can do is read there."""
+    """The one `match` is in adapters/carry_out.py, beside the core that has the effect."""
+    parts = parts_of(service)
     places = {
-        name: [path for path, tree in modules(f"services/{service}") for _ in _cases(tree, name)]
+        name: [path for part in parts for path, tree in modules(part) for _ in _cases(tree, name)]
         for name in effects_of(service)
     }
-    carry_out = Path("services", service, "adapters", "carry_out.py")
-    assert places == {name: [carry_out] for name in effects_of(service)}
+    assert places == {
+        name: [Path(_part_of(effect), "adapters", "carry_out.py")]
+        for name, effect in effects_of(service).items()
+    }
+
+
+def parts_of(service: str) -> list[str]:
+    """The folders that have the effects of a service: its own, and what it shares."""
+    return sorted({f"services/{service}", *map(_part_of, effects_of(service).values())})
+
+
+def _part_of(effect: type) -> str:
+    return "/".join(effect.__module__.split(".")[:2])
 
 
 def _cases(tree: ast.AST, name: str) -> list[str]:
@@ -57,10 +69,11 @@ def test_effects_are_made_in_the_core_only_and_none_is_never_made(service: str) 
     """An adapter that makes an effect decides; an effect that nobody makes is dead."""
     effects = effects_of(service).keys()
     core: set[str] = set()
-    for _, tree in modules(f"services/{service}/core"):
-        core |= calls_in(tree)
-    for path, tree in modules(f"services/{service}/adapters"):
-        assert calls_in(tree) & effects == set(), path
+    for part in parts_of(service):
+        for _, tree in modules(f"{part}/core"):
+            core |= calls_in(tree)
+        for path, tree in modules(f"{part}/adapters"):
+            assert calls_in(tree) & effects == set(), path
     assert effects - core == set()
 
 

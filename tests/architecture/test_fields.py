@@ -49,9 +49,9 @@ from services.fusion_backend.core.spec.inputs import (
     spec_in_force,
     template_of,
 )
+from services.launching.core.effects import PatchStatus
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.awaiting import place_of
-from services.pod_state_machine.core.effects import PatchPeStatus
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
 from tests.builders import (
     EPOCH_TIME,
@@ -228,7 +228,7 @@ def decisions(scene: Scene, spec: Json) -> list[tuple[str, str]]:
     """What is decided, in kind: each effect, and the phase that a status is to say."""
     effects = decided(*scene(a_pe().with_spec(**spec)), submitted()).effects
     return [
-        (type(each).__name__, each.status.phase if isinstance(each, PatchPeStatus) else "")
+        (type(each).__name__, each.status.phase if isinstance(each, PatchStatus) else "")
         for each in effects
     ]
 
@@ -278,9 +278,9 @@ def launched(spec: Json) -> Json:
     """The pod of a PE that has a place, and a host pool, should it ask for them."""
     pe = a_pe().with_spec(**spec)
     snapshot = snapshot_of(pe, *PLACED)
-    assert snapshot.pe is not None
+    assert snapshot.owner is not None
     place = place_of(snapshot)
-    return pod_of_launch(snapshot.pe, job_view(a_job().entry()), 1, RuntimeImage(), place)
+    return pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
 
 
 def is_seen_while_it_runs(before: Json, after: Json) -> bool:

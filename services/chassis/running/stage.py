@@ -16,6 +16,7 @@ from services.chassis.table.viewing import View
 K = TypeVar("K", bound=Hashable)
 S = TypeVar("S")
 E = TypeVar("E", bound=Hashable)
+E_co = TypeVar("E_co", bound=Hashable, covariant=True)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 
@@ -35,7 +36,7 @@ def urgency_of(effect: object) -> Urgency:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[E]):
+class Decision(Generic[E_co]):
     """What a core decided for one key.
 
     `effects` run concurrently, begun in their order but for their urgency; each must be a frozen,
@@ -44,7 +45,7 @@ class Decision(Generic[E]):
     `detail` go into the decision record.
     """
 
-    effects: tuple[E, ...]
+    effects: tuple[E_co, ...]
     reason: str
     requeue_at: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)

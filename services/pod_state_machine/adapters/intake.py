@@ -10,33 +10,29 @@ from dataclasses import replace
 
 from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
+from services.launching.adapters.launches import Launches
+from services.launching.adapters.reading import controller, is_orphaning, node_of, pod_of
+from services.launching.core.situation import newest_launch, predecessors
+from services.launching.core.snapshot import Node, Pod
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
-from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import (
-    controller,
     host_pool_of,
-    is_orphaning,
     is_to_launch,
     job_of,
     job_view,
-    node_of,
     pe_of,
-    pod_of,
     required_pool,
 )
 from services.pod_state_machine.core.awaiting import is_constrained
-from services.pod_state_machine.core.situation import newest_launch, predecessors
 from services.pod_state_machine.core.snapshot import (
     HostPool,
     JobKey,
     JobSnapshot,
     Key,
-    Node,
     Pe,
     PeKey,
     PeSnapshot,
     Placement,
-    Pod,
     Snapshot,
 )
 
@@ -221,7 +217,7 @@ def _pe_snapshot(
     launches.note_pods(pods)
     if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
-        return PeSnapshot(key, None, job_view(job) if job else None, pods)
+        return PeSnapshot(key=key, owner=None, job=job_view(job) if job else None, pods=pods)
     last = _last(table, pe, pods, launches)
     job = _job_entry(table, key.namespace, pe.job)
     placement = _placement(table, pe, assignments) if is_constrained(pe.spec) else None
@@ -229,7 +225,7 @@ def _pe_snapshot(
     nodes = _node_names(pe, (*pods, *([last] if last else []))) | {assigned}
     return PeSnapshot(
         key=key,
-        pe=pe,
+        owner=pe,
         job=job_view(job) if job else None,
         pods=pods,
         ended=_ended(table, pe),

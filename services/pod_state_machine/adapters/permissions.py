@@ -18,15 +18,9 @@ from services.chassis.kube.permissions import (
     to_patch,
 )
 from services.chassis.kube.resources import resource_of
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
 from services.pod_state_machine.adapters.intake import JOB, NODE, PE, POD
-from services.pod_state_machine.core.effects import (
-    CreatePod,
-    DeletePod,
-    DeletePodsOfJob,
-    Effect,
-    PatchPeStatus,
-    SetPodAside,
-)
+from services.pod_state_machine.core.effects import DeletePodsOfJob, Effect
 
 _POD, _PE, _JOB, _NODE = map(resource_of, (POD, PE, JOB, NODE))
 
@@ -36,7 +30,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | to_patch(_PE, subresource="status"),  # records why a pod was refused
     DeletePod: to_delete(_POD) | to_get(_PE) | to_get(_NODE),
     SetPodAside: to_patch(_POD),
-    PatchPeStatus: to_patch(_PE, subresource="status") | to_get(_POD),
+    PatchStatus: to_patch(_PE, subresource="status") | to_get(_POD),
     DeletePodsOfJob: to_delete_collection(_POD) | to_get(_JOB),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

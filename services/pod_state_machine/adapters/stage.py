@@ -11,13 +11,14 @@ from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
+from services.launching.adapters.launches import LAUNCHED, Launches
+from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut
-from services.pod_state_machine.adapters.launches import LAUNCHED, Launches
 from services.pod_state_machine.core.deciding import decide
 from services.pod_state_machine.core.effects import Effect
-from services.pod_state_machine.core.snapshot import JobKey, Key, Snapshot, Timing
+from services.pod_state_machine.core.snapshot import JobKey, Key, Snapshot
 from services.pod_state_machine.settings import PodStateMachineSettings
 
 SERVICE = "pod-state-machine"

@@ -27,7 +27,7 @@ _CONSTRAINTS: Final = (
 
 def awaits_job(snapshot: PeSnapshot) -> bool:
     """Whether the pod of this PE needs something that its job does not have yet."""
-    pe, job = snapshot.pe, snapshot.job
+    pe, job = snapshot.owner, snapshot.job
     if pe is None or job is None:
         return False
     return (is_encrypted(pe.spec) and not job.certificate_secret) or (
@@ -43,7 +43,7 @@ def is_constrained(spec: Mapping[str, Any]) -> bool:
 
 def awaited_place(snapshot: PeSnapshot) -> str:
     """What a pod without a usable node waits for, as a predicate; empty if it may be created."""
-    pe = snapshot.pe
+    pe = snapshot.owner
     if pe is None or _is_free(snapshot, pe):
         return ""
     placement = snapshot.placement
@@ -66,7 +66,7 @@ def _awaited_pool(pool: HostPool | None, node: str) -> str:
 
 def place_of(snapshot: PeSnapshot) -> Assignment | None:
     """The node and pool of a pod that is made now; None if it may run anywhere."""
-    pe, placement = snapshot.pe, snapshot.placement
+    pe, placement = snapshot.owner, snapshot.placement
     if pe is None or placement is None or not is_constrained(pe.spec):
         return None
     return Assignment(snapshot.node(placement.node), snapshot.pool)

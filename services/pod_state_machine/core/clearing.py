@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from services.chassis.running.stage import Decision
-from services.pod_state_machine.core.effects import DeletePod, DeletePodsOfJob, Effect
+from services.launching.core.effects import DeletePod
+from services.pod_state_machine.core.effects import DeletePodsOfJob, Effect
 from services.pod_state_machine.core.snapshot import JobSnapshot, PeSnapshot
 
 

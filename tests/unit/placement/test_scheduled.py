@@ -24,12 +24,12 @@ from placement.job import Pe, Pool
 from sandbox.controllers import feasibility
 from sandbox.controllers.accounts import Accounts
 from sandbox.controllers.demands import demand_of
+from services.launching.core.snapshot import Node as NodeOfPod
 from services.pod_state_machine.adapters.reading import job_view
 from services.pod_state_machine.core.launching import Launch
 from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, PeSnapshot
-from services.pod_state_machine.core.snapshot import Node as NodeOfPod
 from services.pod_state_machine.core.snapshot import Pe as PeView
 from tests.builders import a_job, a_pe
 from tests.unit.placement.brute_force import Case
@@ -43,8 +43,8 @@ Json = dict[str, Any]
 def _view() -> PeView:
     snapshot = snapshot_of(a_pe())
     assert isinstance(snapshot, PeSnapshot)
-    assert snapshot.pe is not None
-    return snapshot.pe
+    assert snapshot.owner is not None
+    return snapshot.owner
 
 
 def _quantities(amounts: Amounts) -> dict[str, str]:

@@ -8,14 +8,15 @@ from datetime import datetime
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
 from services.chassis.table.entries import Entry, TableReading
+from services.launching.adapters.launches import Launches
+from services.launching.core.rules import RULES, Observation
+from services.launching.core.situation import Situation
+from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
-from services.pod_state_machine.adapters.launches import Launches
-from services.pod_state_machine.core.deciding import decide
+from services.pod_state_machine.core.deciding import decide, situation_of
 from services.pod_state_machine.core.effects import Effect
-from services.pod_state_machine.core.rules import RULES, Observation
-from services.pod_state_machine.core.situation import Situation
-from services.pod_state_machine.core.snapshot import Key, PeKey, PeSnapshot, Timing
+from services.pod_state_machine.core.snapshot import Key, PeKey, PeSnapshot
 from tests.builders import EPOCH_TIME, NAMESPACE, Builder, a_config_map, a_job, a_pe
 
 NOW = datetime.fromisoformat(EPOCH_TIME).timestamp() + 60.0
@@ -106,8 +107,8 @@ def situation(*builders: Builder, now: float = NOW, gone: Builder | None = None)
     table.note_gone(gone)
     snapshot = intake.snapshot_of(table, PE_KEY, Launches(), Assignments())
     assert isinstance(snapshot, PeSnapshot)
-    assert snapshot.pe is not None
-    return Situation(snapshot, snapshot.pe, now, Timing())
+    assert snapshot.owner is not None
+    return situation_of(snapshot, snapshot.owner, now, Timing())
 
 
 def observed(*builders: Builder, now: float = NOW, gone: Builder | None = None) -> Observation:

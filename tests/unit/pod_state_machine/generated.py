@@ -12,21 +12,16 @@ from contracts.reasons import Reason
 from contracts.resources import StatedCondition
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.conditions import BACKING_OFF
-from services.pod_state_machine.core.snapshot import (
+from services.launching.core.conditions import BACKING_OFF
+from services.launching.core.snapshot import (
     DISRUPTED_BY_ITSELF,
-    HostPool,
-    Job,
     Launched,
+    LaunchStatus,
     Node,
-    Pe,
-    PeKey,
-    PeSnapshot,
-    PeStatus,
-    Placement,
     Pod,
     RestartPolicies,
 )
+from services.pod_state_machine.core.snapshot import HostPool, Job, Pe, PeKey, PeSnapshot, Placement
 
 NOW = 1_000_000.0
 NODES = ("", "node-0", "node-1")
@@ -51,11 +46,11 @@ def _snapshot(draw: random.Random) -> PeSnapshot:
     pods = tuple(_pod(draw, pe, launch, deleting) for launch in launches if launch > 0)
     is_gone = not any(pod.launch == newest for pod in pods) and newest > 0
     return PeSnapshot(
-        PeKey("default", pe.name),
-        pe,
-        None if draw.random() < 0.03 else _job(draw),
-        pods,
-        frozenset(pod.name for pod in pods if draw.random() < 0.3),
+        key=PeKey("default", pe.name),
+        owner=pe,
+        job=None if draw.random() < 0.03 else _job(draw),
+        pods=pods,
+        ended=frozenset(pod.name for pod in pods if draw.random() < 0.3),
         has_pe_config_map=draw.random() < 0.95,
         has_job_config_map=draw.random() < 0.95,
         launched=Launched(newest, "p", "c1") if newest and draw.random() < 0.3 else None,
@@ -72,12 +67,12 @@ def _snapshot(draw: random.Random) -> PeSnapshot:
 def _pe(draw: random.Random) -> Pe:
     count = draw.choice((0, 1, 2, 2, 3))
     return Pe(
-        "default",
-        "j-0",
-        "pe-uid",
-        0,
-        "j",
-        "job-uid" if draw.random() < 0.98 else "other",
+        namespace="default",
+        name="j-0",
+        uid="pe-uid",
+        id=0,
+        job="j",
+        job_uid="job-uid" if draw.random() < 0.98 else "other",
         content_id="c1" if draw.random() < 0.95 else "c2",
         launch_floor=1 if draw.random() < 0.95 else draw.choice((2, 4)),
         metadata_generation=draw.choice((1, 2)),
@@ -105,13 +100,13 @@ def _policies(draw: random.Random) -> RestartPolicies:
     )
 
 
-def _status(draw: random.Random, count: int) -> PeStatus:
+def _status(draw: random.Random, count: int) -> LaunchStatus:
     phase = draw.choice(PHASES) if count else PePhase.WAITING
     held = StatedCondition(
         BACKING_OFF, "True", draw.choice(tuple(Reason)).value, "", moment_of(NOW)
     )
     number = count - 1 if phase is PePhase.WAITING else count
-    return PeStatus(
+    return LaunchStatus(
         phase=phase,
         launch_count=count,
         pod=labels.pod_name("j", 0, "pe-uid", number) if number > 0 else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.pod_state_machine.core.effects import PatchPeStatus
+from services.launching.core.effects import PatchStatus
 from tests.builders import a_config_map, a_pod
 from tests.unit.pod_state_machine.cluster import a_pe, decided, submitted
 
@@ -21,7 +21,7 @@ def test_the_message_of_an_end_has_the_policy_and_the_remedy(
     pe = a_pe().with_spec(restartFailedPod=False).launched(3)
     pods = [a_pod(launch=3).in_phase(phase)] if phase else []
     (effect,) = decided(pe, *pods, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     message = effect.status.message
     for part in (
         f"spec.{policy} is false: set it",
@@ -33,7 +33,7 @@ def test_the_message_of_an_end_has_the_policy_and_the_remedy(
 
 def test_a_pod_that_completed_needs_no_advice() -> None:
     (effect,) = decided(a_pe().launched(1), a_pod().in_phase("Succeeded"), submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert "restart" not in effect.status.message
 
 

@@ -16,28 +16,16 @@ from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Partition
 from services.chassis.process.errors import Rejected, Superseded
 from services.chassis.table.table import Table
+from services.launching.adapters.launches import Launches
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
+from services.launching.core.snapshot import LaunchStatus, Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut
-from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.core.deciding import decide
-from services.pod_state_machine.core.effects import (
-    CreatePod,
-    DeletePod,
-    DeletePodsOfJob,
-    Effect,
-    PatchPeStatus,
-    SetPodAside,
-)
+from services.pod_state_machine.core.effects import DeletePodsOfJob, Effect
 from services.pod_state_machine.core.pod_spec import RuntimeImage
-from services.pod_state_machine.core.snapshot import (
-    JobKey,
-    Key,
-    PeKey,
-    PeSnapshot,
-    PeStatus,
-    Timing,
-)
+from services.pod_state_machine.core.snapshot import JobKey, Key, PeKey, PeSnapshot
 from tests.builders import Builder, Obj, a_config_map, a_job, a_pe, a_pod
 from tests.sandboxed import Sandboxed
 from tests.virtual_time import run_virtually
@@ -136,7 +124,7 @@ def test_a_launch_is_one_create_and_one_status_patch() -> None:
         assert isinstance(create, CreatePod)
         assert await cluster.run(create) == "created"
         (patch,) = cluster.decided()
-        assert isinstance(patch, PatchPeStatus)
+        assert isinstance(patch, PatchStatus)
         assert await cluster.run(patch) == "patched"
         assert cluster.decided() == ()
         assert cluster.pods() == [create.name]
@@ -207,8 +195,8 @@ def test_no_later_launch_is_intended_while_the_one_before_has_a_pod_without_a_fa
 
     async def test(cluster: Cluster) -> None:
         waiting = cluster.hide_pod(1)["metadata"]["name"]
-        leap = PatchPeStatus(
-            cluster.pe["metadata"]["uid"], PeStatus(launch_count=7), believed_gone=waiting
+        leap = PatchStatus(
+            cluster.pe["metadata"]["uid"], LaunchStatus(launch_count=7), believed_gone=waiting
         )
         with pytest.raises(Superseded):
             await cluster.run(leap)

@@ -6,7 +6,7 @@ import pytest
 
 from contracts import labels
 from services.chassis.process.errors import Superseded
-from services.pod_state_machine.core.effects import CreatePod, PatchPeStatus
+from services.launching.core.effects import CreatePod, PatchStatus
 from tests.builders import Obj, a_node, a_placement
 from tests.sandboxed import MERGE
 from tests.unit.pod_state_machine.test_carry_out import Cluster, with_cluster
@@ -117,7 +117,7 @@ def test_a_pod_that_was_bound_meanwhile_stays_where_it_is() -> None:
         assert all(
             effect.status.launch_count == 1
             for effect in cluster.decided()
-            if isinstance(effect, PatchPeStatus)
+            if isinstance(effect, PatchStatus)
         )
         assert cluster.pods() == [pod]
 

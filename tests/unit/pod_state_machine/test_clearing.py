@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from services.launching.core.effects import DeletePod
 from services.pod_state_machine.adapters import intake
-from services.pod_state_machine.core.effects import DeletePod, DeletePodsOfJob
+from services.pod_state_machine.core.effects import DeletePodsOfJob
 from services.pod_state_machine.core.snapshot import JobKey, PeKey
 from tests.builders import NAMESPACE, Builder, a_config_map, a_job, a_node, a_pe, a_pod, job_uid
 from tests.unit.pod_state_machine.cluster import PE_KEY, FilledTable, decided, submitted, world

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.pod_state_machine.core.ending import End
-from services.pod_state_machine.core.rules import Observation
+from services.launching.core.ending import End
+from services.launching.core.rules import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, situation, submitted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
-from services.pod_state_machine.core.rules import Observation
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
+from services.launching.core.rules import Observation
 from tests.builders import Builder, PodBuilder, a_node, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
@@ -50,7 +50,7 @@ def test_a_pod_hangs_soon_if_its_node_is_not_ready_and_late_if_it_is(
 
 def test_a_pod_that_hangs_is_recorded_with_its_node_and_the_remedy() -> None:
     (effect,) = decided(waiting(), leaving(), NOT_READY, submitted(), now=DUE + 20).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     (condition,) = effect.status.conditions
     assert (condition.type, condition.status) == ("StuckTerminating", "True")
     for words in (NODE, labels.OUT_OF_SERVICE_TAINT, "delete the Node object", "forceRelaunch"):
@@ -62,7 +62,7 @@ def test_a_pod_that_a_user_deleted_is_recorded_as_stuck_as_well(phase: str) -> N
     """No launch waits for it; its phase stays, because it may run."""
     pe = a_pe().launched(1, phase=phase)
     (effect,) = decided(pe, leaving(), NOT_READY, submitted(), now=DUE + 20).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.reason) == (phase, "StuckTerminating")
 
 
@@ -115,7 +115,7 @@ def test_a_launch_that_is_gone_with_its_node_ends_as_it_was_deleted(
     """An evicted pod is restarted; one that a user deleted is not."""
     pod = leaving().disrupted() if disrupted else leaving()
     effects = decided(a_pe().launched(1), pod, submitted(), now=DUE + 300).effects
-    (status,) = [each.status for each in effects if isinstance(each, PatchPeStatus)]
+    (status,) = [each.status for each in effects if isinstance(each, PatchStatus)]
     assert status.phase == phase
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.pod_state_machine.adapters.carry_out import status_patch
-from services.pod_state_machine.core.effects import DeletePod, PatchPeStatus, SetPodAside
-from services.pod_state_machine.core.snapshot import PeStatus
+from services.launching.adapters.carry_out import status_patch
+from services.launching.core.effects import DeletePod, PatchStatus, SetPodAside
+from services.launching.core.snapshot import LaunchStatus
 from tests.builders import Builder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
 
@@ -73,8 +73,8 @@ def started() -> Builder:
 
 
 def after(pe: Builder, effect: object) -> Builder:
-    assert isinstance(effect, PatchPeStatus)
-    return pe.with_status(**status_patch(PeStatus(), effect.status))
+    assert isinstance(effect, PatchStatus)
+    return pe.with_status(**status_patch(LaunchStatus(), effect.status))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_pod_that_does_not_start_is_recorded_with_the_reason(
 ) -> None:
     """With the message of the scheduler or kubelet, as reason, message and condition; once."""
     (effect,) = decided(started(), pod, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.reason) == ("Starting", reason)
     assert text in effect.status.message
     condition = effect.status.condition("PodBlocked")
@@ -109,7 +109,7 @@ def test_an_image_that_is_pulled_again_and_again_is_recorded_once() -> None:
     for pod in (a_pod().waiting("ImagePullBackOff"), a_pod().waiting("ContainerCreating")):
         assert decided(recorded, pod, submitted()).effects == ()
     (ran,) = decided(recorded, a_pod().in_phase("Running"), submitted()).effects
-    assert isinstance(ran, PatchPeStatus)
+    assert isinstance(ran, PatchStatus)
     condition = ran.status.condition("PodBlocked")
     assert condition is not None
     assert condition.status == "False"
@@ -128,6 +128,6 @@ def test_an_image_that_is_pulled_again_and_again_is_recorded_once() -> None:
 def test_a_pod_of_unknown_state_may_run_and_blocks_the_next_launch(pod: Builder) -> None:
     pe = a_pe().launched(1).with_status(**RUNS)
     (effect,) = decided(pe, pod, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.reason) == ("Running", "PodUnknown")
     assert decided(after(pe, effect), pod, submitted()).effects == ()

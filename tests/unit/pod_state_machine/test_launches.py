@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from services.pod_state_machine.adapters.launches import LAUNCHED, Launches
-from services.pod_state_machine.core.snapshot import Launched
+from services.launching.adapters.launches import LAUNCHED, Launches
+from services.launching.core.snapshot import Launched
 
 
 def test_what_was_passed_on_gives_the_same_memory_again() -> None:

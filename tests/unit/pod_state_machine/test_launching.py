@@ -6,9 +6,9 @@ import pytest
 
 from contracts import labels
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.effects import CreatePod, DeletePod, PatchPeStatus
-from services.pod_state_machine.core.rules import Observation
-from services.pod_state_machine.core.snapshot import PeStatus
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
+from services.launching.core.rules import Observation
+from services.launching.core.snapshot import LaunchStatus
 from tests.builders import Builder, a_config_map, a_job, a_pe, a_pod, pe_uid
 from tests.unit.pod_state_machine.cluster import decided, gates, observed, resizing, submitted
 
@@ -19,9 +19,9 @@ def pod_name(launch: int) -> str:
     return labels.pod_name("shop", 0, UID, launch)
 
 
-def intent_of(*builders: Builder) -> PeStatus:
+def intent_of(*builders: Builder) -> LaunchStatus:
     effects = decided(*builders).effects
-    (intent,) = [each for each in effects if isinstance(each, PatchPeStatus)]
+    (intent,) = [each for each in effects if isinstance(each, PatchStatus)]
     assert intent.status.phase is PePhase.WAITING
     return intent.status
 
@@ -35,7 +35,7 @@ def test_a_new_pe_gets_its_first_pod_without_a_status_write_before_it() -> None:
 def test_the_first_status_records_the_number_of_the_launch() -> None:
     """Launch counts go on from it, so it is written as soon as the pod exists."""
     (effect,) = decided(a_pe(), a_pod()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.launch_count == 1
     assert effect.status.phase is PePhase.STARTING
     assert effect.status.pod == pod_name(1)
@@ -125,7 +125,7 @@ def test_changed_content_writes_the_intent_and_then_removes_the_pod() -> None:
     running = a_pod().in_phase("Running")
     decision = decided(pe, running, resizing())
     (intent,) = decision.effects
-    assert isinstance(intent, PatchPeStatus)
+    assert isinstance(intent, PatchStatus)
     assert (intent.status.launch_count, intent.status.content_id) == (2, "c2")
     assert decision.reason == "ContentChanged"
     intended = pe.launched(2, phase="Waiting", content_id="c2")
@@ -146,7 +146,7 @@ def test_an_unrecorded_pod_is_deleted_only_when_the_next_launch_is_intended(
 ) -> None:
     """With the delete but without the intent, the launch would seem not to have happened."""
     (intent,) = decided(pe, a_pod().in_phase("Running"), resizing()).effects
-    assert isinstance(intent, PatchPeStatus)
+    assert isinstance(intent, PatchStatus)
     assert intent.status.launch_count == 2
     intended = a_pe().with_content("c2").launched(2, phase="Waiting", content_id="c2")
     (removal,) = decided(intended, a_pod().in_phase("Running"), resizing()).effects
@@ -199,18 +199,18 @@ def test_a_launch_that_is_skipped_unobserved_is_confirmed_not_to_have_happened()
     """Its pod may have been created a moment ago: the skipping launch would run beside it."""
     pe = a_pe().with_spec(launchCount=7).launched(3, phase="Waiting")
     (effect,) = decided(pe, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.launch_count == 7
     assert effect.status.pod == pod_name(2)
     assert effect.believed_gone == pod_name(3)
     shown = decided(pe, a_pod(launch=3).in_phase("Running"), submitted()).effects
-    assert [each.believed_gone for each in shown if isinstance(each, PatchPeStatus)] == [""]
+    assert [each.believed_gone for each in shown if isinstance(each, PatchStatus)] == [""]
 
 
 def test_a_floor_raised_before_the_first_status_confirms_the_absence_of_the_first_pod() -> None:
     """Nothing records yet whether launch 1 has happened; what follows is intended first."""
     (intended,) = decided(a_pe().with_spec(launchCount=7)).effects
-    assert isinstance(intended, PatchPeStatus)
+    assert isinstance(intended, PatchStatus)
     assert (intended.status.launch_count, intended.status.pod) == (7, "")
     assert intended.believed_gone == pod_name(1)
 
@@ -219,7 +219,7 @@ def test_a_floor_that_is_raised_twice_before_the_first_pod_skips_no_launch_uncon
     """The pod of the floor before may have been created a moment ago, and run beside the next."""
     pe = a_pe().with_spec(launchCount=9).launched(7, phase="Waiting").with_status(pod="")
     (intended,) = decided(pe).effects
-    assert isinstance(intended, PatchPeStatus)
+    assert isinstance(intended, PatchStatus)
     assert intended.status.launch_count == 9
     assert intended.believed_gone == pod_name(7)
 
@@ -230,7 +230,7 @@ def test_launch_counts_never_fall_when_the_spec_has_less() -> None:
     assert intent_of(pe, a_pod(launch=5).in_phase("Running"), submitted()).launch_count == 6
     quiet = a_pe().with_spec(launchCount=1).launched(5, phase="Starting")
     (effect,) = decided(quiet, a_pod(launch=5).in_phase("Running"), submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.launch_count == 5
 
 
@@ -238,7 +238,7 @@ def test_a_pod_of_another_pe_of_that_name_counts_as_a_running_launch() -> None:
     """A PE was deleted and re-created: the pod of the old one must go first."""
     stranger = a_pod(owner="uid-old").in_phase("Running")
     intended, removed = decided(a_pe().with_spec(launchCount=2), stranger).effects
-    assert isinstance(intended, PatchPeStatus)
+    assert isinstance(intended, PatchStatus)
     assert isinstance(removed, DeletePod)
     assert removed.believed_gone_owner == "uid-old"
     waiting = a_pe().with_spec(launchCount=2).launched(2, phase="Waiting").with_status(pod="")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contracts.labels import RESTART
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
-from services.pod_state_machine.adapters.reading import POD_TEXT_CHARS_MAX
-from services.pod_state_machine.core.effects import PatchPeStatus
+from services.launching.adapters.reading import POD_TEXT_CHARS_MAX
+from services.launching.core.effects import PatchStatus
 from tests.builders import a_pod
 from tests.unit.pod_state_machine.cluster import a_pe, decided, snapshot_of, submitted
 
@@ -14,12 +14,12 @@ def test_a_message_of_a_pod_is_cut() -> None:
     pe = a_pe().with_spec(restartFailedPod=False).launched(1)
     pod = a_pod().in_phase("Failed").having("status", "message", value="x" * 200_000)
     (effect,) = decided(pe, pod, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert POD_TEXT_CHARS_MAX < len(effect.status.message) < MESSAGE_CHARS_MAX
 
 
 def test_a_restart_annotation_is_cut_to_what_a_status_can_hold() -> None:
     pe = a_pe().launched(1).having("metadata", "annotations", RESTART, value="x" * 200_000)
     snapshot = snapshot_of(pe)
-    assert snapshot.pe is not None
-    assert len(snapshot.pe.restart) == TEXT_CHARS_MAX
+    assert snapshot.owner is not None
+    assert len(snapshot.owner.restart) == TEXT_CHARS_MAX

@@ -9,11 +9,13 @@ import pytest
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.table.entries import Entry
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
+from services.launching.core.snapshot import LaunchStatus
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on
 from services.pod_state_machine.core.awaiting import place_of
-from services.pod_state_machine.core.effects import CreatePod, DeletePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.snapshot import JobKey, PeKey, PeStatus
+from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.snapshot import JobKey, PeKey
 from tests.builders import (
     Builder,
     PeBuilder,
@@ -51,7 +53,7 @@ def only(*builders: Builder, **how: Any) -> Effect:
 def waiting_message(*builders: Builder) -> str:
     """The message in the status of a PE that waits."""
     effect = only(*builders)
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.WAITING
     assert effect.status.reason == Reason.GATES_CLOSED
     return effect.status.message
@@ -186,7 +188,7 @@ def test_a_requested_launch_waits_while_the_old_pod_runs() -> None:
 def test_a_pod_on_no_node_that_was_made_for_another_is_replaced() -> None:
     starting = constrained().launched(1, phase="Starting")
     effect = only(starting, a_pod().pinned_to("n2"), ON_N1, N1, submitted())
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.WAITING
     assert effect.status.launch_count == 2
     assert effect.status.reason == Reason.REASSIGNED
@@ -204,7 +206,7 @@ def test_the_replacement_is_made_when_the_pod_is_gone() -> None:
 def test_restarts_in_a_row_are_counted_on_past_a_move() -> None:
     starting = constrained().launched(3, phase="Starting").with_status(restarts=2)
     effect = only(starting, a_pod(launch=3).pinned_to("n2"), ON_N1, N1, submitted())
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.restarts == 2
 
 
@@ -221,7 +223,7 @@ def test_a_pod_that_is_right_or_bound_or_leaves_is_not_replaced(pod: Builder) ->
     starting = constrained().launched(1, phase="Starting")
     decision = decided(starting, pod, ON_N1, N1, submitted())
     assert decision.reason
-    assert [each for each in decision.effects if not isinstance(each, PatchPeStatus)] == []
+    assert [each for each in decision.effects if not isinstance(each, PatchStatus)] == []
     counts = {each.status.launch_count for each in decision.effects}  # type: ignore[union-attr]
     assert counts <= {1}
 
@@ -255,7 +257,7 @@ def test_after_the_loss_of_its_node_a_pe_waits_for_another() -> None:
     waiting = constrained().launched(2, phase="Waiting")
     gone = frozenset({a_pod().entry().name})
     lost = only(waiting, ON_N1, ended=gone)
-    assert isinstance(lost, PatchPeStatus)
+    assert isinstance(lost, PatchStatus)
     assert lost.status.launch_count == 2
     assert lost.status.pod == a_pod().entry().name, "beside which the next one must not run"
     moved = only(waiting, a_placement({"n2": "0"}), a_node("n2"), ended=gone)
@@ -266,7 +268,7 @@ def test_after_the_loss_of_its_node_a_pe_waits_for_another() -> None:
 def test_the_status_of_a_waiting_pe_is_corrected_at_once() -> None:
     waited = constrained().with_status(phase="Waiting", reason="GatesClosed", message="x")
     effect = only(waited, a_pod().pinned_to("n1"), ON_N1, N1)
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.STARTING
 
 
@@ -351,6 +353,6 @@ def test_a_place_has_the_node_and_the_pool_of_its_pe() -> None:
 
 def test_a_status_of_a_pe_that_waits_is_patient() -> None:
     waits = only(constrained())
-    assert isinstance(waits, PatchPeStatus)
-    intent = PatchPeStatus("u", PeStatus(phase=PePhase.WAITING, reason="PodFailed"))
+    assert isinstance(waits, PatchStatus)
+    intent = PatchStatus("u", LaunchStatus(phase=PePhase.WAITING, reason="PodFailed"))
     assert (waits.urgency.name, intent.urgency.name) == ("PATIENT", "PROMPT")

@@ -53,9 +53,9 @@ def placed(placement: Json, *, pool: Json | None = None, hostname: str = HOST, *
         declared(pool or {}),
     )
     snapshot = snapshot_of(*objects)
-    assert snapshot.pe is not None
+    assert snapshot.owner is not None
     place = place_of(snapshot)
-    return pod_of_launch(snapshot.pe, job_view(a_job().entry()), 1, RuntimeImage(), place)
+    return pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
 
 
 def expected(variant: Placed) -> Json:

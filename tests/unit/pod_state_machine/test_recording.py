@@ -7,15 +7,17 @@ from dataclasses import replace
 from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.stage import Decision, Urgency, urgency_of
+from services.launching.adapters.carry_out import status_patch
+from services.launching.adapters.launches import Launches
+from services.launching.core.effects import CreatePod, PatchStatus
+from services.launching.core.recording import CROWD, refused_status
+from services.launching.core.snapshot import LaunchStatus, Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
-from services.pod_state_machine.adapters.carry_out import status_patch
-from services.pod_state_machine.adapters.launches import Launches
 from services.pod_state_machine.adapters.reading import pe_of
 from services.pod_state_machine.core.deciding import decide
-from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.recording import CROWD_PES, refused_status
-from services.pod_state_machine.core.snapshot import PeSnapshot, PeStatus, Timing
+from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.snapshot import PeSnapshot
 from tests.builders import Builder, PeBuilder, a_job, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, PE_KEY, decided, resizing, submitted, world
 
@@ -33,7 +35,7 @@ def started(launch: int = 1) -> PeBuilder:
 def test_that_a_pod_runs_is_written_at_once_when_the_job_is_submitted() -> None:
     """Users look at it."""
     (effect,) = decided(started(), a_pod().in_phase("Running").on_node("n1"), submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.node) == (PePhase.RUNNING, "n1")
 
 
@@ -51,7 +53,7 @@ def test_the_first_status_is_written_at_once_and_patiently() -> None:
     """Launch counts depend on it; creates of pods go first."""
     for job in (a_job(), resizing(), submitted()):
         (effect,) = decided(a_pe(), a_pod(), job, now=BORN).effects
-        assert isinstance(effect, PatchPeStatus)
+        assert isinstance(effect, PatchStatus)
         assert (effect.status.phase, effect.status.launch_count) == (PePhase.STARTING, 1)
         assert urgency_of(effect) is Urgency.PATIENT
 
@@ -66,11 +68,11 @@ def test_in_a_crowd_the_first_status_waits_until_the_job_is_submitted_but_not_fo
         assert isinstance(snapshot, PeSnapshot)
         return decide(replace(snapshot, pes_of_job=pes), now, Timing())
 
-    waiting = decided_among(CROWD_PES + 1, a_job(), now=BORN + 1.0)
+    waiting = decided_among(CROWD + 1, a_job(), now=BORN + 1.0)
     assert (waiting.effects, waiting.requeue_at) == ((), BORN + 60.0)
-    assert len(decided_among(CROWD_PES, a_job(), now=BORN + 1.0).effects) == 1
-    assert len(decided_among(CROWD_PES + 1, submitted(), now=BORN + 1.0).effects) == 1
-    assert len(decided_among(CROWD_PES + 1, a_job(), now=BORN + 60.0).effects) == 1
+    assert len(decided_among(CROWD, a_job(), now=BORN + 1.0).effects) == 1
+    assert len(decided_among(CROWD + 1, submitted(), now=BORN + 1.0).effects) == 1
+    assert len(decided_among(CROWD + 1, a_job(), now=BORN + 60.0).effects) == 1
 
 
 def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> None:
@@ -78,7 +80,7 @@ def test_a_pod_that_is_deleted_before_the_first_status_is_recorded_at_once() -> 
     for pod in (a_pod().deleting(), a_pod().in_phase("Failed")):
         pe = a_pe().with_spec(restartFailedPod=False)
         (effect,) = decided(pe, pod, a_job(), now=BORN).effects
-        assert isinstance(effect, PatchPeStatus)
+        assert isinstance(effect, PatchStatus)
         assert effect.status.launch_count == 1
 
 
@@ -98,7 +100,7 @@ def test_a_relaunch_writes_nothing_between_its_intent_and_its_running_pod() -> N
     for job in (resizing(), submitted()):
         assert decided(waiting, pod, job, now=BORN + 1.0).effects == ()
     (effect,) = decided(waiting, pod.in_phase("Running"), submitted(), now=BORN + 1.0).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 2)
 
 
@@ -107,7 +109,7 @@ def test_a_relaunched_pod_that_is_deleted_is_recorded_before_it_is_gone() -> Non
     waiting = a_pe().launched(2, phase="Waiting")
     pod = a_pod(launch=2).deleting()
     (effect,) = decided(waiting, pod, resizing(), now=BORN + 1.0).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.STARTING
 
 
@@ -115,7 +117,7 @@ def test_an_end_is_written_at_once_even_while_the_job_is_busy() -> None:
     """Restarts depend on it."""
     pe = started().with_spec(restartFailedPod=False)
     (effect,) = decided(pe, a_pod().in_phase("Failed"), a_job(), now=BORN + 1.0).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.FAILED
 
 
@@ -124,7 +126,7 @@ def test_the_status_of_a_failed_pod_has_its_exit_code() -> None:
     containers = [{"name": "pe", "state": {"terminated": {"exitCode": 139, "reason": "Error"}}}]
     pod = a_pod().in_phase("Failed").with_status(containerStatuses=containers)
     (effect,) = decided(started().with_spec(restartFailedPod=False), pod, submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert "exit code 139" in effect.status.message
 
 
@@ -144,7 +146,7 @@ def test_a_generation_that_a_status_recorded_never_falls() -> None:
     """The schema would refuse it for ever."""
     pe = started().with_status(generation=5)
     (effect,) = decided(pe, a_pod().in_phase("Running"), submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.generation == 5
 
 
@@ -161,7 +163,7 @@ def test_a_refused_pod_is_tried_again_under_the_same_effect_value() -> None:
 def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exists() -> None:
     """The status has the message of the API server."""
     status = refused_status(pe_of(a_pe().entry()), "exceeded quota", now=NOW)
-    assert status_patch(PeStatus(), status) == {
+    assert status_patch(LaunchStatus(), status) == {
         "phase": "Waiting",
         "reason": "PodRefused",
         "message": "exceeded quota",
@@ -177,12 +179,12 @@ def test_a_refusal_is_recorded_without_a_launch_and_forgotten_when_the_pod_exist
     }
     refused = a_pe().launched(2, phase="Waiting").with_status(reason="PodRefused", message="quota")
     (effect,) = decided(refused, a_pod(launch=2), resizing(), now=BORN + 1.0).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.reason == "PodStarting"
 
 
 def test_a_status_patch_has_only_what_changes_and_removes_empty_fields() -> None:
     """A merge patch of the difference; null removes a field."""
-    before = PeStatus(PePhase.RUNNING, 1, "p", "n1", "c1", 0, 1)
-    after = PeStatus(PePhase.WAITING, 2, "p", "", "c1", 0, 1)
+    before = LaunchStatus(PePhase.RUNNING, 1, "p", "n1", "c1", 0, 1)
+    after = LaunchStatus(PePhase.WAITING, 2, "p", "", "c1", 0, 1)
     assert status_patch(before, after) == {"phase": "Waiting", "launchCount": 2, "node": None}

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.adapters.carry_out import status_patch
-from services.pod_state_machine.core.effects import (
-    CreatePod,
-    DeletePod,
-    PatchPeStatus,
-    SetPodAside,
-)
-from services.pod_state_machine.core.rules import Observation
-from services.pod_state_machine.core.snapshot import PeStatus
+from services.launching.adapters.carry_out import status_patch
+from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
+from services.launching.core.rules import Observation
+from services.launching.core.snapshot import LaunchStatus
 from tests.builders import PeBuilder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 
@@ -60,7 +55,7 @@ def test_a_deleted_pod_is_restarted_only_if_its_policy_is_true(
 def test_a_pe_whose_pod_a_user_deleted_is_recorded_as_stopped() -> None:
     """The status has the reason why nothing runs."""
     (effect,) = decided(running(), submitted()).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.STOPPED, "PodDeleted")
     assert effect.status.launch_count == 1
 
@@ -91,7 +86,7 @@ def test_the_intent_of_a_restart_is_written_before_the_failed_pod_goes() -> None
     """A crash between the two must not make a failure look like a deletion."""
     effects = decided(running(), a_pod().in_phase("Failed"), submitted()).effects
     (intent,) = effects
-    assert isinstance(intent, PatchPeStatus)
+    assert isinstance(intent, PatchStatus)
     assert (intent.status.launch_count, intent.status.reason) == (2, "PodFailed")
     waiting = a_pe().launched(2, phase="Waiting")
     created, removed = decided(waiting, a_pod().in_phase("Failed"), submitted()).effects
@@ -126,7 +121,7 @@ def test_restarts_in_a_row_wait_twice_as_long_each_time_up_to_five_minutes(
     decision = decided(pe, pod, submitted(), now=early)
     assert decision.requeue_at == early + 0.5
     (effect,) = decision.effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.reason) == (PePhase.FAILED, "BackingOff")
     assert observed(pe, pod, now=early + 0.5) is RESTART
 
@@ -137,7 +132,7 @@ def test_a_restart_counts_and_a_pod_that_lived_long_resets_the_count() -> None:
     for age_s, restarts in ((599.0, 7), (600.0, 1)):
         pod, now = failed_at(age_s)
         (effect,) = decided(pe, pod, submitted(), now=now).effects
-        assert isinstance(effect, PatchPeStatus)
+        assert isinstance(effect, PatchStatus)
         assert effect.status.restarts == restarts
 
 
@@ -146,8 +141,8 @@ def test_backing_off_ends_by_itself_and_is_written_once() -> None:
     pod, now = failed_at(1.5)
     pe = running().with_status(restarts=1)
     (effect,) = decided(pe, pod, submitted(), now=now).effects
-    assert isinstance(effect, PatchPeStatus)
-    again = pe.with_status(**status_patch(PeStatus(), effect.status))
+    assert isinstance(effect, PatchStatus)
+    again = pe.with_status(**status_patch(LaunchStatus(), effect.status))
     decision = decided(again, pod, submitted(), now=now)
     assert decision.effects == ()
     assert decision.requeue_at == NOW - 60.0 + 2.0
@@ -158,7 +153,7 @@ def test_a_pe_that_completes_again_and_again_backs_off_as_completed() -> None:
     pe = running(restartCompletedPod=True).with_status(restarts=3)
     pod, now = a_pod().in_phase("Succeeded"), NOW - 60.0 + 1.0
     (effect,) = decided(pe, pod, submitted(), now=now).effects
-    assert isinstance(effect, PatchPeStatus)
+    assert isinstance(effect, PatchStatus)
     assert effect.status.phase is PePhase.COMPLETED
 
 
@@ -166,6 +161,6 @@ def test_a_relaunch_that_a_user_requests_resets_the_count_of_restarts() -> None:
     """A new content deserves a fresh start."""
     pe = running().with_content("c2").with_status(restarts=6)
     intent = decided(pe, a_pod().in_phase("Failed"), submitted()).effects[0]
-    assert isinstance(intent, PatchPeStatus)
+    assert isinstance(intent, PatchStatus)
     assert intent.status.restarts == 0
     assert intent.status.reason == "ContentChanged"

@@ -8,17 +8,14 @@ import pytest
 
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.rules import RuleDefect, rule_for
-from services.pod_state_machine.core.deciding import decide
-from services.pod_state_machine.core.effects import CreatePod, Effect, PatchPeStatus
-from services.pod_state_machine.core.pod_rules import POD_RULES, PodObservation, PodSituation
-from services.pod_state_machine.core.rules import (
-    RULES,
-    IntendLaunch,
-    IntendRestart,
-    Observation,
-)
-from services.pod_state_machine.core.situation import Situation
-from services.pod_state_machine.core.snapshot import PeSnapshot, Timing
+from services.launching.core.effects import CreatePod, PatchStatus
+from services.launching.core.pod_rules import POD_RULES, PodObservation, PodSituation
+from services.launching.core.rules import RULES, IntendLaunch, IntendRestart, Observation
+from services.launching.core.situation import Situation
+from services.launching.core.snapshot import Timing
+from services.pod_state_machine.core.deciding import decide, situation_of
+from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.snapshot import PeSnapshot
 from tests.builders import a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, submitted
 from tests.unit.pod_state_machine.generated import NOW, snapshots
@@ -37,8 +34,8 @@ def generated() -> tuple[Decided, ...]:
 
 
 def _decided(snapshot: PeSnapshot) -> Decided:
-    assert snapshot.pe is not None
-    at = Situation(snapshot, snapshot.pe, NOW, Timing())
+    assert snapshot.owner is not None
+    at = situation_of(snapshot, snapshot.owner, NOW, Timing())
     try:
         decision = decide(snapshot, NOW, Timing())
     except RuleDefect:
@@ -70,9 +67,9 @@ def test_nothing_is_launched_for_owners_that_leave_or_while_the_view_is_behind(
     """A pod of a deleted job would be garbage, one of a stale view a second launch."""
     seen = 0
     for at, _, effects in generated:
-        if at.has_lost_job or at.pe.is_deleting or at.is_behind:
+        if at.context.has_lost_job or at.owner.is_deleting or at.is_behind:
             seen += 1
-            assert not any(isinstance(each, CreatePod | PatchPeStatus) for each in effects)
+            assert not any(isinstance(each, CreatePod | PatchStatus) for each in effects)
     assert seen > REACHED_MIN
 
 
@@ -97,10 +94,10 @@ def test_launch_counts_never_fall_and_grow_by_an_intent_only(
     seen = 0
     for at, _, effects in generated:
         for each in effects:
-            if isinstance(each, PatchPeStatus):
+            if isinstance(each, PatchStatus):
                 seen += 1
-                assert each.status.launch_count >= at.pe.status.launch_count
-                if each.status.launch_count > max(at.launch, at.pe.status.launch_count):
+                assert each.status.launch_count >= at.owner.status.launch_count
+                if each.status.launch_count > max(at.launch, at.owner.status.launch_count):
                     assert each.status.phase is PePhase.WAITING
                     assert at.are_gates_open or at.restart is not None
     assert seen > REACHED_MIN
@@ -114,7 +111,7 @@ def test_no_two_decisions_about_a_pe_ask_for_the_same_effect(
     for at, _, effects in generated:
         seen += len(effects)
         assert len(set(effects)) == len(effects) <= 1 + len(at.snapshot.pods)
-        assert sum(isinstance(each, PatchPeStatus) for each in effects) <= 1
+        assert sum(isinstance(each, PatchStatus) for each in effects) <= 1
     assert seen > REACHED_MIN
 
 

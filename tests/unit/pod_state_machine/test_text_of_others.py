@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.adapters.carry_out import status_patch
-from services.pod_state_machine.adapters.reading import POD_TEXT_CHARS_MAX, pe_of
-from services.pod_state_machine.core.effects import PatchPeStatus
-from services.pod_state_machine.core.recording import REFUSAL_CHARS_MAX, refused_status
-from services.pod_state_machine.core.snapshot import PeStatus
+from services.launching.adapters.carry_out import status_patch
+from services.launching.adapters.reading import POD_TEXT_CHARS_MAX
+from services.launching.core.effects import PatchStatus
+from services.launching.core.recording import REFUSAL_CHARS_MAX, refused_status
+from services.launching.core.snapshot import LaunchStatus
+from services.pod_state_machine.adapters.reading import pe_of
 from tests.builders import Builder, PeBuilder, PodBuilder, a_pe, a_pod
 from tests.hostile import HOSTILE, harm
 from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
@@ -49,7 +50,7 @@ def starting() -> PeBuilder:
     return a_pe().launched(1, phase="Starting")
 
 
-def check(status: PeStatus, chars_max: int) -> None:
+def check(status: LaunchStatus, chars_max: int) -> None:
     parts = [status.message, status.reason, *(each.message for each in status.conditions)]
     assert harm("".join(parts), ends_of_lines=False) == ""
     assert max(map(len, parts)) <= chars_max
@@ -76,9 +77,9 @@ def test_text_of_a_pod_is_harmless_bounded_and_written_once(
     assert again == [] or again[0].phase is PePhase.WAITING
 
 
-def written(pe: Builder, pod: Builder) -> list[PeStatus]:
+def written(pe: Builder, pod: Builder) -> list[LaunchStatus]:
     effects = decided(pe, pod, submitted(), now=NOW + 100_000.0).effects
-    return [each.status for each in effects if isinstance(each, PatchPeStatus)]
+    return [each.status for each in effects if isinstance(each, PatchStatus)]
 
 
 @TEXTS

@@ -1,4 +1,4 @@
-"""The life cycle of a processing element (PE): the rules that decide on launches and its phase.
+"""The life cycle of an owner: the rules that decide on launches and its phase.
 
 The first rule that holds decides (services/chassis/running/rules.py). "The pod" is that of the
 newest launch; one that counts as gone with its node (hanging.py) is absent. Pods of earlier
@@ -17,14 +17,14 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.rules import Rule, always
-from services.pod_state_machine.core.conditions import (
+from services.launching.core.conditions import (
     BACKING_OFF,
     POD_BLOCKED,
     RESTARTS_EXHAUSTED,
     STUCK_TERMINATING,
 )
-from services.pod_state_machine.core.ending import End
-from services.pod_state_machine.core.recording import (
+from services.launching.core.ending import End
+from services.launching.core.recording import (
     Record,
     as_recorded,
     blocked,
@@ -34,20 +34,20 @@ from services.pod_state_machine.core.recording import (
     unplaced,
     without_restart,
 )
-from services.pod_state_machine.core.situation import ENDED, FIRST_LAUNCH, Situation
+from services.launching.core.situation import ENDED, FIRST_LAUNCH, Situation
 
 
 class Observation(Enum):
-    """What a PE and its pods show; a rule has one each."""
+    """What an owner and its pods show; a rule has one each."""
 
     JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
-    PE_DELETING = "it is being deleted"
+    OWNER_DELETING = "it is being deleted"
     VIEW_BEHIND = "a pod has a newer launch than its status: a fact of it is on its way"
     REQUEST_WAITS = "a new launch is requested, and its gates are closed"
     LAUNCH_REQUESTED = "spec.launchCount was raised"
     RESTART_REQUESTED = "the annotation restart has a new value"
     CONTENT_CHANGED = "a resize changed what it runs"
-    POD_MISPLACED = "an unbound pod is pinned to another node than the one its PE is assigned to"
+    POD_MISPLACED = "an unbound pod is pinned to another node than the one its owner is assigned to"
     PREDECESSOR_STUCK = (
         "an earlier pod, which the waiting launch waits for, is being deleted and does not end"
     )
@@ -118,9 +118,9 @@ _NOT_FAILED: Final = frozenset(PePhase) - {PePhase.FAILED}
 
 _O, _P = Observation, PePhase
 RULES: Final[tuple[Rule[Situation, Action], ...]] = (
-    # Whether the PE is to run at all, and the view of it is complete
-    Rule(_O.JOB_GONE, lambda at: at.has_lost_job, _IGNORE, Reason.OWNER_DELETED),
-    Rule(_O.PE_DELETING, lambda at: at.pe.is_deleting, _IGNORE, Reason.OWNER_DELETED),
+    # Whether the owner is to run at all, and the view of it is complete
+    Rule(_O.JOB_GONE, lambda at: at.context.has_lost_job, _IGNORE, Reason.OWNER_DELETED),
+    Rule(_O.OWNER_DELETING, lambda at: at.owner.is_deleting, _IGNORE, Reason.OWNER_DELETED),
     Rule(_O.VIEW_BEHIND, lambda at: at.is_behind, _IGNORE, Reason.WAITING),
     # A new launch, by request
     Rule(
@@ -171,14 +171,14 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     ),
     Rule(
         _O.GATES_CLOSED,
-        lambda at: at.awaits_pod and not at.has_mounts,
+        lambda at: at.awaits_pod and not at.context.has_mounts,
         _IGNORE,
         Reason.GATES_CLOSED,
         _WAITING,
     ),
     Rule(
         _O.UNPLACED,
-        lambda at: at.awaits_pod and not at.is_placed,
+        lambda at: at.awaits_pod and bool(at.context.awaited),
         Record(_P.WAITING, unplaced, settles=True),
         Reason.GATES_CLOSED,
         _WAITING,

@@ -1,4 +1,4 @@
-"""The conditions of a PE's status: which of them hold.
+"""The conditions of an owner's status: which of them hold.
 
 A condition is written when it becomes True, and again when it becomes False; one that never was
 True does not exist. Setting the same condition again gives an equal value: nothing is written.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import StatedCondition, with_stated
-from services.pod_state_machine.core.snapshot import PeStatus
+from services.launching.core.snapshot import LaunchStatus
 
 BACKING_OFF = "BackingOff"
 RESTARTS_EXHAUSTED = "RestartsExhausted"
@@ -33,7 +33,7 @@ class Holding:
 
 
 def with_conditions(
-    status: PeStatus, holding: Mapping[str, Holding], now: float, *, kept: tuple[str, ...] = ()
+    status: LaunchStatus, holding: Mapping[str, Holding], now: float, *, kept: tuple[str, ...] = ()
 ) -> tuple[StatedCondition, ...]:
     """The conditions when exactly those in `holding` (by type) hold; types in `kept` do not change.
 
@@ -53,7 +53,7 @@ def with_conditions(
 def with_restart(
     conditions: tuple[StatedCondition, ...], reason: Reason, message: str, now: float
 ) -> tuple[StatedCondition, ...]:
-    """The conditions when a policy restarts the PE: BackingOff is False, with the last reason."""
+    """The conditions when a policy restarts it: BackingOff is False, with the last reason."""
     return _with(conditions, BACKING_OFF, _FALSE, Holding(reason.value, message), now)
 
 

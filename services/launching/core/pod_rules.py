@@ -1,10 +1,10 @@
-"""Which pods of a PE are deleted, and which failed ones are kept for a while: rules for each pod.
+"""Which pods of an owner are deleted, and which failed ones are kept: rules for each pod.
 
 1. The pod of the newest launch stays until the intent of the next one is recorded: without one, its
    end would look like a deletion by a user if the launch is cancelled (a width set and reset).
-2. Pods of earlier launches, and of an earlier PE of the same name, are deleted.
+2. Pods of earlier launches, and of an earlier owner of the same name, are deleted.
 3. Where `deleteFailedPod` is false a failed pod of an earlier launch is set aside instead: its
-   label `svc` becomes `zombie`, so that it leaves the PE's Service and the counts of pods. The
+   label `svc` becomes `zombie`, so that it leaves the owner's Service and the counts of pods. The
    newest few stay until their time to live is over.
 4. A pod that hangs and counts as gone (hanging.py) is deleted by force.
 
@@ -21,47 +21,47 @@ from typing import Final
 
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule, always
-from services.pod_state_machine.core.effects import DeletePod, Effect, SetPodAside
-from services.pod_state_machine.core.hanging import counts_as_gone
-from services.pod_state_machine.core.situation import Situation
-from services.pod_state_machine.core.snapshot import Pod
+from services.launching.core.effects import DeletePod, Effect, SetPodAside
+from services.launching.core.hanging import counts_as_gone
+from services.launching.core.situation import Situation
+from services.launching.core.snapshot import Pod
 
 
 class PodObservation(Enum):
-    """What a pod of a PE shows; a rule has one each."""
+    """What a pod of an owner shows; a rule has one each."""
 
     JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
-    PE_ORPHANING = "its PE is being deleted, and its pods are to stay"
-    DELETING_WITH_PE = "it is being deleted, and so is its PE"
-    PE_DELETING = "its PE is being deleted"
-    VIEW_BEHIND = "a pod has a newer launch than the status of the PE"
+    OWNER_ORPHANING = "its owner is being deleted, and its pods are to stay"
+    DELETING_WITH_OWNER = "it is being deleted, and so is its owner"
+    OWNER_DELETING = "its owner is being deleted"
+    VIEW_BEHIND = "a pod has a newer launch than the status of the owner"
     HANGING_GONE = "it is being deleted, does not end, and counts as gone"
     DELETING = "it is being deleted"
     NEWEST = "it is that of the newest launch"
     KEPT_ASIDE = "it failed, and is kept for a while"
-    TO_BE_KEPT = "it failed, and the PE keeps failed pods"
+    TO_BE_KEPT = "it failed, and the owner keeps failed pods"
     REPLACED = "a newer launch replaces it"
 
 
 @dataclass(frozen=True)
 class PodSituation:
-    """One pod of a PE at one moment."""
+    """One pod of an owner at one moment."""
 
-    of_pe: Situation
+    of_owner: Situation
     pod: Pod
 
     @property
     def is_hanging_gone(self) -> bool:
         """Whether it hangs, and nothing runs any more where it was."""
-        at, pod = self.of_pe, self.pod
+        at, pod = self.of_owner, self.pod
         if pod.is_over or pod.is_forced:
             return False
-        return counts_as_gone(at.snapshot, at.pe, pod, at.now)
+        return counts_as_gone(at.snapshot, at.owner, pod, at.now)
 
     @cached_property
     def is_kept(self) -> bool:
         """Whether it is one of the newest failed pods, which stay for now."""
-        return self.pod in _kept(self.of_pe)
+        return self.pod in _kept(self.of_owner)
 
 
 Removal = Callable[[PodSituation, Reason], Effect | None]
@@ -72,44 +72,44 @@ def leave(_at: PodSituation, _reason: Reason) -> None:
 
 
 def delete(at: PodSituation, reason: Reason) -> DeletePod:
-    """Delete the pod. If another PE of the name owned it, that it is gone is confirmed first."""
+    """Delete the pod. If another owner of the name owned it, that it is gone is confirmed first."""
     pod = at.pod
-    other_owner = "" if pod.owner_uid == at.of_pe.pe.uid else pod.owner_uid
+    other_owner = "" if pod.owner_uid == at.of_owner.owner.uid else pod.owner_uid
     return DeletePod(pod.name, pod.uid, reason.value, believed_gone_owner=other_owner)
 
 
 def delete_by_force(at: PodSituation, reason: Reason) -> DeletePod:
     """Delete the pod without its kubelet; that its node is lost is confirmed first."""
-    node = "" if at.of_pe.pe.policies.force_relaunch else at.pod.node
+    node = "" if at.of_owner.owner.policies.force_relaunch else at.pod.node
     return DeletePod(at.pod.name, at.pod.uid, reason.value, by_force=True, lost_node=node)
 
 
 def set_aside(at: PodSituation, _reason: Reason) -> SetPodAside:
-    """Relabel the pod, so that no selector takes it for the PE's pod."""
+    """Relabel the pod, so that no selector takes it for the owner's pod."""
     return SetPodAside(at.pod.name, at.pod.uid)
 
 
 _O = PodObservation
 POD_RULES: Final[tuple[Rule[PodSituation, Removal], ...]] = (
     # The clean-up of the job takes its pods (clearing.py); a view that is behind takes nothing.
-    Rule(_O.JOB_GONE, lambda at: at.of_pe.has_lost_job, leave, Reason.OWNER_DELETED),
+    Rule(_O.JOB_GONE, lambda at: at.of_owner.context.has_lost_job, leave, Reason.OWNER_DELETED),
     Rule(
-        _O.PE_ORPHANING,
-        lambda at: at.of_pe.pe.is_deleting and at.of_pe.pe.is_orphaning,
+        _O.OWNER_ORPHANING,
+        lambda at: at.of_owner.owner.is_deleting and at.of_owner.owner.is_orphaning,
         leave,
         Reason.OWNER_DELETED,
     ),
     Rule(
-        _O.DELETING_WITH_PE,
-        lambda at: at.of_pe.pe.is_deleting and at.pod.is_deleting,
+        _O.DELETING_WITH_OWNER,
+        lambda at: at.of_owner.owner.is_deleting and at.pod.is_deleting,
         leave,
         Reason.OWNER_DELETED,
     ),
-    Rule(_O.PE_DELETING, lambda at: at.of_pe.pe.is_deleting, delete, Reason.OWNER_DELETED),
-    Rule(_O.VIEW_BEHIND, lambda at: at.of_pe.is_behind, leave, Reason.WAITING),
+    Rule(_O.OWNER_DELETING, lambda at: at.of_owner.owner.is_deleting, delete, Reason.OWNER_DELETED),
+    Rule(_O.VIEW_BEHIND, lambda at: at.of_owner.is_behind, leave, Reason.WAITING),
     Rule(_O.HANGING_GONE, lambda at: at.is_hanging_gone, delete_by_force, Reason.STUCK_TERMINATING),
     Rule(_O.DELETING, lambda at: at.pod.is_deleting, leave, Reason.WAITING),
-    Rule(_O.NEWEST, lambda at: at.pod not in at.of_pe.earlier, leave, Reason.NOTHING_TO_CHANGE),
+    Rule(_O.NEWEST, lambda at: at.pod not in at.of_owner.earlier, leave, Reason.NOTHING_TO_CHANGE),
     Rule(
         _O.KEPT_ASIDE,
         lambda at: at.is_kept and at.pod.is_set_aside,
@@ -127,14 +127,14 @@ def retention_ends(at: Situation) -> Iterator[float]:
 
 
 def _kept(at: Situation) -> tuple[Pod, ...]:
-    """The newest failed pods of this PE (by uid) that stay for now."""
-    policies = at.pe.policies
+    """The newest failed pods of this owner (by uid) that stay for now."""
+    policies = at.owner.policies
     if policies.delete_failed:
         return ()
     failed = [
         pod
         for pod in at.earlier
-        if pod.phase == "Failed" and pod.owner_uid == at.pe.uid and not pod.is_deleting
+        if pod.phase == "Failed" and pod.owner_uid == at.owner.uid and not pod.is_deleting
     ]
     failed.sort(key=lambda pod: -pod.launch)
     newest = failed[: policies.failed_kept_max]
@@ -142,4 +142,4 @@ def _kept(at: Situation) -> tuple[Pod, ...]:
 
 
 def _kept_until(at: Situation, pod: Pod) -> float:
-    return (pod.finished_at or pod.created_at) + at.pe.policies.failed_kept_s
+    return (pod.finished_at or pod.created_at) + at.owner.policies.failed_kept_s

@@ -14,8 +14,8 @@ from enum import Enum, auto
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.pod_state_machine.core.conditions import BACKING_OFF
-from services.pod_state_machine.core.snapshot import Node, Pe, PeStatus, Pod
+from services.launching.core.conditions import BACKING_OFF
+from services.launching.core.snapshot import LaunchStatus, Node, Owner, Pod
 
 
 class End(Enum):
@@ -27,24 +27,24 @@ class End(Enum):
     DELETED = auto()
 
 
-def end_of(pe: Pe, *, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
+def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> End | None:
     """How the newest launch ended; None if it has not.
 
     `pod` is its pod, None if that is gone; `last` is the last observed state of a pod that is gone;
     `node` is the node that it was on.
     """
-    recorded = pe.status.phase
+    recorded = owner.status.phase
     if pod is not None:
         # A drain of its node afterwards changes nothing.
         if pod.is_over and recorded is PePhase.COMPLETED:
             return End.COMPLETED
         if pod.is_over and recorded is PePhase.FAILED:
-            return _recorded_failure(pe.status)
+            return _recorded_failure(owner.status)
         return _end_of_pod(pod)
     if recorded is PePhase.COMPLETED:
         return End.COMPLETED
     if recorded is PePhase.FAILED:
-        return _recorded_failure(pe.status)
+        return _recorded_failure(owner.status)
     if recorded is PePhase.STOPPED:
         return End.DELETED
     return _end_of_gone(last, node)
@@ -74,7 +74,7 @@ def _took_pods_away(node: Node) -> bool:
     return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)
 
 
-def _recorded_failure(status: PeStatus) -> End:
+def _recorded_failure(status: LaunchStatus) -> End:
     backing_off = status.condition(BACKING_OFF)
     reasons = {status.reason, backing_off.reason if backing_off else ""}
     return End.DISRUPTED if Reason.DISRUPTED.value in reasons else End.FAILED

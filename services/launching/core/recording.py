@@ -1,4 +1,4 @@
-"""The desired status of a PE, and when it is written.
+"""The desired status of an owner, and when it is written.
 
 The intent of a launch is written at once, because it fences the launch; so is every end, because
 restarts depend on it. A status that only informs may wait (docs/adr/0006). A status that is current
@@ -14,11 +14,9 @@ from contracts.labels import RESTART
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
-from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from contracts.showing import shown
-from services.pod_state_machine.core.awaiting import awaited_place
-from services.pod_state_machine.core.conditions import (
+from services.launching.core.conditions import (
     BACKING_OFF,
     POD_BLOCKED,
     STUCK_TERMINATING,
@@ -26,17 +24,16 @@ from services.pod_state_machine.core.conditions import (
     with_conditions,
     with_restart,
 )
-from services.pod_state_machine.core.hanging import hanging_message
-from services.pod_state_machine.core.restarting import restarts_in_a_row
-from services.pod_state_machine.core.situation import Situation
-from services.pod_state_machine.core.snapshot import Pe, PeStatus, Pod
+from services.launching.core.hanging import hanging_message
+from services.launching.core.restarting import restarts_in_a_row
+from services.launching.core.situation import Situation
+from services.launching.core.snapshot import LaunchStatus, Owner, Pod
 
 REFUSAL_CHARS_MAX = 1_024
 """Limit for the API server's refusal of a pod, which quotes the pod's fields in full."""
-_BUSY = (JobPhase.SUBMITTING, JobPhase.RESIZING)
-CROWD_PES = 32
-"""In a job of more PEs, first statuses wait until the job is submitted; those of fewer PEs fit into
-`effects_in_flight_max` together and delay no pod."""
+CROWD = 32
+"""In a job of more owners, first statuses wait until the job is submitted; those of fewer owners
+fit into `effects_in_flight_max` together and delay no pod."""
 _CORRECTED_AT_ONCE = (Reason.POD_REFUSED, Reason.STUCK_TERMINATING, Reason.GATES_CLOSED)
 Text = Callable[[Situation, Reason], str]
 """The message of a status; the reason is that of the rule."""
@@ -45,33 +42,33 @@ Text = Callable[[Situation, Reason], str]
 # --------------------------------------------------------------------------- intents
 
 
-def intent(at: Situation, reason: Reason) -> PeStatus:
+def intent(at: Situation, reason: Reason) -> LaunchStatus:
     """The status that intends the next launch; `pod` still names the pod of the last one."""
-    pe, last = at.pe, at.last
+    owner, last = at.owner, at.last
     return replace(
-        pe.status,
+        owner.status,
         phase=PePhase.WAITING,
-        launch_count=max(pe.launch_floor, at.launch + 1),
-        pod=last.name if last else pe.status.pod,
+        launch_count=max(owner.launch_floor, at.launch + 1),
+        pod=last.name if last else owner.status.pod,
         node="",
-        content_id=pe.content_id,
-        generation=_newest(pe.status.generation, pe.generation),
-        observed_generation=pe.metadata_generation,
-        restarts=pe.status.restarts if reason is Reason.REASSIGNED else 0,
+        content_id=owner.content_id,
+        generation=_newest(owner.status.generation, owner.generation),
+        observed_generation=owner.metadata_generation,
+        restarts=owner.status.restarts if reason is Reason.REASSIGNED else 0,
         reason=reason.value,
         message=reason.sentence,
         next_restart="",
-        observed_restart=pe.restart or pe.status.observed_restart,
+        observed_restart=owner.restart or owner.status.observed_restart,
         connectivity="",
-        conditions=with_conditions(pe.status, {}, at.now, kept=(STUCK_TERMINATING,)),
+        conditions=with_conditions(owner.status, {}, at.now, kept=(STUCK_TERMINATING,)),
     )
 
 
-def restart_intent(at: Situation, reason: Reason) -> PeStatus:
+def restart_intent(at: Situation, reason: Reason) -> LaunchStatus:
     """The intent of a restart by policy: with the count of restarts and its condition."""
     assert at.end is not None, "no launch ended"
     status = intent(at, reason)
-    restarts = restarts_in_a_row(at.pe, at.end, at.last, at.now, at.timing)
+    restarts = restarts_in_a_row(at.owner, at.end, at.last, at.now, at.timing)
     message = shown(f"{reason.sentence} {_why(at.last)}", MESSAGE_CHARS_MAX)
     text = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
     return replace(
@@ -116,10 +113,10 @@ class Record:
     condition: str = ""
     settles: bool = False
 
-    def status(self, at: Situation, reason: Reason) -> PeStatus:
+    def status(self, at: Situation, reason: Reason) -> LaunchStatus:
         """The status to write."""
-        pe, pod = at.pe, at.pod
-        before = _status_of_lost_launch(at) if pod is None and at.is_unrecorded else pe.status
+        owner, pod = at.owner, at.pod
+        before = _status_of_lost_launch(at) if pod is None and at.is_unrecorded else owner.status
         message = shown(self.text(at, reason), MESSAGE_CHARS_MAX)
         is_backing_off = self.condition == BACKING_OFF
         held = _backing_off(at) if is_backing_off else Holding(reason.value, message)
@@ -141,8 +138,8 @@ class Record:
             pod=pod.name,
             node=pod.node,
             content_id=pod.content_id,
-            generation=_newest(pe.status.generation, pod.generation),
-            observed_generation=pe.metadata_generation,
+            generation=_newest(owner.status.generation, pod.generation),
+            observed_generation=owner.metadata_generation,
             observed_restart=pod.restart or before.observed_restart,
         )
 
@@ -150,31 +147,31 @@ class Record:
         """When the recorded state ends by itself (unix seconds)."""
         return at.restart_due_at if self.condition == BACKING_OFF else None
 
-    def due_at(self, at: Situation, recorded: PeStatus) -> float:
+    def due_at(self, at: Situation, recorded: LaunchStatus) -> float:
         """When a changed status is written (unix seconds); 0: at once."""
         if self.settles:
-            return at.pe.created_at + at.timing.status_settle_s
+            return at.owner.created_at + at.timing.status_settle_s
         return write_time(at, recorded)
 
 
-def _status_of_lost_launch(at: Situation) -> PeStatus:
+def _status_of_lost_launch(at: Situation) -> LaunchStatus:
     """The status that would have been written if the lost pod had lived longer."""
-    pe, launched = at.pe, at.snapshot.launched
+    owner, launched = at.owner, at.snapshot.launched
     assert launched is not None, "no launch is unrecorded"
     return replace(
-        pe.status,
-        launch_count=max(pe.status.launch_count, launched.launch),
+        owner.status,
+        launch_count=max(owner.status.launch_count, launched.launch),
         pod=launched.pod,
         content_id=launched.content_id,
-        generation=_newest(pe.status.generation, pe.generation),
-        observed_generation=pe.metadata_generation,
+        generation=_newest(owner.status.generation, owner.generation),
+        observed_generation=owner.metadata_generation,
     )
 
 
 def _backing_off(at: Situation) -> Holding:
     reason, due = at.restart, moment_of(at.restart_due_at)
     assert reason is not None, "no restart follows"
-    text = f"The next restart is due at {due}; {_counted(at.pe.status.restarts)}."
+    text = f"The next restart is due at {due}; {_counted(at.owner.status.restarts)}."
     return Holding(reason.value, f"{text} {reason.sentence} {_why(at.last)}".rstrip())
 
 
@@ -182,10 +179,10 @@ def _backing_off(at: Situation) -> Holding:
 
 
 def without_restart(policy: str) -> Text:
-    """The message where a policy, a field of the spec, is false: how users launch the PE again."""
+    """The message where a policy, a field of the spec, is false: how users launch it again."""
 
     def text(at: Situation, reason: Reason) -> str:
-        launch = max(at.launch, at.pe.status.launch_count)
+        launch = max(at.launch, at.owner.status.launch_count)
         hint = f"No restart follows, since spec.{policy} is false: set it, {_by_hand(launch)}."
         return f"{plain(at, reason)} {hint}"
 
@@ -194,7 +191,7 @@ def without_restart(policy: str) -> Text:
 
 def blocked(at: Situation, reason: Reason) -> str:
     """The first message for a pod and reason: the kubelet changes its messages all the time."""
-    pod, status = at.pod, at.pe.status
+    pod, status = at.pod, at.owner.status
     assert pod is not None, "no pod is blocked"
     is_recorded = status.pod == pod.name and status.reason == reason.value
     if is_recorded and reason is not Reason.UNSCHEDULABLE:
@@ -204,19 +201,19 @@ def blocked(at: Situation, reason: Reason) -> str:
 
 def as_recorded(at: Situation, _reason: Reason) -> str:
     """The message that the status has."""
-    return at.pe.status.message
+    return at.owner.status.message
 
 
 def hanging(at: Situation, _reason: Reason) -> str:
     """Which pod does not end, where, and the remedy."""
     pod = at.hanging
     assert pod is not None, "no pod hangs"
-    return hanging_message(at.snapshot, at.pe, pod)
+    return hanging_message(at.snapshot, at.owner, pod)
 
 
 def unplaced(at: Situation, _reason: Reason) -> str:
-    """What the node of the PE waits for."""
-    return f"The processing element {awaited_place(at.snapshot)}."
+    """What the node of the owner waits for."""
+    return at.context.awaited
 
 
 def on_silent_node(at: Situation, reason: Reason) -> str:
@@ -226,8 +223,8 @@ def on_silent_node(at: Situation, reason: Reason) -> str:
 
 
 def exhausted(at: Situation, _reason: Reason) -> str:
-    """The count of restarts and its limit, and how users launch the PE again."""
-    status, limit = at.pe.status, at.pe.policies.restarts_max
+    """The count of restarts and its limit, and how users launch the owner again."""
+    status, limit = at.owner.status, at.owner.policies.restarts_max
     return (
         f"{_counted(status.restarts)}, and spec.maxRestartsInARow is {limit}: raise it,"
         f" {_by_hand(status.launch_count)}. {_why(at.last)}"
@@ -235,28 +232,28 @@ def exhausted(at: Situation, _reason: Reason) -> str:
 
 
 def _by_hand(launch: int) -> str:
-    """How a user launches a PE again."""
+    """How a user launches an owner again."""
     return f"raise spec.launchCount above {launch}, or give the annotation {RESTART} a new value"
 
 
 # --------------------------------------------------------------------------- when it is written
 
 
-def write_time(at: Situation, recorded: PeStatus) -> float:
+def write_time(at: Situation, recorded: LaunchStatus) -> float:
     """When a changed status is due (unix seconds); 0: at once.
 
     Ends are due at once: restarts depend on them. Starting and Running only inform: while a job is
     being submitted or resized, its pods are created first (docs/adr/0006), and a first status waits
-    only in a job of more than CROWD_PES PEs, since launch counts depend on it. Otherwise Starting
+    only in a job of more than CROWD owners, since launch counts depend on it. Otherwise Starting
     waits, since the pod soon runs.
     """
-    snapshot, timing, pod, before = at.snapshot, at.timing, at.pod, at.pe.status
+    timing, pod, before = at.timing, at.pod, at.owner.status
     only_informs = recorded.phase in (PePhase.STARTING, PePhase.RUNNING)
     corrects = before.reason in _CORRECTED_AT_ONCE
     if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
-    is_busy = snapshot.job is not None and snapshot.job.phase in _BUSY
-    if before.launch_count == 0 and not (is_busy and snapshot.pes_of_job > CROWD_PES):
+    is_busy = at.context.is_job_busy
+    if before.launch_count == 0 and not (is_busy and at.context.owners > CROWD):
         return 0.0
     if is_busy:
         return pod.created_at + timing.status_busy_s
@@ -267,16 +264,16 @@ def write_time(at: Situation, recorded: PeStatus) -> float:
 # --------------------------------------------------------------------------- refusals
 
 
-def refused_status(pe: Pe, message: str, *, now: float) -> PeStatus:
-    """The status of a PE whose pod the API server refused, with the message of the refusal."""
+def refused_status(owner: Owner, message: str, *, now: float) -> LaunchStatus:
+    """The status of an owner whose pod the API server refused, with the message of the refusal."""
     reason, message = Reason.POD_REFUSED.value, shown(message, REFUSAL_CHARS_MAX)
     holding = {POD_BLOCKED: Holding(reason, message)}
     return replace(
-        pe.status,
+        owner.status,
         phase=PePhase.WAITING,
         reason=reason,
         message=message,
-        conditions=with_conditions(pe.status, holding, now, kept=(BACKING_OFF,)),
+        conditions=with_conditions(owner.status, holding, now, kept=(BACKING_OFF,)),
     )
 
 

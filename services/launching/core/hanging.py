@@ -6,51 +6,55 @@
    proves that nothing runs there. With `forceRelaunch` it counts as gone in any case.
 3. A pod that counts as gone is deleted by force, and the next launch waits for that.
 
-Property: without `forceRelaunch` a PE never runs twice, however long its node is not ready.
+Property: without `forceRelaunch` an owner never runs twice, however long its node is not ready.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from services.pod_state_machine.core.snapshot import Node, Pe, PeSnapshot, Pod, Timing
+from services.launching.core.snapshot import LaunchSnapshot, Node, Owner, Pod, Timing
 
 
-def is_hanging(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float, timing: Timing) -> bool:
+def is_hanging(
+    snapshot: LaunchSnapshot, owner: Owner, pod: Pod, now: float, timing: Timing
+) -> bool:
     """Whether the deletion of a pod is overdue."""
     if not pod.is_deleting or pod.is_over:
         return False
-    return now >= _hangs_at(snapshot.node(pod.node), pe, pod, timing)
+    return now >= _hangs_at(snapshot.node(pod.node), owner, pod, timing)
 
 
-def counts_as_gone(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float) -> bool:
+def counts_as_gone(snapshot: LaunchSnapshot, owner: Owner, pod: Pod, now: float) -> bool:
     """Whether the next launch need not wait for a pod to end."""
-    if not pod.is_deleting or now < _gone_at(pe, pod):
+    if not pod.is_deleting or now < _gone_at(owner, pod):
         return False
-    return pe.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)
+    return owner.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)
 
 
-def blocks_next_launch(snapshot: PeSnapshot, pe: Pe, pod: Pod, now: float) -> bool:
+def blocks_next_launch(snapshot: LaunchSnapshot, owner: Owner, pod: Pod, now: float) -> bool:
     """Whether the next launch waits for this pod of an earlier launch."""
     if pod.is_over:
         return False
-    return not (counts_as_gone(snapshot, pe, pod, now) and pod.is_forced)
+    return not (counts_as_gone(snapshot, owner, pod, now) and pod.is_forced)
 
 
-def hanging_deadlines(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Iterator[float]:
+def hanging_deadlines(
+    snapshot: LaunchSnapshot, owner: Owner, now: float, timing: Timing
+) -> Iterator[float]:
     """When pods that are being deleted will hang or count as gone (unix seconds)."""
     for pod in snapshot.pods:
         if not pod.is_deleting or pod.is_over:
             continue
         node = snapshot.node(pod.node)
-        for at in (_hangs_at(node, pe, pod, timing), _gone_at(pe, pod)):
+        for at in (_hangs_at(node, owner, pod, timing), _gone_at(owner, pod)):
             if at > now:
                 yield at
 
 
-def hanging_message(snapshot: PeSnapshot, pe: Pe, pod: Pod) -> str:
+def hanging_message(snapshot: LaunchSnapshot, owner: Owner, pod: Pod) -> str:
     """A message for users: which pod hangs, on which node, and the remedy."""
-    node, seconds = snapshot.node(pod.node), f"{pe.policies.node_loss_s:g} s"
+    node, seconds = snapshot.node(pod.node), f"{owner.policies.node_loss_s:g} s"
     if not pod.node:
         return f"Pod {pod.name} is being deleted and is on no node; look at its finalizers."
     if node.is_lost:
@@ -61,17 +65,18 @@ def hanging_message(snapshot: PeSnapshot, pe: Pe, pod: Pod) -> str:
         f"Pod {pod.name} does not end on node {node.name}, which {state}. It may still run, so"
         f" nothing is launched in its place. If the node is lost, delete the Node object or taint"
         f" it node.kubernetes.io/out-of-service: {seconds} after its deletion the pod then counts"
-        f" as gone. spec.forceRelaunch: true does not wait for that, and may run the PE twice."
+        f" as gone. spec.forceRelaunch: true does not wait for that, and may run the {owner.noun}"
+        " twice."
     )
 
 
-def _hangs_at(node: Node, pe: Pe, pod: Pod, timing: Timing) -> float:
+def _hangs_at(node: Node, owner: Owner, pod: Pod, timing: Timing) -> float:
     is_away = bool(pod.node) and (node.is_lost or not node.is_ready)
-    return pod.deletion_due_at + (timing.stuck_s if is_away else pe.policies.node_loss_s)
+    return pod.deletion_due_at + (timing.stuck_s if is_away else owner.policies.node_loss_s)
 
 
-def _gone_at(pe: Pe, pod: Pod) -> float:
-    return pod.deletion_due_at + pe.policies.node_loss_s
+def _gone_at(owner: Owner, pod: Pod) -> float:
+    return pod.deletion_due_at + owner.policies.node_loss_s
 
 
 def _is_lost_with(node: Node, pod: Pod) -> bool:

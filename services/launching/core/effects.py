@@ -1,0 +1,88 @@
+"""The effects on pods and the status of their owner: frozen values, which its service carries out.
+
+A failed effect backs off under its own value, so a value contains what justifies a new attempt at
+once: `CreatePod.owner_generation` for a corrected spec, `node` for another assignment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.reasons import Reason
+from contracts.resources.processing_element import PePhase
+from services.chassis.running.stage import Urgency
+from services.launching.core.snapshot import LaunchStatus
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePod:
+    """Create the pod of one launch.
+
+    `believed_gone` are names of earlier pods that the snapshot lacks and whose end was not
+    observed: each is confirmed to be gone (or over) before the create. `node` is the assigned
+    node; empty for a pod that may run anywhere.
+    """
+
+    name: str
+    launch: int
+    content_id: str
+    owner_uid: str
+    owner_generation: int
+    believed_gone: tuple[str, ...] = ()
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Delete one pod under its uid.
+
+    `believed_gone_owner` is the uid of the owner that controlled it and is confirmed to be gone
+    first; empty if its owner is that of the snapshot. `by_force` does not wait for its kubelet;
+    `lost_node` is the node that is confirmed to be gone or out of service first.
+    """
+
+    name: str
+    uid: str
+    reason: str
+    believed_gone_owner: str = ""
+    by_force: bool = False
+    lost_node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPodAside:
+    """Relabel a failed pod that is kept, so that no selector takes it for the newest."""
+
+    name: str
+    uid: str
+
+    @property
+    def urgency(self) -> Urgency:
+        """Patient: nothing waits for it."""
+        return Urgency.PATIENT
+
+
+@dataclass(frozen=True, slots=True)
+class PatchStatus:
+    """Write the owner's status under the resourceVersion that the decision was made on.
+
+    `believed_gone` is the pod of an intended launch that is skipped before it was observed; it is
+    confirmed not to exist first, since the next launch does not wait for it. `believed_unbound` is
+    a pod that is replaced because it is on no node; it is confirmed to be unbound first, since a
+    bound pod stays.
+    """
+
+    owner_uid: str
+    status: LaunchStatus
+    believed_gone: str = ""
+    believed_unbound: str = ""
+
+    @property
+    def urgency(self) -> Urgency:
+        """Prompt for an intent, for which a launch waits; patient for a mere record."""
+        is_gated = self.status.reason == Reason.GATES_CLOSED.value
+        is_intent = self.status.phase is PePhase.WAITING and not is_gated
+        return Urgency.PROMPT if is_intent else Urgency.PATIENT
+
+
+Effect = CreatePod | DeletePod | SetPodAside | PatchStatus
