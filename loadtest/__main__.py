@@ -1,9 +1,9 @@
 """`make bench` and `make bench-real`: submit, resize, delete for several sizes, against the floor.
 
-On the sandbox, or with `--real` on Apache Kafka and a real control plane. Planner and placement
-are measured, too, but on the real pair; the planner with `--planner` alone (`make bench-planner`).
-Exit code 1 when the write ratio or the planner's growth exceeds its threshold, or the services'
-count of writes is not the API server's.
+On the sandbox, or with `--real` on Apache Kafka and a real control plane. Planner, placement and
+views are measured, too, but on the real pair; the planner with `--planner` alone (`make
+bench-planner`). Exit code 1 when the write ratio, the planner's growth or the cost of a view
+exceeds its threshold, or the services' count of writes is not the API server's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import typer
 from cli.resources import WORDCOUNT as FOLDER
 from cli.showing import answer_lines, print_lines
 from contracts.bundle_format import pack
-from loadtest import cutting, placement, planner
+from loadtest import cutting, placement, planner, views
 from loadtest.floor import Floor, delete_floor
 from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
@@ -185,7 +185,18 @@ def _system_is_within(
     is_within = real or _planner_is_within(planner.SIZES, runs, None, report)
     if not real:
         report.print(placement.render(placement.measure_all(runs, print_lines)))
+        is_within = _views_are_within(report) and is_within
     return is_within and not exceeded(rows) and not miscounted(rows)
+
+
+def _views_are_within(report: _Report) -> bool:
+    """Whether a change of a pod costs no more than it may."""
+    changes, turns = views.measure_all(print_lines)
+    report.print(views.render(changes, turns))
+    problems = views.exceeded(changes)
+    for problem in problems:
+        print_lines(problem)
+    return not problems
 
 
 def _planner_is_within(sizes: Sequence[int], runs: int, json: Path | None, report: _Report) -> bool:

@@ -25,6 +25,7 @@ from contracts.unreadable import ObjectUnreadable
 from services.chassis.kube.writing import Writer
 from services.chassis.log.bus import Partition
 from services.chassis.process.backoff import Backoffs
+from services.chassis.process.collecting import Freezing
 from services.chassis.process.errors import Superseded
 from services.chassis.process.log_lines import log_of
 from services.chassis.process.tracing import Cause, caused_by
@@ -73,13 +74,13 @@ class StageRunner:
         self.table = ObservingTable(self._observations.enter)
         self._writer = self._new_writer()
         self._wakefulness = Wakefulness(runtime.clock, self._note_slept)
-        self._is_resynced = False
         self._has_slept, self._went_live = asyncio.Event(), asyncio.Event()
         self._work: WorkQueue[Hashable] = WorkQueue(
             self._reconcile, clock=runtime.clock, keys_in_flight_max=keys_in_flight_max
         )
         self.stage = make_stage(self._new_wiring())
-        self._views = Views(self.table, views_of(self.stage), self._note_fold_crashed)
+        self._freezing = Freezing(runtime.freeze)
+        self._views = self._new_views()
         self.table.declare_indexes(self.stage.indexes)
         self._own = OwnPart(self.stage, self.table, runtime.prefix, self._keys_of)
         self._times = StageTimes(runtime.metrics, runtime.clock)
@@ -117,6 +118,10 @@ class StageRunner:
             self._observations.enter,
             self._catch_up,
         )
+
+    def _new_views(self) -> Views:
+        views, kept = views_of(self.stage), self._freezing.note_kept
+        return Views(self.table, views, self._note_fold_crashed, kept)
 
     def _new_leading(self, leadership: Leadership) -> Leading:
         return Leading(
@@ -188,6 +193,7 @@ class StageRunner:
                 record.fact, record.partition
             ):
                 self._note_completed(record.fact, record.partition, cause)
+        self._freezing.note_kept(len(batch))
         self._show_state()
         if self.is_live and not self._is_led:
             await self._catch_up()  # who stands by decides nothing, and would note for ever
@@ -202,11 +208,7 @@ class StageRunner:
             return ()
 
     async def _catch_up(self) -> None:
-        """Bring the views up to date; what a resync left in them and in the table lives long."""
         await self._views.catch_up()
-        if self._is_resynced:
-            self._is_resynced = False
-            self._runtime.freeze()
 
     def _note_fold_crashed(self, ref: Ref) -> None:
         self._runtime.metrics.count("millrace_crashes_total", where="reading")
@@ -236,7 +238,6 @@ class StageRunner:
         if self._restore.is_live and not was_live:
             self._log.info("live", entries=len(self.table))
             self._went_live.set()
-        self._is_resynced = True
         self._runtime.metrics.count("millrace_resyncs_completed_total")
         keys = self.stage.all_keys(self.table)
         self._mark_all((key for key in keys if self._own.part_of(key) in completed), cause)

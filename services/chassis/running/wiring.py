@@ -33,8 +33,8 @@ class Runtime:
     """The outside of one service; setting `stopping` begins its drain.
 
     `instance` is this instance's name, which a process that starts in its place has again; empty:
-    it has none. `release` is that of the code. `freeze` is called when what a service keeps has
-    become large and lives long, so that a process can take it out of the collector's sight.
+    it has none. `release` is that of the code. `freeze` is called when more objects are kept that
+    live long, so that a process can take them out of the collector's sight.
     """
 
     service: str

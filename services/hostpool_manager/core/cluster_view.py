@@ -15,13 +15,7 @@ from typing import Final
 
 from contracts.canonical import Fingerprint
 from placement.checking import violations
-from placement.cluster import (
-    Claim,
-    Cluster,
-    Node,
-    Pod,
-    normalised,
-)
+from placement.cluster import Claim, Cluster, Node, Pod, normalised
 from placement.job import Job
 from placement.patching import with_claims, with_nodes, with_taken
 from services.hostpool_manager.core import parts
@@ -208,10 +202,7 @@ class ClusterView:
     @property
     def cluster(self) -> Cluster:
         """The arrays of the whole state; rebuilt if something changed since the last call."""
-        if self._changed:
-            self._nodes_only = self._with_changed(self._nodes_only)
-            self._changed.clear()
-            self._claimed = None
+        self._take_in_nodes()
         if self._claimed is None:
             self._claimed = with_claims(self._nodes_only, dict.fromkeys(self._each_claim()))
             self._cluster = None
@@ -219,6 +210,15 @@ class ClusterView:
             used, streams_pods = self._taken.columns(self._claimed.index)
             self._cluster = with_taken(self._claimed, used, streams_pods, self._taken.of_jobs())
         return self._cluster
+
+    def _take_in_nodes(self) -> bool:
+        """Bring the arrays of nodes up to date; whether a node had changed."""
+        if not self._changed:
+            return False
+        self._nodes_only = self._with_changed(self._nodes_only)
+        self._changed.clear()
+        self._claimed = None
+        return True
 
     def _with_changed(self, before: Cluster) -> Cluster:
         changed = [self._nodes.get(name) for name in self._changed]
@@ -244,6 +244,8 @@ class ClusterView:
 
     def check_one(self) -> bool:
         """Look for problems of one job that may have some since; whether there was one."""
+        if self._unchecked and self._take_in_nodes():
+            return True  # 15 ms for thousands of new nodes: a turn of their own
         while self._unchecked:
             ref = self._unchecked.popitem()[0]
             placement = self.placements.get(ref)
