@@ -15,7 +15,41 @@ _STRANGERS = "tests/simulation/test_strangers.py"
 _PLACING = f"{_UNIT}/test_placing.py"
 _PLACED = f"{_UNIT}/test_pod_placement.py"
 
+_TWICE = "tests/unit/launching/test_deciding_twice.py"
+
 MUTANTS = (
+    Mutant(
+        "the reason of a back-off that is over is taken for that of the recorded end",
+        f"{_LAUNCHES}/ending.py",
+        "_recorded_end",
+        "status.condition(BACKING_OFF) if is_backing_off else None",
+        "status.condition(BACKING_OFF)",
+        (_TWICE,),
+    ),
+    Mutant(
+        "a deleted pod counts as failed while its restart backs off",
+        f"{_LAUNCHES}/ending.py",
+        "",
+        "    Reason.POD_DELETED.value: End.DELETED,\n",
+        "",
+        (_TWICE,),
+    ),
+    Mutant(
+        "a pod that ended without a time seems to live on",
+        f"{_LAUNCHES}/restarting.py",
+        "_restarts_before",
+        "(pod.created_at if pod.is_over else now)",
+        "now",
+        (_TWICE,),
+    ),
+    Mutant(
+        "a request that waits for its gates hides what the pod does",
+        f"{_LAUNCHES}/rules.py",
+        "",
+        "not at.are_gates_open and at.is_as_recorded",
+        "not at.are_gates_open and at.end is None",
+        (_TWICE,),
+    ),
     Mutant(
         "a launch that was seen is not passed on",
         "services/launching/adapters/launches.py",

@@ -11,6 +11,7 @@ restarting.py decides whether a restart follows.
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
@@ -39,12 +40,13 @@ def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> En
         if pod.is_over and recorded is PePhase.COMPLETED:
             return End.COMPLETED
         if pod.is_over and recorded is PePhase.FAILED:
-            return _recorded_failure(owner.status)
+            end = _recorded_end(owner.status)
+            return End.FAILED if end is End.DELETED else end  # it is there after all
         return _end_of_pod(pod)
     if recorded is PePhase.COMPLETED:
         return End.COMPLETED
     if recorded is PePhase.FAILED:
-        return _recorded_failure(owner.status)
+        return _recorded_end(owner.status)
     if recorded is PePhase.STOPPED:
         return End.DELETED
     return _end_of_gone(last, node)
@@ -74,7 +76,19 @@ def _took_pods_away(node: Node) -> bool:
     return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)
 
 
-def _recorded_failure(status: LaunchStatus) -> End:
-    backing_off = status.condition(BACKING_OFF)
-    reasons = {status.reason, backing_off.reason if backing_off else ""}
-    return End.DISRUPTED if Reason.DISRUPTED.value in reasons else End.FAILED
+def _recorded_end(status: LaunchStatus) -> End:
+    """What ended the launch that a status records as failed.
+
+    While its restart backs off the condition says it, also of a pod that was deleted. The reason of
+    a condition that is over is that of an earlier launch.
+    """
+    is_backing_off = status.reason == Reason.BACKING_OFF.value
+    backing_off = status.condition(BACKING_OFF) if is_backing_off else None
+    reason = backing_off.reason if backing_off else status.reason
+    return _RECORDED.get(reason, End.FAILED)
+
+
+_RECORDED: Final = {
+    Reason.DISRUPTED.value: End.DISRUPTED,
+    Reason.POD_DELETED.value: End.DELETED,
+}

@@ -68,7 +68,9 @@ def _restarts_before(owner: Owner, pod: Pod | None, now: float, timing: Timing) 
     """Restarts in a row up to now; 0 after a pod that lived for `restart_reset_s`."""
     if pod is None:
         return owner.status.restarts
-    lived_s = (pod.finished_at or now) - pod.created_at
+    # One that a kubelet refuses ends without a time: it did not live at all.
+    ended_at = pod.finished_at or (pod.created_at if pod.is_over else now)
+    lived_s = ended_at - pod.created_at
     return 0 if lived_s >= timing.restart_reset_s else owner.status.restarts
 
 

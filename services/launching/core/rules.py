@@ -43,7 +43,7 @@ class Observation(Enum):
     JOB_GONE = "its job is gone, is being deleted, or is another one of the same name"
     OWNER_DELETING = "it is being deleted"
     VIEW_BEHIND = "a pod has a newer launch than its status: a fact of it is on its way"
-    REQUEST_WAITS = "a new launch is requested, and its gates are closed"
+    REQUEST_WAITS = "a new launch waits for its gates, and the pod of the last one is as recorded"
     LAUNCH_REQUESTED = "spec.launchCount was raised"
     RESTART_REQUESTED = "the annotation restart has a new value"
     CONTENT_CHANGED = "a resize changed what it runs"
@@ -124,10 +124,12 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(_O.VIEW_BEHIND, lambda at: at.is_behind, _IGNORE, Reason.WAITING),
     # A new launch, by request
     Rule(
+        # Or each changed PE of a resize would get one status more, for its new generation alone.
         _O.REQUEST_WAITS,
-        lambda at: at.is_new_launch_requested and not at.are_gates_open and at.end is None,
+        lambda at: at.is_new_launch_requested and not at.are_gates_open and at.is_as_recorded,
         _IGNORE,
         Reason.GATES_CLOSED,
+        frozenset({PePhase.STARTING, PePhase.RUNNING}),
     ),
     Rule(
         _O.LAUNCH_REQUESTED,

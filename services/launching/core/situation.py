@@ -33,6 +33,8 @@ from services.launching.core.snapshot import (
 FIRST_LAUNCH = 1
 """Its intent is the creation of the owner."""
 ENDED = frozenset({PePhase.COMPLETED, PePhase.FAILED})
+_RECORDED_AS = {"Pending": PePhase.STARTING, "Running": PePhase.RUNNING}
+"""The phase of an owner by that of its pod, as long as the pod is not over."""
 
 
 def newest_launch(owner: Owner, pods: tuple[Pod, ...], launched: Launched | None = None) -> int:
@@ -216,6 +218,14 @@ class Situation:
     def is_pending(self) -> bool:
         """Whether the pod does not run yet."""
         return self.pod is not None and self.pod.phase == "Pending"
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether the pod starts or runs, as the recorded phase says, and nothing is wrong."""
+        pod = self.pod
+        if pod is None or pod.is_deleting or pod.is_unreported or pod.blocked is not None:
+            return False
+        return self.phase is _RECORDED_AS.get(pod.phase)
 
     @property
     def was_pull_recorded(self) -> bool:

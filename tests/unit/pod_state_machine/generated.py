@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from contracts import labels
@@ -32,7 +33,16 @@ PLACEMENTS: tuple[dict[str, Any], ...] = ({}, {}, {"isolation": "x"}, {"hostPool
 def snapshots(count: int, seed: int) -> Iterator[PeSnapshot]:
     """The first `count` snapshots of a seed."""
     draw = random.Random(seed)
-    return (_snapshot(draw) for _ in range(count))
+    return (_with_request(draw, _snapshot(draw)) for _ in range(count))
+
+
+def _with_request(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
+    """Now and then a PE whose content changed while its gates are closed, which is rare else."""
+    if snapshot.owner is None or draw.random() > 0.06:
+        return snapshot
+    status = replace(snapshot.owner.status, phase=draw.choice((PePhase.STARTING, PePhase.RUNNING)))
+    owner = replace(snapshot.owner, content_id="c3", status=status)
+    return replace(snapshot, owner=owner, has_pe_config_map=False)
 
 
 def _snapshot(draw: random.Random) -> PeSnapshot:

@@ -109,7 +109,8 @@ def test_a_disruption_that_backs_off_is_still_one_when_its_pod_is_gone() -> None
         "message": "m",
         "lastTransitionTime": AFTER,
     }
-    pe = a_pe().launched(1, phase="Failed").with_status(conditions=[backing_off])
+    failed = a_pe().launched(1, phase="Failed")
+    pe = failed.with_status(reason="BackingOff", conditions=[backing_off])
     assert end_of(pe) is End.DISRUPTED
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.launching.adapters.carry_out import status_patch
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
@@ -131,7 +132,8 @@ def test_a_restart_counts_and_a_pod_that_lived_long_resets_the_count() -> None:
     pe = running().with_status(restarts=6)
     for age_s, restarts in ((599.0, 7), (600.0, 1)):
         pod, now = failed_at(age_s)
-        (effect,) = decided(pe, pod, submitted(), now=now).effects
+        ended = pod.ended_at(moment_of(now))
+        (effect,) = decided(pe, ended, submitted(), now=now).effects
         assert isinstance(effect, PatchStatus)
         assert effect.status.restarts == restarts
 

@@ -20,7 +20,7 @@ from tests.builders import a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, submitted
 from tests.unit.pod_state_machine.generated import NOW, snapshots
 
-COUNT, SEED = 30_000, 7
+COUNT, SEED = 40_000, 7
 REACHED_MIN = 100
 
 

@@ -1,0 +1,119 @@
+"""What a decision recorded leads to the same end in the next one, however often it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from contracts.reasons import Reason
+from contracts.resources import StatedCondition
+from contracts.resources.processing_element import PePhase
+from services.launching.core.conditions import BACKING_OFF
+from services.launching.core.deciding import decide_launches
+from services.launching.core.effects import CreatePod, PatchStatus
+from services.launching.core.situation import Situation
+from services.launching.core.snapshot import (
+    LaunchSnapshot,
+    LaunchStatus,
+    Node,
+    Pod,
+    RestartPolicies,
+    Timing,
+)
+from tests.unit.launching.test_other_owners import NOW, READY, WORKER, Worker, pod
+
+RUNNING = LaunchStatus(phase=PePhase.RUNNING, launch_count=5, pod="sort-7-5", content_id="c")
+AFTER_DISRUPTION = StatedCondition(
+    BACKING_OFF, "False", Reason.DISRUPTED.value, "", "2026-01-01T00:00:00Z"
+)
+
+
+def statuses(worker: Worker, *pods: Pod, last: Pod | None = None, times: int) -> Iterator[Worker]:
+    """The worker after each of so many decisions, a second apart; its pods do not change."""
+    for at in range(times):
+        snapshot = LaunchSnapshot(owner=worker, pods=pods, last=last, nodes=(Node("n"),))
+        decision = decide_launches(Situation(snapshot, worker, READY, NOW + at, Timing()))
+        assert not any(isinstance(each, CreatePod) for each in decision.effects)
+        for effect in decision.effects:
+            if isinstance(effect, PatchStatus):
+                worker = replace(worker, status=effect.status)
+        yield worker
+
+
+def failed(launch: int) -> Pod:
+    """A pod that failed after a second."""
+    return replace(pod(launch, "Failed"), created_at=NOW - 2, finished_at=NOW - 1)
+
+
+def test_a_failure_after_a_restart_for_a_disruption_is_exhausted_for_good() -> None:
+    policies = RestartPolicies(restarts_max=3)
+    status = replace(RUNNING, restarts=3, conditions=(AFTER_DISRUPTION,))
+    worker = replace(WORKER, policies=policies, status=status)
+    reasons = [each.status.reason for each in statuses(worker, failed(5), times=4)]
+    assert reasons == [Reason.TOO_MANY_RESTARTS.value] * 4
+
+
+def test_a_failure_that_is_not_restarted_stays_a_failure_after_a_disruption() -> None:
+    policies = RestartPolicies(restart_failed=False)
+    worker = replace(
+        WORKER, policies=policies, status=replace(RUNNING, conditions=(AFTER_DISRUPTION,))
+    )
+    reasons = [each.status.reason for each in statuses(worker, failed(5), times=3)]
+    assert reasons == [Reason.POD_FAILED.value] * 3
+
+
+@pytest.mark.parametrize("restart_failed", [True, False])
+def test_a_deleted_pod_is_restarted_after_its_back_off(restart_failed: bool) -> None:
+    """Whatever the policy for failures, and however many restarts of failures are allowed."""
+    policies = RestartPolicies(restart_failed=restart_failed, restart_deleted=True, restarts_max=5)
+    worker = replace(WORKER, policies=policies, status=replace(RUNNING, restarts=5))
+    last = replace(pod(5, "Running"), created_at=NOW - 1, is_deleting=True)
+    after = list(statuses(worker, last=last, times=32))
+    assert after[0].status.reason == Reason.BACKING_OFF.value
+    (condition,) = after[0].status.conditions
+    assert (condition.type, condition.reason) == (BACKING_OFF, Reason.POD_DELETED.value)
+    assert after[30].status.reason == Reason.BACKING_OFF.value
+    assert after[-1].status.launch_count == 6
+    assert after[-1].status.reason == Reason.POD_DELETED.value
+
+
+def test_a_deleted_pod_that_is_there_after_all_counts_as_failed() -> None:
+    policies = RestartPolicies(restart_failed=False, restart_deleted=True)
+    held = StatedCondition(BACKING_OFF, "True", Reason.POD_DELETED.value, "", "")
+    status = replace(
+        RUNNING, phase=PePhase.FAILED, reason=Reason.BACKING_OFF.value, conditions=(held,)
+    )
+    (after,) = statuses(replace(WORKER, policies=policies, status=status), failed(5), times=1)
+    assert after.status.reason == Reason.POD_FAILED.value
+
+
+def test_restarts_stay_exhausted_for_a_pod_that_ended_without_a_time() -> None:
+    """As one that the kubelet refuses: it does not seem to live on."""
+    policies = RestartPolicies(restarts_max=1)
+    worker = replace(WORKER, policies=policies, status=replace(RUNNING, restarts=1))
+    refused = replace(failed(5), finished_at=0.0)
+    (*_, after) = statuses(worker, refused, times=700)
+    assert after.status.reason == Reason.TOO_MANY_RESTARTS.value
+    assert after.status.launch_count == 5
+
+
+def test_an_owner_created_with_a_raised_floor_tells_what_its_pod_waits_for() -> None:
+    context = replace(READY, awaited="The worker waits for its gang.")
+    worker = replace(WORKER, launch_floor=3, created_at=NOW - 100)
+    snapshot = LaunchSnapshot(owner=worker, nodes=(Node("n"),))
+    (effect,) = decide_launches(Situation(snapshot, worker, context, NOW, Timing())).effects
+    assert isinstance(effect, PatchStatus)
+    assert effect.status.message == "The worker waits for its gang."
+
+
+def test_what_is_observed_is_recorded_while_a_requested_launch_waits_for_its_gates() -> None:
+    context = replace(READY, has_mounts=False)
+    starting = replace(RUNNING, phase=PePhase.STARTING, content_id="before")
+    worker = replace(WORKER, status=starting)
+    running = replace(pod(5, "Running"), content_id="before")
+    snapshot = LaunchSnapshot(owner=worker, pods=(running,), nodes=(Node("n"),))
+    (effect,) = decide_launches(Situation(snapshot, worker, context, NOW, Timing())).effects
+    assert isinstance(effect, PatchStatus)
+    assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 5)
