@@ -17,6 +17,22 @@ _POD_RULES = f"{_LIFE}/test_pod_rules.py"
 
 MUTANTS = (
     Mutant(
+        "a new attempt is refused for the reasons of the last one if an answer is lost",
+        "services/fusion_backend/adapters/carry_out.py",
+        "CarryOut._write_status",
+        "self._answers.forget(job.uid)",
+        "pass",
+        ("tests/simulation/test_regressions.py", "-k", "lost_answer_to_a_write"),
+    ),
+    Mutant(
+        "nobody looks at a job again whose effect does not fail any more",
+        "services/fusion_backend/adapters/carry_out.py",
+        "CarryOut.run",
+        "if known.note_done(subject):",
+        "if known.note_done(subject) and False:",
+        ("tests/simulation/test_regressions.py", "-k", "lost_answer_to_a_write"),
+    ),
+    Mutant(
         "an answer of the planner enters by no door",
         f"{_SHELL}/answers.py",
         "JobAnswers.learn",

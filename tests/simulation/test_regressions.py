@@ -74,3 +74,22 @@ def test_a_redis_that_was_found_is_no_trouble_because_the_answer_to_that_was_los
     )
     run = run_scenario(scenario, {said: Mishap.LOST_APPLIED})
     assert judge(scenario, undisturbed, run) == []
+
+
+@pytest.mark.parametrize("name", ["retry", "tls-job-deleted"])
+def test_a_lost_answer_to_a_write_of_the_status_of_a_job_changes_nothing(name: str) -> None:
+    """A second attempt was refused for the reasons of the first, and a deletion went unrecorded.
+
+    Found by retry, lost-applied:14, and tls-job-deleted, lost-applied:13.
+    """
+    scenario = SCENARIOS[name]
+    undisturbed = run_scenario(scenario, {})
+    places = [
+        number
+        for number, effect in enumerate(undisturbed.trace)
+        if effect.kind is Kind.WRITE and effect.text.endswith("/streamsjobs/j/status")
+    ]
+    assert places
+    for number in places:
+        run = run_scenario(scenario, {number: Mishap.LOST_APPLIED})
+        assert judge(scenario, undisturbed, run) == [], number

@@ -162,10 +162,12 @@ class JobAnswers:
         since = known.since if known is not None else now
         self._observe(EffectFailed(self._job_uid, subject, Trouble(reason, text, since)))
 
-    def note_done(self, subject: str) -> None:
-        """An effect did not fail."""
-        if subject in self.troubles:
+    def note_done(self, subject: str) -> bool:
+        """An effect did not fail; whether it had failed before."""
+        has_failed = subject in self.troubles
+        if has_failed:
             self._observe(EffectSucceeded(self._job_uid, subject))
+        return has_failed
 
     def see_certificate(self, seen_at: float) -> None:
         """The certificate was seen as it should be (unix seconds)."""

@@ -84,7 +84,8 @@ class CarryOut:
             known.note_trouble(subject, _reason_of(problem), f"{subject}: {problem}", now)
             self._wiring.wake(key)
             raise
-        known.note_done(subject)
+        if known.note_done(subject):
+            self._wiring.wake(key)  # no fact says that it does not fail any more
         return outcome
 
     async def _carried_out(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
@@ -151,6 +152,10 @@ class CarryOut:
                 generation=event.generation,
                 warning=event.warning,
             )
+        if change.phase == JobPhase.SUBMITTING and job.status.get("phase") == JobPhase.FAILED:
+            # Before the write, whose answer may be lost: the new attempt is not refused for the
+            # reasons of the last one.
+            self._answers.forget(job.uid)
         now = self._wiring.runtime.clock.now()
         patch = job_status_patch(job.status, change, generation=job.generation, now=now)
         if job_id is not None:
