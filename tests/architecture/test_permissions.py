@@ -90,3 +90,9 @@ def test_the_row_of_a_kind_names_the_services_that_may_write_its_status(
         )
     }
     assert writers == set(kind.status_writers)
+
+
+def test_watch_ingest_reports_unreadable_objects_of_every_kind_but_jobs() -> None:
+    """Its permissions follow from the rows, so that a row that forgets it would go unseen."""
+    silent = {each.kind for each in CUSTOM_RESOURCES if "watch-ingest" not in each.status_writers}
+    assert silent == {"Job"}

@@ -18,7 +18,7 @@ _POD_RULES = f"{_LIFE}/test_pod_rules.py"
 MUTANTS = (
     Mutant(
         "a new attempt is refused for the reasons of the last one if an answer is lost",
-        "services/fusion_backend/adapters/carry_out.py",
+        f"{_SHELL}/carry_out.py",
         "CarryOut._write_status",
         "self._answers.forget(job.uid)",
         "pass",
@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "nobody looks at a job again whose effect does not fail any more",
-        "services/fusion_backend/adapters/carry_out.py",
+        f"{_SHELL}/carry_out.py",
         "CarryOut.run",
         "if known.note_done(subject):",
         "if known.note_done(subject) and False:",
@@ -142,10 +142,7 @@ MUTANTS = (
         "_one_by_one",
         "if not accepted:",
         "if refused:",
-        (
-            "tests/unit/fusion_backend/test_placing_resizes.py",
-            "tests/unit/fusion_backend/test_refused_widths.py",
-        ),
+        (f"{_LIFE}/test_placing_resizes.py", f"{_LIFE}/test_refused_widths.py"),
     ),
     Mutant(
         "a refused width stays refused although the inputs of its plan changed",

@@ -144,8 +144,10 @@ def _cut_tail(trace: list[Effect]) -> None:
 def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
     """What is wrong with a run, compared with the undisturbed one."""
     problems = list(run.problems)
-    if problems or scenario.loose or run.excuse:
+    if problems or scenario.loose:
         return problems
+    if run.excuse:
+        return [] if scenario.excuses_counts else _miscounted(undisturbed, run)
     problems += differences(undisturbed.state, run.state)
     for what, wanted, found in (
         ("created", undisturbed.created, run.created),
@@ -162,6 +164,26 @@ def judge(scenario: Scenario, undisturbed: Run, run: Run) -> list[str]:
         for name in sorted(untouched & run.modified.keys())
     ]
     return problems
+
+
+def _miscounted(undisturbed: Run, run: Run) -> list[str]:
+    """How many objects of each kind were created and deleted otherwise; names may differ."""
+    return [
+        f"{found[kind]} {kind} were {what}, and undisturbed {wanted[kind]}"
+        for what, wanted, found in (
+            ("created", _by_kind(undisturbed.created), _by_kind(run.created)),
+            ("deleted", _by_kind(undisturbed.deleted), _by_kind(run.deleted)),
+        )
+        for kind in sorted(wanted.keys() | found.keys())
+        if wanted[kind] != found[kind]
+    ]
+
+
+def _by_kind(names: Counter[str]) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for name, count in names.items():
+        kinds[name.partition("/")[0]] += count
+    return kinds
 
 
 @contextlib.contextmanager

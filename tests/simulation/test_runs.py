@@ -92,6 +92,16 @@ def test_a_run_that_ends_otherwise_is_found(change: dict[str, object], said: str
     assert any(said in problem for problem in problems)
 
 
+def test_a_run_with_other_ids_may_end_otherwise_and_create_no_more() -> None:
+    """Contents, and so names, have the ids in them."""
+    undisturbed = Run(state={"streamspes/j-0": {}}, created=Counter({"pods/j-0#1": 1}))
+    other = replace(undisturbed, state={}, created=Counter({"pods/j-0#2": 1}), excuse="ids")
+    assert judge(SCENARIOS["submit-three"], undisturbed, other) == []
+    twice = replace(other, created=Counter({"pods/j-0#1": 1, "pods/j-0#2": 1}))
+    (problem,) = judge(SCENARIOS["submit-three"], undisturbed, twice)
+    assert problem == "2 pods were created, and undisturbed 1"
+
+
 def test_every_effect_has_every_mishap_of_its_kind_and_none_twice() -> None:
     """Left out is what cannot be told apart: what was heard and not acted on dies unheard."""
     trace = [

@@ -1,7 +1,7 @@
 """Carries out effects on pods and their owner's status, through the chassis's Writer.
 
-Checks that need the API server are here: an absence that leads to a new launch or a clean-up is
-confirmed by a GET of the deterministic name. Nothing is decided here: the response to a write
+Checks that need the API server are here: an absence that leads to a new launch is confirmed by a
+GET of the deterministic name. Nothing is decided here: the response to a write
 enters the table and queues its key.
 """
 
@@ -16,10 +16,11 @@ from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Conflict, NotFound, Rejected, Superseded
 from services.chassis.table.table import Table
 from services.launching.adapters.launches import Launches
-from services.launching.adapters.reading import node_of
 from services.launching.core.effects import CreatePod, DeletePod, Effect, PatchStatus, SetPodAside
+from services.launching.core.nodes import node_of
+from services.launching.core.owners import LaunchStatus, Owner, status_patch
 from services.launching.core.recording import refused_status
-from services.launching.core.snapshot import Launched, LaunchSnapshot, LaunchStatus, Owner
+from services.launching.core.snapshot import Launched, LaunchSnapshot
 
 POD: Final = "Pod"
 NODE: Final = "Node"
@@ -163,36 +164,3 @@ class LaunchEffects(Generic[SnapshotT]):
 def _owner_of(snapshot: LaunchSnapshot) -> Owner:
     assert snapshot.owner is not None, "no owner, and an effect on it"
     return snapshot.owner
-
-
-_FIELDS = {
-    "phase": "phase",
-    "launchCount": "launch_count",
-    "pod": "pod",
-    "node": "node",
-    "contentId": "content_id",
-    "generation": "generation",
-    "observedGeneration": "observed_generation",
-    "restarts": "restarts",
-    "reason": "reason",
-    "message": "message",
-    "nextRestartTime": "next_restart",
-    "observedRestart": "observed_restart",
-    "connectivity": "connectivity",
-}
-
-
-def status_patch(before: LaunchStatus, after: LaunchStatus) -> dict[str, Any]:
-    """The merge patch between two statuses; an empty text removes its field.
-
-    It always has the phase: a status that was never written has none and is read as Waiting.
-    """
-    changed = {
-        name: getattr(after, attribute)
-        for name, attribute in _FIELDS.items()
-        if name == "phase" or getattr(before, attribute) != getattr(after, attribute)
-    }
-    patch: dict[str, Any] = {name: None if v == "" else v for name, v in changed.items()}
-    if before.conditions != after.conditions:
-        patch["conditions"] = [each.to_json() for each in after.conditions]
-    return patch

@@ -1,8 +1,8 @@
 """The newest launch of each owner that this process observed or created.
 
 A pod that is force-deleted before any status records it leaves no trace in Kubernetes. Without
-this memory, the service would repeat the launch. A crash loses the memory; the README describes
-the consequences.
+this memory, the service would repeat the launch. A crash loses the memory: if the pod was deleted
+by force meanwhile, its launch is repeated under the same number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from services.launching.core.snapshot import Launched, Pod
+from services.launching.core.pods import Pod
+from services.launching.core.snapshot import Launched
 
 LAUNCHES_KEPT_MAX = 50_000
 LAUNCHED: Final = "launched"

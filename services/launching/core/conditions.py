@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import StatedCondition, with_stated
-from services.launching.core.snapshot import LaunchStatus
+from services.launching.core.owners import LaunchStatus
 
 BACKING_OFF = "BackingOff"
 RESTARTS_EXHAUSTED = "RestartsExhausted"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.stage import Urgency
-from services.launching.core.snapshot import LaunchStatus
+from services.launching.core.owners import LaunchStatus
 
 
 @dataclass(frozen=True, slots=True)

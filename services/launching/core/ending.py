@@ -16,7 +16,9 @@ from typing import Final
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.launching.core.conditions import BACKING_OFF
-from services.launching.core.snapshot import LaunchStatus, Node, Owner, Pod
+from services.launching.core.nodes import Node
+from services.launching.core.owners import LaunchStatus, Owner
+from services.launching.core.pods import Pod
 
 
 class End(Enum):
@@ -68,12 +70,7 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
             return end
         if last.is_deleting:
             return End.DELETED
-    return End.DISRUPTED if _took_pods_away(node) else End.DELETED
-
-
-def _took_pods_away(node: Node) -> bool:
-    """Whether the node explains that its pod vanished: it is lost, drained or not ready."""
-    return bool(node.name) and (node.is_lost or node.is_closed or not node.is_ready)
+    return End.DISRUPTED if node.explains_loss else End.DELETED
 
 
 def _recorded_end(status: LaunchStatus) -> End:

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from services.launching.core.snapshot import LaunchSnapshot, Node, Owner, Pod, Timing
+from services.launching.core.nodes import Node
+from services.launching.core.owners import Owner
+from services.launching.core.pods import Pod
+from services.launching.core.snapshot import LaunchSnapshot, Timing
 
 
 def is_hanging(
@@ -29,7 +32,7 @@ def counts_as_gone(snapshot: LaunchSnapshot, owner: Owner, pod: Pod, now: float)
     """Whether the next launch need not wait for a pod to end."""
     if not pod.is_deleting or now < _gone_at(owner, pod):
         return False
-    return owner.policies.force_relaunch or _is_lost_with(snapshot.node(pod.node), pod)
+    return owner.policies.force_relaunch or snapshot.node(pod.node).is_lost
 
 
 def blocks_next_launch(snapshot: LaunchSnapshot, owner: Owner, pod: Pod, now: float) -> bool:
@@ -71,13 +74,9 @@ def hanging_message(snapshot: LaunchSnapshot, owner: Owner, pod: Pod) -> str:
 
 
 def _hangs_at(node: Node, owner: Owner, pod: Pod, timing: Timing) -> float:
-    is_away = bool(pod.node) and (node.is_lost or not node.is_ready)
-    return pod.deletion_due_at + (timing.stuck_s if is_away else owner.policies.node_loss_s)
+    late_s = timing.stuck_s if node.is_away else owner.policies.node_loss_s
+    return pod.deletion_due_at + late_s
 
 
 def _gone_at(owner: Owner, pod: Pod) -> float:
     return pod.deletion_due_at + owner.policies.node_loss_s
-
-
-def _is_lost_with(node: Node, pod: Pod) -> bool:
-    return bool(pod.node) and node.is_lost

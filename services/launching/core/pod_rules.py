@@ -8,7 +8,7 @@
    newest few stay until their time to live is over.
 4. A pod that hangs and counts as gone (hanging.py) is deleted by force.
 
-Property: only replaced pods are removed here; clearing.py deletes pods whose PE is gone.
+Property: only replaced pods are removed here; pods whose owner is gone are left to its service.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from functools import cached_property
 from typing import Final
 
 from contracts.reasons import Reason
-from services.chassis.running.rules import Rule, always
+from services.chassis.running.rules import Rule
 from services.launching.core.effects import DeletePod, Effect, SetPodAside
 from services.launching.core.hanging import counts_as_gone
+from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation
-from services.launching.core.snapshot import Pod
 
 
 class PodObservation(Enum):
@@ -57,6 +57,11 @@ class PodSituation:
         if pod.is_over or pod.is_forced:
             return False
         return counts_as_gone(at.snapshot, at.owner, pod, at.now)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a newer launch, or an owner of the same name, has taken its place."""
+        return self.pod in self.of_owner.earlier
 
     @cached_property
     def is_kept(self) -> bool:
@@ -91,7 +96,7 @@ def set_aside(at: PodSituation, _reason: Reason) -> SetPodAside:
 
 _O = PodObservation
 POD_RULES: Final[tuple[Rule[PodSituation, Removal], ...]] = (
-    # The clean-up of the job takes its pods (clearing.py); a view that is behind takes nothing.
+    # The owner's service cleans up the pods of a job that is gone; a late view takes nothing.
     Rule(_O.JOB_GONE, lambda at: at.of_owner.context.has_lost_job, leave, Reason.OWNER_DELETED),
     Rule(
         _O.OWNER_ORPHANING,
@@ -109,7 +114,7 @@ POD_RULES: Final[tuple[Rule[PodSituation, Removal], ...]] = (
     Rule(_O.VIEW_BEHIND, lambda at: at.of_owner.is_behind, leave, Reason.WAITING),
     Rule(_O.HANGING_GONE, lambda at: at.is_hanging_gone, delete_by_force, Reason.STUCK_TERMINATING),
     Rule(_O.DELETING, lambda at: at.pod.is_deleting, leave, Reason.WAITING),
-    Rule(_O.NEWEST, lambda at: at.pod not in at.of_owner.earlier, leave, Reason.NOTHING_TO_CHANGE),
+    Rule(_O.NEWEST, lambda at: not at.is_replaced, leave, Reason.NOTHING_TO_CHANGE),
     Rule(
         _O.KEPT_ASIDE,
         lambda at: at.is_kept and at.pod.is_set_aside,
@@ -117,7 +122,7 @@ POD_RULES: Final[tuple[Rule[PodSituation, Removal], ...]] = (
         Reason.NOTHING_TO_CHANGE,
     ),
     Rule(_O.TO_BE_KEPT, lambda at: at.is_kept, set_aside, Reason.POD_FAILED),
-    Rule(_O.REPLACED, always, delete, Reason.POD_SUPERSEDED),
+    Rule(_O.REPLACED, lambda at: at.is_replaced, delete, Reason.POD_SUPERSEDED),
 )
 
 

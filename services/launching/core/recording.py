@@ -1,4 +1,4 @@
-"""The desired status of an owner, and when it is written.
+"""The actions that write the status of an owner: what it says, and when it is written.
 
 The intent of a launch is written at once, because it fences the launch; so is every end, because
 restarts depend on it. A status that only informs may wait (docs/adr/0006). A status that is current
@@ -16,6 +16,7 @@ from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.processing_element import PePhase
 from contracts.showing import shown
+from services.chassis.running.stage import Decision
 from services.launching.core.conditions import (
     BACKING_OFF,
     POD_BLOCKED,
@@ -24,10 +25,12 @@ from services.launching.core.conditions import (
     with_conditions,
     with_restart,
 )
+from services.launching.core.effects import Effect, PatchStatus
 from services.launching.core.hanging import hanging_message
+from services.launching.core.owners import LaunchStatus, Owner
+from services.launching.core.pods import Pod
 from services.launching.core.restarting import restarts_in_a_row
-from services.launching.core.situation import Situation
-from services.launching.core.snapshot import LaunchStatus, Owner, Pod
+from services.launching.core.situation import FIRST_LAUNCH, Situation
 
 REFUSAL_CHARS_MAX = 1_024
 """Limit for the API server's refusal of a pod, which quotes the pod's fields in full."""
@@ -40,6 +43,33 @@ Text = Callable[[Situation, Reason], str]
 
 
 # --------------------------------------------------------------------------- intents
+
+
+@dataclass(frozen=True, slots=True)
+class IntendLaunch:
+    """The action that writes the intent of the next launch; then the last pod is removed.
+
+    `is_unbound`: the last pod is on no node yet, and the write fails if it is bound meanwhile.
+    """
+
+    phase: PePhase = PePhase.WAITING
+    is_unbound: bool = False
+
+    def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
+        unbound = at.pod.name if at.pod and self.is_unbound else ""
+        effect = PatchStatus(at.owner.uid, intent(at, reason), _skipped_pod(at), unbound)
+        return Decision((effect,), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class IntendRestart:
+    """The same for a restart by policy, which counts."""
+
+    phase: PePhase = PePhase.WAITING
+
+    def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
+        effect = PatchStatus(at.owner.uid, restart_intent(at, reason), _skipped_pod(at))
+        return Decision((effect,), reason)
 
 
 def intent(at: Situation, reason: Reason) -> LaunchStatus:
@@ -79,6 +109,17 @@ def restart_intent(at: Situation, reason: Reason) -> LaunchStatus:
     )
 
 
+def _skipped_pod(at: Situation) -> str:
+    """The pod of a waiting launch that is skipped before the pod was observed; empty if none.
+
+    Before the first status that is launch 1: its pod may exist although its fact is missing.
+    """
+    pods = at.snapshot.pods
+    name = at.owner.pod_name(max(at.launch, FIRST_LAUNCH))
+    is_known = at.snapshot.last is not None or any(pod.name == name for pod in pods)
+    return "" if is_known or at.phase is not PePhase.WAITING else name
+
+
 def _counted(restarts: int) -> str:
     return f"restarts in a row: {restarts}"
 
@@ -102,7 +143,7 @@ def plain(at: Situation, reason: Reason) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Write a status that records the observed state, unless it is current.
+    """The action that writes a status which records the observed state, unless it is current.
 
     `condition` is the type of the condition that holds, if any; all others become False. `settles`:
     the state is likely to end soon, so it is recorded only if it lasts.
@@ -112,6 +153,16 @@ class Record:
     text: Text = plain
     condition: str = ""
     settles: bool = False
+
+    def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
+        status = self.status(at, reason)
+        ends_at = at.restart_due_at if self.condition == BACKING_OFF else None
+        if status == at.owner.status:
+            return Decision((), reason, ends_at)
+        due_at = self._due_at(at, status)
+        if at.now < due_at:
+            return Decision((), reason, due_at)
+        return Decision((PatchStatus(at.owner.uid, status),), reason, ends_at)
 
     def status(self, at: Situation, reason: Reason) -> LaunchStatus:
         """The status to write."""
@@ -143,11 +194,7 @@ class Record:
             observed_restart=pod.restart or before.observed_restart,
         )
 
-    def requeue_at(self, at: Situation) -> float | None:
-        """When the recorded state ends by itself (unix seconds)."""
-        return at.restart_due_at if self.condition == BACKING_OFF else None
-
-    def due_at(self, at: Situation, recorded: LaunchStatus) -> float:
+    def _due_at(self, at: Situation, recorded: LaunchStatus) -> float:
         """When a changed status is written (unix seconds); 0: at once."""
         if self.settles:
             return at.owner.created_at + at.timing.status_settle_s
@@ -253,7 +300,7 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
     is_busy = at.context.is_job_busy
-    if before.launch_count == 0 and not (is_busy and at.context.owners > CROWD):
+    if before.launch_count == 0 and not (is_busy and at.context.owners_in_job > CROWD):
         return 0.0
     if is_busy:
         return pod.created_at + timing.status_busy_s

@@ -9,7 +9,9 @@ from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from services.chassis.process.backoff import doubling_s
 from services.launching.core.ending import End
-from services.launching.core.snapshot import DISRUPTED_BY_ITSELF, Owner, Pod, Timing
+from services.launching.core.owners import Owner
+from services.launching.core.pods import DISRUPTED_BY_ITSELF, Pod
+from services.launching.core.snapshot import Timing
 
 _REASONS = {
     End.FAILED: Reason.POD_FAILED,

@@ -4,27 +4,31 @@ The first rule that holds decides (services/chassis/running/rules.py). "The pod"
 newest launch; one that counts as gone with its node (hanging.py) is absent. Pods of earlier
 launches have rules of their own (pod_rules.py).
 
-Properties: a launch is never intended while its gates are closed, nor created while an earlier pod
-may still run; the intent of launch n ≥ 2 is written before its pod is created.
+Properties: a launch by request is never intended while its gates are closed, nor any created while
+an earlier pod may still run; the intent of launch n ≥ 2 is written before its pod is created.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.chassis.running.rules import Rule, always
+from services.chassis.running.rules import Rule
+from services.chassis.running.stage import Decision
 from services.launching.core.conditions import (
     BACKING_OFF,
     POD_BLOCKED,
     RESTARTS_EXHAUSTED,
     STUCK_TERMINATING,
 )
+from services.launching.core.effects import CreatePod, Effect
 from services.launching.core.ending import End
 from services.launching.core.recording import (
+    IntendLaunch,
+    IntendRestart,
     Record,
     as_recorded,
     blocked,
@@ -34,7 +38,7 @@ from services.launching.core.recording import (
     unplaced,
     without_restart,
 )
-from services.launching.core.situation import ENDED, FIRST_LAUNCH, Situation
+from services.launching.core.situation import ENDED, FIRST_LAUNCH, Situation, predecessors
 
 
 class Observation(Enum):
@@ -76,37 +80,33 @@ class Observation(Enum):
     POD_RUNNING = "the pod runs"
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+Action = Callable[[Situation, Reason], Decision[Effect]]
+"""The effects of a rule; the reason is that of the rule."""
+
+
+def ignore(_at: Situation, reason: Reason) -> Decision[Effect]:
     """Do nothing: something else is awaited, or there is nothing to do."""
+    return Decision((), reason)
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePod:
+def create_pod(at: Situation, reason: Reason) -> Decision[Effect]:
     """Create the pod of the intended launch; the phase changes when the pod is observed."""
+    snapshot, owner = at.snapshot, at.owner
+    launch = max(at.launch, FIRST_LAUNCH)
+    believed_gone = predecessors(owner) - {pod.name for pod in snapshot.pods} - snapshot.ended
+    effect = CreatePod(
+        name=owner.pod_name(launch),
+        launch=launch,
+        content_id=owner.content_id,
+        owner_uid=owner.uid,
+        owner_generation=owner.metadata_generation,
+        believed_gone=tuple(sorted(believed_gone)),
+        node=at.context.node or "",
+    )
+    return Decision((effect,), reason)
 
 
-@dataclass(frozen=True, slots=True)
-class IntendLaunch:
-    """Write the intent of the next launch; once it is recorded, the last pod is removed.
-
-    `is_unbound`: the last pod is on no node yet, and the write fails if it is bound meanwhile.
-    """
-
-    phase: PePhase = PePhase.WAITING
-    is_unbound: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IntendRestart:
-    """The same for a restart by policy, which counts."""
-
-    phase: PePhase = PePhase.WAITING
-
-
-Action = Ignore | CreatePod | IntendLaunch | IntendRestart | Record
-
-_IGNORE, _INTEND = Ignore(), IntendLaunch()
+_INTEND = IntendLaunch()
 _WAITING: Final = frozenset({PePhase.WAITING})
 _NOT_RUN: Final = frozenset({PePhase.WAITING, PePhase.STARTING, PePhase.STOPPED})
 """A pod that ran or ended never waits to start again. One that stopped may appear again: its fact
@@ -119,15 +119,15 @@ _NOT_FAILED: Final = frozenset(PePhase) - {PePhase.FAILED}
 _O, _P = Observation, PePhase
 RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     # Whether the owner is to run at all, and the view of it is complete
-    Rule(_O.JOB_GONE, lambda at: at.context.has_lost_job, _IGNORE, Reason.OWNER_DELETED),
-    Rule(_O.OWNER_DELETING, lambda at: at.owner.is_deleting, _IGNORE, Reason.OWNER_DELETED),
-    Rule(_O.VIEW_BEHIND, lambda at: at.is_behind, _IGNORE, Reason.WAITING),
+    Rule(_O.JOB_GONE, lambda at: at.context.has_lost_job, ignore, Reason.OWNER_DELETED),
+    Rule(_O.OWNER_DELETING, lambda at: at.owner.is_deleting, ignore, Reason.OWNER_DELETED),
+    Rule(_O.VIEW_BEHIND, lambda at: at.is_behind, ignore, Reason.WAITING),
     # A new launch, by request
     Rule(
         # Or each changed PE of a resize would get one status more, for its new generation alone.
         _O.REQUEST_WAITS,
         lambda at: at.is_new_launch_requested and not at.are_gates_open and at.is_as_recorded,
-        _IGNORE,
+        ignore,
         Reason.GATES_CLOSED,
         frozenset({PePhase.STARTING, PePhase.RUNNING}),
     ),
@@ -167,14 +167,14 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.PREDECESSOR_ALIVE,
         lambda at: at.awaits_pod and bool(at.blocking),
-        _IGNORE,
+        ignore,
         Reason.POD_SUPERSEDED,
         _WAITING,
     ),
     Rule(
         _O.GATES_CLOSED,
         lambda at: at.awaits_pod and not at.context.has_mounts,
-        _IGNORE,
+        ignore,
         Reason.GATES_CLOSED,
         _WAITING,
     ),
@@ -188,7 +188,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.LAUNCH_DUE,
         lambda at: at.awaits_pod,
-        CreatePod(),
+        create_pod,
         lambda at: Reason.LAUNCH_DUE if at.launch > FIRST_LAUNCH else Reason.FIRST_LAUNCH,
         _WAITING,
     ),
@@ -242,12 +242,12 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         Reason.POD_STARTING,
         _WAITING,
     ),
-    Rule(_O.POD_TERMINATING, lambda at: at.is_leaving, _IGNORE, Reason.WAITING),
+    Rule(_O.POD_TERMINATING, lambda at: at.is_leaving, ignore, Reason.WAITING),
     # A launch that ended for good
     Rule(
         _O.END_RECORDED,
         lambda at: at.pod is None and at.phase in ENDED,
-        _IGNORE,
+        ignore,
         Reason.RESTART_NOT_WANTED,
         ENDED,
     ),
@@ -315,5 +315,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         Reason.POD_STARTING,
         _NOT_RUN,
     ),
-    Rule(_O.POD_RUNNING, always, Record(_P.RUNNING), Reason.POD_RUNNING, _NOT_ENDED),
+    Rule(
+        _O.POD_RUNNING, lambda at: at.is_running, Record(_P.RUNNING), Reason.POD_RUNNING, _NOT_ENDED
+    ),
 )

@@ -20,15 +20,10 @@ from services.launching.core.hanging import (
     hanging_deadlines,
     is_hanging,
 )
+from services.launching.core.owners import Owner
+from services.launching.core.pods import Pod
 from services.launching.core.restarting import is_exhausted, restart_due_at, restart_wanted
-from services.launching.core.snapshot import (
-    Context,
-    Launched,
-    LaunchSnapshot,
-    Owner,
-    Pod,
-    Timing,
-)
+from services.launching.core.snapshot import Context, Launched, LaunchSnapshot, Timing
 
 FIRST_LAUNCH = 1
 """Its intent is the creation of the owner."""
@@ -218,6 +213,11 @@ class Situation:
     def is_pending(self) -> bool:
         """Whether the pod does not run yet."""
         return self.pod is not None and self.pod.phase == "Pending"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the pod runs; that it is not being deleted is not part of it."""
+        return self.pod is not None and self.pod.phase == "Running"
 
     @property
     def is_as_recorded(self) -> bool:

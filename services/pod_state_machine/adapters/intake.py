@@ -11,19 +11,19 @@ from dataclasses import replace
 from contracts import labels
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting, label
 from services.launching.adapters.launches import Launches
-from services.launching.adapters.reading import controller, is_orphaning, node_of, pod_of
+from services.launching.core.nodes import Node, node_of
+from services.launching.core.owners import controller, is_orphaning
+from services.launching.core.pods import Pod, pod_of
 from services.launching.core.situation import newest_launch, predecessors
-from services.launching.core.snapshot import Node, Pod
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on, nodes_of
 from services.pod_state_machine.adapters.reading import (
     host_pool_of,
-    is_to_launch,
     job_of,
     job_view,
     pe_of,
     required_pool,
 )
-from services.pod_state_machine.core.awaiting import is_constrained
+from services.pod_state_machine.core.awaiting import is_constrained, is_to_launch
 from services.pod_state_machine.core.snapshot import (
     HostPool,
     JobKey,
@@ -270,8 +270,7 @@ def _ended(table: TableReading, pe: Pe) -> frozenset[str]:
 def _last(table: TableReading, pe: Pe, pods: tuple[Pod, ...], launches: Launches) -> Pod | None:
     """The last observed state of the newest launch's pod, if it is gone."""
     launch = newest_launch(pe, pods, launches.newest(pe.uid))
-    name = labels.pod_name(pe.job, pe.id, pe.uid, launch)
-    entry = table.last_seen(POD, pe.namespace, name)
+    entry = table.last_seen(POD, pe.namespace, pe.pod_name(launch))
     return pod_of(entry, pe.uid) if entry else None
 
 
@@ -300,7 +299,7 @@ def _pods(entries: Iterable[Entry], pe: Pe | None) -> Iterator[Pod]:
 def _orphan_of(entry: Entry, pe: Pe) -> Pod:
     """A pod without an owner; its name shows whether it is of this PE or of an earlier one."""
     pod = pod_of(entry, pe.uid)
-    is_own = pod.name == labels.pod_name(pe.job, pe.id, pe.uid, pod.launch)
+    is_own = pod.name == pe.pod_name(pod.launch)
     return pod if is_own else replace(pod, owner_uid="")
 
 

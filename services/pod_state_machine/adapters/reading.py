@@ -12,22 +12,13 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
-from contracts.resources.processing_element import PePhase
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, is_deleting, label
-from services.launching.adapters.reading import (
-    is_orphaning,
-    launch_status_of,
-    moment_in,
-    number_in,
-    policies_of,
-    restart_of,
-)
+from services.launching.core.owners import is_orphaning, launch_status_of, policies_of
+from services.launching.core.pods import moment_in, number_in, restart_of
 from services.pod_state_machine.core.snapshot import HostPool, Job, Pe
 
 Data = Mapping[str, Any]
-POD_TEXT_CHARS_MAX = 1_024
-"""Limit for text of pods, containers and conditions, which may have any length."""
 
 
 def pe_of(entry: Entry) -> Pe:
@@ -102,15 +93,3 @@ def required_pool(entry: Entry) -> str:
     location = placement.get("hostPoolLocation") or {}
     index = location.get("poolIndex")
     return "" if index is None else labels.pe_name(job_of(entry), int(index))
-
-
-def is_to_launch(entry: Entry) -> bool:
-    """Whether, by its spec and status, a PE needs a launch or its pod may be on no node yet."""
-    spec, status = entry.data["spec"], launch_status_of(entry.data["status"])
-    restart = restart_of(entry)
-    return (
-        status.phase in (PePhase.WAITING, PePhase.STARTING)
-        or status.content_id != str(spec.get("contentId") or "")
-        or status.launch_count < int(spec.get("launchCount") or 0)
-        or bool(restart and restart != status.observed_restart)
-    )

@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contracts.resources.processing_element import is_encrypted, required_redis
+from contracts.resources.job import JobPhase
+from contracts.resources.processing_element import PePhase, is_encrypted, required_redis
+from services.chassis.table.entries import Entry
+from services.launching.core.owners import launch_status_of
+from services.launching.core.pods import restart_of
+from services.launching.core.snapshot import Context
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, Pe, PeSnapshot
 
 _CONSTRAINTS: Final = (
@@ -23,6 +28,23 @@ _CONSTRAINTS: Final = (
     "isolations",
     "isolationLabels",
 )
+
+
+_BUSY: Final = (JobPhase.SUBMITTING, JobPhase.RESIZING)
+
+
+def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
+    """What the launches of a PE depend on."""
+    job, place, awaited = snapshot.job, place_of(snapshot), awaited_place(snapshot)
+    has_config_maps = snapshot.has_pe_config_map and snapshot.has_job_config_map
+    return Context(
+        has_lost_job=job is None or job.is_deleting or job.uid != pe.job_uid,
+        is_job_busy=job is not None and job.phase in _BUSY,
+        owners_in_job=snapshot.pes_of_job,
+        has_mounts=has_config_maps and not awaits_job(snapshot),
+        awaited=f"The processing element {awaited}." if awaited else "",
+        node=place.node.name if place else None,
+    )
 
 
 def awaits_job(snapshot: PeSnapshot) -> bool:
@@ -85,3 +107,15 @@ def _is_free(snapshot: PeSnapshot, pe: Pe) -> bool:
 
 def _is_older(placed: int | None, required: int | None) -> bool:
     return placed is None or placed < (required or 0)
+
+
+def is_to_launch(entry: Entry) -> bool:
+    """Whether, by its spec and status, a PE needs a launch or its pod may be on no node yet."""
+    spec, status = entry.data["spec"], launch_status_of(entry.data["status"])
+    restart = restart_of(entry)
+    return (
+        status.phase in (PePhase.WAITING, PePhase.STARTING)
+        or status.content_id != str(spec.get("contentId") or "")
+        or status.launch_count < int(spec.get("launchCount") or 0)
+        or bool(restart and restart != status.observed_restart)
+    )

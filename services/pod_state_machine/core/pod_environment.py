@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from services.pod_state_machine.core.launching import Launch
+from services.pod_state_machine.core.pod_inputs import Launch
 
 INSTALL: Final = "/usr/local/streams"
 CHECKPOINTS_IN_FILES: Final = '{ "Dir" : "/checkpoint" }'

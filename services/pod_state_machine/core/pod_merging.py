@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contracts.resources.pod_template import LISTS_BY_KEY, PE_CONTAINER, contradictions
-from services.pod_state_machine.core.launching import PodImpossible
+from services.pod_state_machine.core.pod_inputs import PodImpossible
 
 PLACE: Final = "spec.podTemplate"
 NODE_TERMS: Final = "nodeSelectorTerms"

@@ -25,8 +25,8 @@ from contracts.resources.processing_element import PlacementRequest
 from contracts.scheduling.node_affinity import NODE_NAME, PREFERRED, REQUIRED
 from contracts.scheduling.selectors import Requirement
 from contracts.scheduling.taints import NO_SCHEDULE
-from services.launching.core.snapshot import Node
-from services.pod_state_machine.core.launching import Launch
+from services.launching.core.nodes import Node
+from services.pod_state_machine.core.pod_inputs import Launch
 from services.pod_state_machine.core.snapshot import Assignment, HostPool
 
 PREFERENCE: Final = 100

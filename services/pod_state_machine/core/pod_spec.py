@@ -15,8 +15,8 @@ from contracts import labels
 from contracts.resources.fields import API_VERSION
 from contracts.resources.pod_template import PE_CONTAINER
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
-from services.pod_state_machine.core.launching import Launch, PodImpossible, RuntimeImage
 from services.pod_state_machine.core.pod_environment import INSTALL, environment
+from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible, RuntimeImage
 from services.pod_state_machine.core.pod_merging import merged
 from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_volumes import volumes_and_mounts

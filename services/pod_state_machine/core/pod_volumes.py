@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from contracts import labels
 from contracts.resources.fields import VolumeClaim
-from services.pod_state_machine.core.launching import Launch
+from services.pod_state_machine.core.pod_inputs import Launch
 
 Json = dict[str, Any]
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from contracts import labels
 from contracts.resources.job import JobPhase
-from services.launching.core.snapshot import LaunchSnapshot, Node, Owner
+from services.launching.core.nodes import Node
+from services.launching.core.owners import Owner
+from services.launching.core.snapshot import LaunchSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ class Scenario:
     `loose` says why the order of events may choose among several right ends: then numbers of
     launches and generations, and how often something was created, may differ from the undisturbed
     run. Empty: nothing may. `excuse` says of one run why it may have ended otherwise (empty: it may
-    not). Of a large scenario one plan in `one_in` of each class is played.
+    not); without `excuses_counts` as many objects of each kind are created and deleted even
+    then. Of a large scenario one plan in `one_in` of each class is played.
     """
 
     name: str
@@ -29,3 +30,4 @@ class Scenario:
     loose: str = ""
     one_in: int = 1
     excuse: Callable[[FaultedWorld], str] = lambda _world: ""
+    excuses_counts: bool = True

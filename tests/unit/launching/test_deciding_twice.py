@@ -13,15 +13,11 @@ from contracts.resources.processing_element import PePhase
 from services.launching.core.conditions import BACKING_OFF
 from services.launching.core.deciding import decide_launches
 from services.launching.core.effects import CreatePod, PatchStatus
+from services.launching.core.nodes import Node
+from services.launching.core.owners import LaunchStatus, RestartPolicies
+from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation
-from services.launching.core.snapshot import (
-    LaunchSnapshot,
-    LaunchStatus,
-    Node,
-    Pod,
-    RestartPolicies,
-    Timing,
-)
+from services.launching.core.snapshot import LaunchSnapshot, Timing
 from tests.unit.launching.test_other_owners import NOW, READY, WORKER, Worker, pod
 
 RUNNING = LaunchStatus(phase=PePhase.RUNNING, launch_count=5, pod="sort-7-5", content_id="c")

@@ -8,21 +8,15 @@ from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.launching.core.deciding import decide_launches
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
+from services.launching.core.nodes import Node
+from services.launching.core.owners import LaunchStatus, Owner, RestartPolicies
+from services.launching.core.pods import Pod
 from services.launching.core.situation import Situation
-from services.launching.core.snapshot import (
-    Context,
-    LaunchSnapshot,
-    LaunchStatus,
-    Node,
-    Owner,
-    Pod,
-    RestartPolicies,
-    Timing,
-)
+from services.launching.core.snapshot import Context, LaunchSnapshot, Timing
 
 NOW = 1_000.0
 READY = Context(
-    has_lost_job=False, is_job_busy=False, owners=1, has_mounts=True, awaited="", node=None
+    has_lost_job=False, is_job_busy=False, owners_in_job=1, has_mounts=True, awaited="", node=None
 )
 
 

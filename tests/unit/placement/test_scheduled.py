@@ -24,9 +24,9 @@ from placement.job import Pe, Pool
 from sandbox.controllers import feasibility
 from sandbox.controllers.accounts import Accounts
 from sandbox.controllers.demands import demand_of
-from services.launching.core.snapshot import Node as NodeOfPod
+from services.launching.core.nodes import Node as NodeOfPod
 from services.pod_state_machine.adapters.reading import job_view
-from services.pod_state_machine.core.launching import Launch
+from services.pod_state_machine.core.pod_inputs import Launch
 from services.pod_state_machine.core.pod_placement import in_place
 from services.pod_state_machine.core.pod_spec import RuntimeImage
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, PeSnapshot

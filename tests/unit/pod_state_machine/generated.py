@@ -14,14 +14,10 @@ from contracts.resources import StatedCondition
 from contracts.resources.job import JobPhase
 from contracts.resources.processing_element import PePhase
 from services.launching.core.conditions import BACKING_OFF
-from services.launching.core.snapshot import (
-    DISRUPTED_BY_ITSELF,
-    Launched,
-    LaunchStatus,
-    Node,
-    Pod,
-    RestartPolicies,
-)
+from services.launching.core.nodes import Node
+from services.launching.core.owners import LaunchStatus, RestartPolicies
+from services.launching.core.pods import DISRUPTED_BY_ITSELF, Pod
+from services.launching.core.snapshot import Launched
 from services.pod_state_machine.core.snapshot import HostPool, Job, Pe, PeKey, PeSnapshot, Placement
 
 NOW = 1_000_000.0

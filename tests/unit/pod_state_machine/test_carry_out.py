@@ -18,7 +18,8 @@ from services.chassis.process.errors import Rejected, Superseded
 from services.chassis.table.table import Table
 from services.launching.adapters.launches import Launches
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
-from services.launching.core.snapshot import LaunchStatus, Timing
+from services.launching.core.owners import LaunchStatus
+from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.carry_out import CarryOut

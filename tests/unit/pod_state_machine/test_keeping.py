@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from services.launching.adapters.carry_out import status_patch
 from services.launching.core.effects import DeletePod, PatchStatus, SetPodAside
-from services.launching.core.snapshot import LaunchStatus
+from services.launching.core.owners import LaunchStatus, status_patch
 from tests.builders import Builder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
 

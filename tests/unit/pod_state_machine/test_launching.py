@@ -7,8 +7,8 @@ import pytest
 from contracts import labels
 from contracts.resources.processing_element import PePhase
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
+from services.launching.core.owners import LaunchStatus
 from services.launching.core.rules import Observation
-from services.launching.core.snapshot import LaunchStatus
 from tests.builders import Builder, a_config_map, a_job, a_pe, a_pod, pe_uid
 from tests.unit.pod_state_machine.cluster import decided, gates, observed, resizing, submitted
 

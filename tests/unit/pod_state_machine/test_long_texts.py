@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contracts.labels import RESTART
 from contracts.resources.fields import MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
-from services.launching.adapters.reading import POD_TEXT_CHARS_MAX
 from services.launching.core.effects import PatchStatus
+from services.launching.core.pods import POD_TEXT_CHARS_MAX
 from tests.builders import a_pod
 from tests.unit.pod_state_machine.cluster import a_pe, decided, snapshot_of, submitted
 

@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.chassis.table.entries import Entry
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus
-from services.launching.core.snapshot import LaunchStatus
+from services.launching.core.owners import LaunchStatus
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments, ids_on
 from services.pod_state_machine.core.awaiting import place_of

@@ -10,7 +10,7 @@ from contracts import labels
 from contracts.resources import ProcessingElementTemplate
 from contracts.resources.processing_element import BuildType
 from services.pod_state_machine.adapters.reading import job_view, pe_of
-from services.pod_state_machine.core.launching import PodImpossible
+from services.pod_state_machine.core.pod_inputs import PodImpossible
 from services.pod_state_machine.core.pod_spec import RuntimeImage, pod_of_launch
 from tests.builders import a_job, a_pe, job_uid, pe_uid
 from tests.golden_pods import IMAGE, REDIS_CONFIG, VARIANTS, golden_spec

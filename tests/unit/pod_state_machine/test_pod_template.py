@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.pod_state_machine.core.launching import PodImpossible
+from services.pod_state_machine.core.pod_inputs import PodImpossible
 from tests.unit.pod_state_machine.test_pod_spec import golden, pod
 
 Json = dict[str, Any]

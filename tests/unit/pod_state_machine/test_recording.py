@@ -7,11 +7,11 @@ from dataclasses import replace
 from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
 from services.chassis.running.stage import Decision, Urgency, urgency_of
-from services.launching.adapters.carry_out import status_patch
 from services.launching.adapters.launches import Launches
 from services.launching.core.effects import CreatePod, PatchStatus
+from services.launching.core.owners import LaunchStatus, status_patch
 from services.launching.core.recording import CROWD, refused_status
-from services.launching.core.snapshot import LaunchStatus, Timing
+from services.launching.core.snapshot import Timing
 from services.pod_state_machine.adapters import intake
 from services.pod_state_machine.adapters.assignments import Assignments
 from services.pod_state_machine.adapters.reading import pe_of

@@ -6,10 +6,9 @@ import pytest
 
 from contracts.moments import moment_of
 from contracts.resources.processing_element import PePhase
-from services.launching.adapters.carry_out import status_patch
 from services.launching.core.effects import CreatePod, DeletePod, PatchStatus, SetPodAside
+from services.launching.core.owners import LaunchStatus, status_patch
 from services.launching.core.rules import Observation
-from services.launching.core.snapshot import LaunchStatus
 from tests.builders import PeBuilder, PodBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, observed, submitted
 

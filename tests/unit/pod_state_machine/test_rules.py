@@ -10,7 +10,8 @@ from contracts.resources.processing_element import PePhase
 from services.chassis.running.rules import RuleDefect, rule_for
 from services.launching.core.effects import CreatePod, PatchStatus
 from services.launching.core.pod_rules import POD_RULES, PodObservation, PodSituation
-from services.launching.core.rules import RULES, IntendLaunch, IntendRestart, Observation
+from services.launching.core.recording import IntendLaunch, IntendRestart
+from services.launching.core.rules import RULES, Observation
 from services.launching.core.situation import Situation
 from services.launching.core.snapshot import Timing
 from services.pod_state_machine.core.deciding import decide, situation_of

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from contracts.resources.processing_element import PePhase
-from services.launching.adapters.carry_out import status_patch
-from services.launching.adapters.reading import POD_TEXT_CHARS_MAX
 from services.launching.core.effects import PatchStatus
+from services.launching.core.owners import LaunchStatus, status_patch
+from services.launching.core.pods import POD_TEXT_CHARS_MAX
 from services.launching.core.recording import REFUSAL_CHARS_MAX, refused_status
-from services.launching.core.snapshot import LaunchStatus
 from services.pod_state_machine.adapters.reading import pe_of
 from tests.builders import Builder, PeBuilder, PodBuilder, a_pe, a_pod
 from tests.hostile import HOSTILE, harm

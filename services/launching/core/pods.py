@@ -1,46 +1,84 @@
-"""Reads the projections of pods, nodes, and the common fields of owners as frozen values."""
+"""A pod of an owner as decisions see it, and how it is read from its projection."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
-from contracts.resources.conditions import StatedCondition
 from contracts.resources.fields import TEXT_CHARS_MAX
-from contracts.resources.processing_element import PePhase
-from contracts.scheduling.taints import NO_EXECUTE, taint_of
 from contracts.showing import shown
 from services.chassis.table.entries import Entry, annotation, is_deleting, label
-from services.launching.core.snapshot import LaunchStatus, Node, Pod, RestartPolicies
 
 Data = Mapping[str, Any]
 POD_TEXT_CHARS_MAX = 1_024
 """Limit for text of pods, containers and conditions, which may have any length."""
+DISRUPTED_BY_ITSELF = "TerminationByKubelet"
+"""The kubelet evicted the pod, mostly because it used too much."""
 
 
-def controller(entry: Entry, kind: str) -> tuple[str, str] | None:
-    """(name, uid) of the controller owner, if it is of this kind."""
-    for owner in entry.data["metadata"]["owners"]:
-        if owner["controller"] and owner["kind"] == kind:
-            return str(owner["name"]), str(owner["uid"])
-    return None
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of an owner; times are in unix seconds, 0 if unknown.
 
+    `disruption`: why the cluster removes it (eviction, preemption, drain), which is a failure and
+    no request to stop the owner. `deletion_due_at` is its deletion timestamp: when it should be
+    gone. `blocked` is why a pending pod does not start. `restart` is the value of the owner's
+    annotation that its launch answered. `pinned_to` is the node that it was made for, whether or
+    not it is there; empty for a pod that may run anywhere.
+    """
 
-def is_orphaning(entry: Entry) -> bool:
-    """Whether the object is being deleted with propagation policy Orphan."""
-    return labels.ORPHAN_FINALIZER in entry.data["metadata"]["finalizers"]
+    name: str
+    uid: str
+    owner_uid: str
+    launch: int
+    content_id: str
+    phase: str
+    is_deleting: bool = False
+    disruption: str = ""
+    disruption_message: str = ""
+    generation: int | None = None
+    node: str = ""
+    created_at: float = 0.0
+    finished_at: float = 0.0
+    deletion_due_at: float = 0.0
+    deletion_grace_s: float | None = None
+    job_uid: str = ""
+    problem: str = ""
+    blocked: Reason | None = None
+    is_unreported: bool = False
+    is_set_aside: bool = False
+    restart: str = ""
+    pinned_to: str = ""
 
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether the cluster removed it, or is about to."""
+        return bool(self.disruption)
 
-def restart_of(entry: Entry) -> str:
-    """The value of the restart annotation, cut to what a status can hold for comparison."""
-    return annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
+    @property
+    def is_forced(self) -> bool:
+        """Whether it was deleted by force, so that only finalizers hold it."""
+        return self.is_deleting and self.deletion_grace_s == 0
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether its containers ended before its deletion was requested."""
+        # deletionTimestamp is the time of the request plus the grace period.
+        requested_at = self.deletion_due_at - (self.deletion_grace_s or 0.0)
+        return self.is_over and (not self.is_deleting or 0.0 < self.finished_at < requested_at)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its containers ended for good."""
+        return self.phase in ("Succeeded", "Failed")
 
 
 def pod_of(entry: Entry, owner_uid: str) -> Pod:
-    """A pod, and the uid of the owner that controls it."""
+    """A pod that the owner with this uid controls."""
     data, meta = entry.data, entry.data["metadata"]
     disruption = _condition(data, "DisruptionTarget", "True")
     grace_s = data.get("deletionGracePeriodSeconds")
@@ -69,60 +107,6 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
         restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
-    )
-
-
-def node_of(entry: Entry) -> Node:
-    """A node."""
-    taints = [taint_of(each) for each in entry.data["taints"]]
-    return Node(
-        name=entry.name,
-        is_ready=entry.data["ready"],
-        is_out_of_service=any(each.key == labels.OUT_OF_SERVICE_TAINT for each in taints),
-        is_closed=entry.data["unschedulable"] or any(each.effect == NO_EXECUTE for each in taints),
-        hostname=str(entry.data["metadata"]["labels"].get(labels.HOSTNAME, "")),
-    )
-
-
-def policies_of(spec: Data) -> RestartPolicies:
-    """A null `restartFailedPod` that fusion-backend did not resolve means restartable."""
-    restart_failed = spec.get("restartFailedPod")
-    return RestartPolicies(
-        restart_failed=True if restart_failed is None else bool(restart_failed),
-        restart_completed=bool(spec.get("restartCompletedPod", False)),
-        restart_deleted=bool(spec.get("restartDeletedPod", False)),
-        delete_failed=bool(_given(spec, "deleteFailedPod", True)),
-        failed_kept_s=float(_given(spec, "failedPodTimeToLiveInSeconds", 86_400)),
-        failed_kept_max=int(_given(spec, "failedPodHistoryLimit", 3)),
-        restarts_max=number_in(spec.get("maxRestartsInARow")),
-        node_loss_s=float(_given(spec, "nodeLossTimeOutInSeconds", 300)),
-        force_relaunch=bool(_given(spec, "forceRelaunch", False)),
-    )
-
-
-def _given(spec: Data, field: str, default: float) -> Any:
-    """A field of a spec; null means its default."""
-    value = spec.get(field)
-    return default if value is None else value
-
-
-def launch_status_of(status: Data) -> LaunchStatus:
-    """The status that an owner records its launches in."""
-    return LaunchStatus(
-        phase=PePhase(status.get("phase") or PePhase.WAITING),
-        launch_count=int(status.get("launchCount") or 0),
-        pod=status.get("pod") or "",
-        node=status.get("node") or "",
-        content_id=status.get("contentId") or "",
-        generation=number_in(status.get("generation")),
-        observed_generation=int(status.get("observedGeneration") or 0),
-        restarts=int(status.get("restarts") or 0),
-        reason=status.get("reason") or "",
-        message=status.get("message") or "",
-        next_restart=status.get("nextRestartTime") or "",
-        observed_restart=status.get("observedRestart") or "",
-        connectivity=status.get("connectivity") or "",
-        conditions=tuple(StatedCondition.of(each) for each in status.get("conditions") or ()),
     )
 
 
@@ -191,6 +175,11 @@ def _condition(data: Data, type_: str, status: str) -> Data | None:
     """The pod's condition of this type, if it has this status."""
     found = (each for each in data["conditions"] if each["type"] == type_)
     return next((each for each in found if each["status"] == status), None)
+
+
+def restart_of(entry: Entry) -> str:
+    """The value of the restart annotation, cut to what a status can hold for comparison."""
+    return annotation(entry, labels.RESTART)[:TEXT_CHARS_MAX]
 
 
 def moment_in(text: object) -> float:

@@ -1,0 +1,32 @@
+"""The permissions that launches need at the API server, by effect, for owners of one kind.
+
+Keep it in step with the `match` of `carry_out.py`.
+"""
+
+from __future__ import annotations
+
+from services.chassis.kube.permissions import (
+    Permissions,
+    to_block_deletion_of,
+    to_create,
+    to_delete,
+    to_get,
+    to_patch,
+)
+from services.chassis.kube.port import Resource
+from services.chassis.kube.resources import resource_of
+from services.launching.core.effects import CreatePod, DeletePod, Effect, PatchStatus, SetPodAside
+
+_POD, _NODE = map(resource_of, ("Pod", "Node"))
+
+
+def needed_by(owner: Resource) -> dict[type[Effect], Permissions]:
+    """What each effect needs where this kind of object launches pods."""
+    return {
+        CreatePod: to_create(_POD, owner=owner)
+        | to_block_deletion_of(owner)
+        | to_patch(owner, subresource="status"),  # records why a pod was refused
+        DeletePod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
+        SetPodAside: to_patch(_POD),
+        PatchStatus: to_patch(owner, subresource="status") | to_get(_POD),
+    }
