@@ -33,7 +33,7 @@ REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
 UNWATCHED = tuple(
     resource
-    for kind in ("Service", "ConfigMap", *(each.kind for each in CUSTOM_RESOURCES))
+    for kind in ("Service", "ConfigMap", *(row.kind for row in CUSTOM_RESOURCES if row.created_by))
     if (resource := resource_of(kind)) not in (JOBS, PES, REGIONS)
 )
 """The other kinds of children, which no command watches."""

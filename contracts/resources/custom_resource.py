@@ -49,6 +49,7 @@ class Rule:
 class CustomResource:
     """One kind of ours: what its CustomResourceDefinition says, and who writes and reads it.
 
+    `created_by` is the service that creates its objects for a job; empty for what people create.
     Facts of it go to `topic`. `status_writers` are the services that may patch its status: the one
     that owns it, and watch-ingest, for the condition Readable, where the owner does not report an
     object that cannot be read.
@@ -64,6 +65,7 @@ class CustomResource:
     columns: tuple[PrinterColumn, ...]
     topic: Topic
     status_writers: tuple[str, ...]
+    created_by: str = ""
     rules: tuple[Rule, ...] = ()
     scale: Scale | None = None
 

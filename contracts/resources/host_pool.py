@@ -112,6 +112,7 @@ HOST_POOL = CustomResource(
     description="A set of nodes that processing elements of a job ask for.",
     topic=CLUSTER,
     status_writers=("hostpool-manager", "watch-ingest"),
+    created_by="fusion-backend",
     columns=(
         PrinterColumn("Alias", "string", ".spec.hostpool.name", "Name in the application."),
         PrinterColumn(

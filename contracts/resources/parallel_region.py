@@ -82,6 +82,7 @@ PARALLEL_REGION = CustomResource(
     description="A parallel region of a job; change its width to resize the job.",
     topic=RESOURCES,
     status_writers=("fusion-backend", "watch-ingest"),
+    created_by="fusion-backend",
     columns=(
         PrinterColumn("Alias", "string", ".spec.alias", "Logical name of the region."),
         PrinterColumn("Width", "integer", ".spec.width", "Number of channels requested."),

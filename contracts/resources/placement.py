@@ -258,6 +258,7 @@ PLACEMENT = CustomResource(
     description="Where a job with host constraints runs.",
     topic=CLUSTER,
     status_writers=("hostpool-manager", "watch-ingest"),
+    created_by="fusion-backend",
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Whether the job is placed."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation in force."),

@@ -416,6 +416,7 @@ PROCESSING_ELEMENT = CustomResource(
     description="A processing element: a part of a job's operators that runs as one pod.",
     topic=RESOURCES,
     status_writers=("pod-state-machine", "watch-ingest"),
+    created_by="fusion-backend",
     columns=(
         PrinterColumn("Phase", "string", ".status.phase", "Where the PE stands."),
         PrinterColumn("Launches", "integer", ".status.launchCount", "Number of launches so far."),

@@ -10,6 +10,7 @@ import yaml
 from contracts.resources import CUSTOM_RESOURCES, CustomResource
 from deploy.generating import RBAC_FOLDER
 from deploy.roles import PERMISSIONS
+from services.fusion_backend.core.snapshot import CHILD_KINDS
 from tests.architecture.source import services
 from tests.places import ROOT
 
@@ -96,3 +97,19 @@ def test_watch_ingest_reports_unreadable_objects_of_every_kind_but_jobs() -> Non
     """Its permissions follow from the rows, so that a row that forgets it would go unseen."""
     silent = {each.kind for each in CUSTOM_RESOURCES if "watch-ingest" not in each.status_writers}
     assert silent == {"Job"}
+
+
+@pytest.mark.parametrize("kind", CUSTOM_RESOURCES, ids=lambda kind: kind.kind)
+def test_the_row_of_a_kind_names_the_service_that_may_create_it(kind: CustomResource) -> None:
+    """The children of a job follow from it, which are deleted with the job."""
+    creators = {
+        service
+        for service, permissions in PERMISSIONS.items()
+        if any((each.resource, each.verb) == (kind.plural, "create") for each in permissions)
+    }
+    assert creators == ({kind.created_by} if kind.created_by else set())
+
+
+def test_a_kind_that_people_create_is_no_child_of_a_job() -> None:
+    assert "Job" not in CHILD_KINDS
+    assert {each.kind for each in CUSTOM_RESOURCES if each.created_by} < set(CHILD_KINDS)

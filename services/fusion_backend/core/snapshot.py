@@ -14,7 +14,7 @@ from typing import Any
 
 from contracts import labels
 from contracts.reasons import Reason
-from contracts.resources import CUSTOM_RESOURCES, JOB
+from contracts.resources import CUSTOM_RESOURCES
 from contracts.resources.fields import TEXT_CHARS_MAX
 from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
@@ -30,7 +30,7 @@ from services.fusion_backend.core.spec.provisions import Provisions
 CHILD_KINDS = (
     "ConfigMap",
     "Service",
-    *(each.kind for each in CUSTOM_RESOURCES if each is not JOB),
+    *(each.kind for each in CUSTOM_RESOURCES if each.created_by == "fusion-backend"),
 )
 
 
