@@ -11,9 +11,13 @@ import pytest
 
 from contracts import labels
 from contracts.decisions import Observation
+from services.chassis.running.observations import Observed
 from services.chassis.running.replaying import ReplayFailed
-from services.node_tainter.core import deciding
-from services.node_tainter.core.node_rules import NODE_RULES, NodeObservation
+from services.chassis.running.rules import Rule
+from services.fusion_backend.core import deciding as job_deciding
+from services.hostpool_manager.core import rules as placement_rules
+from services.launching.core import deciding as launch_deciding
+from services.node_tainter.core import deciding as node_deciding
 from tests.sandboxed import MERGE
 from tests.simulation.command import play
 from tests.simulation.effects import Mishap
@@ -78,8 +82,24 @@ def test_a_missing_observation_stops_the_replay_where_it_counts(log: Log, servic
                 differences(_with(log, start, left, decisions), start)
 
 
-def test_an_offset_that_does_not_fit_is_named(log: Log) -> None:
-    start = log.starts("pod-state-machine")[-1]
+@pytest.mark.parametrize("service", ["pod-state-machine", "fusion-backend"])
+def test_an_observation_of_another_release_stops_the_replay(log: Log, service: str) -> None:
+    start = log.starts(service)[-1]
+    observations = log.observations[start]
+    number, known = next(
+        (number, each)
+        for number, each in sorted(observations.items())
+        if each.what not in set(Observed)
+    )
+    renamed = {f"former{name}": value for name, value in known.content.items()}
+    former = {**observations, number: replace(known, content=renamed)}
+    with pytest.raises(ReplayFailed, match=f"observation {number}, {known.what}, has another form"):
+        differences(_with(log, start, former, log.decisions[start]), start)
+
+
+@pytest.mark.parametrize("service", STAGES)
+def test_an_offset_that_does_not_fit_is_named(log: Log, service: str) -> None:
+    start = log.starts(service)[-1]
     *before, last = log.decisions[start]
     position = last["position"]
     for moved in (-1, 1):
@@ -95,16 +115,40 @@ def test_an_offset_that_does_not_fit_is_named(log: Log) -> None:
                 )
 
 
+_LEFT_OUT = {
+    "node-tainter": (node_deciding, "NODE_RULES", "MARKS_DIFFER"),
+    "hostpool-manager": (placement_rules, "RULES", "FOUND_PLACEMENT"),
+    "pod-state-machine": (launch_deciding, "RULES", "UNPLACED"),
+    "fusion-backend": (job_deciding, "DECISIONS", "PLANNED"),
+}
+"""A rule of each service, and where its decisions are made from it."""
+
+
+@pytest.mark.parametrize("service", STAGES)
 def test_a_changed_rule_is_found_at_the_first_decision_that_it_changes(
-    log: Log, monkeypatch: pytest.MonkeyPatch
+    log: Log, service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = log.starts("node-tainter")[0]
-    changed = tuple(
-        each for each in NODE_RULES if each.observation is not NodeObservation.MARKS_DIFFER
+    module, name, observation = _LEFT_OUT[service]
+    rules: Any = getattr(module, name)
+    if isinstance(rules, Mapping):  # by what they decide on
+        left: Any = {**rules, "generation": _without(rules["generation"], observation)}
+    else:
+        left = _without(rules, observation)
+    monkeypatch.setattr(module, name, left)
+    start, made = next(
+        (start, each)
+        for start in log.starts(service)
+        for each in log.decisions[start]
+        if observation in each["rules"].values()
     )
-    monkeypatch.setattr(deciding, "NODE_RULES", changed)
     first, *_ = differences(log, start)
-    assert first.decision["rules"] == {"node": "MARKS_DIFFER"}
+    assert first.decision == made
+
+
+def _without(rules: Sequence[Rule[Any, Any]], observation: str) -> tuple[Rule[Any, Any], ...]:
+    left = tuple(each for each in rules if each.observation.name != observation)
+    assert len(left) == len(rules) - 1
+    return left
 
 
 def test_an_object_that_only_a_view_uses_is_known_to_be_another(log: Log) -> None:

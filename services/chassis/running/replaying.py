@@ -154,8 +154,18 @@ class Replica:
             case Observed.SLEPT | Observed.LEADS | Observed.LEADS_NO_MORE:
                 pass  # when something is decided, not what
             case what:
-                assert isinstance(self.stage, TakesInObservations), f"nobody takes in {what}"
-                self.stage.take_in(what, content)
+                self._take_in(what, content)
+
+    def _take_in(self, what: str, content: Mapping[str, Any]) -> None:
+        if not isinstance(self.stage, TakesInObservations):
+            raise ReplayFailed(f"observation {self._number} is {what}, which nobody takes in")
+        try:
+            self.stage.take_in(what, content)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ReplayFailed(
+                f"observation {self._number}, {what}, has another form than this release"
+                f" writes: {problem!r}"
+            ) from problem
 
     def _begin(self, offsets: Mapping[str, int]) -> None:
         for name, offset in offsets.items():
