@@ -32,10 +32,10 @@ MUTANTS = (
     ),
     Mutant(
         "the taint of a live pool claims no node that the status of another names",
-        "services/hostpool_manager/core/cluster_view.py",
-        "ClusterView._each_claim",
-        "for uid in marks.taints if",
-        "for uid in marks.places if",
+        f"{_CORE}/claims.py",
+        "claims",
+        "for uid in found.taints if",
+        "for uid in found.places if",
         (_FOLLOWING, "-k", "taint_of_another_live_pool"),
     ),
     Mutant(

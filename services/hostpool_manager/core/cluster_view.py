@@ -2,23 +2,22 @@
 
 It is a function of these objects and answers, whatever the order in which they came. An answer
 counts as soon as it is found, before it is written, so no two jobs get the same room.
-Decisions see our taints as claims: the taint of a live HostPool takes the node from every other job
-whose status names it.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import Final
 
 from contracts.canonical import Fingerprint
 from placement.checking import violations
-from placement.cluster import Claim, Cluster, Node, Pod, normalised
+from placement.cluster import Cluster, Node, Pod, normalised
 from placement.job import Job
 from placement.patching import with_claims, with_nodes, with_taken
 from services.hostpool_manager.core import parts
+from services.hostpool_manager.core.claims import claims, job_name
 from services.hostpool_manager.core.following import follows_nodes, membership_problems
 from services.hostpool_manager.core.snapshot import (
     BoundPod,
@@ -28,7 +27,6 @@ from services.hostpool_manager.core.snapshot import (
     Placement,
     Ref,
     Searched,
-    claims_nodes,
     uids_differ,
 )
 from services.hostpool_manager.core.usage import Taken
@@ -204,7 +202,8 @@ class ClusterView:
         """The arrays of the whole state; rebuilt if something changed since the last call."""
         self._take_in_nodes()
         if self._claimed is None:
-            self._claimed = with_claims(self._nodes_only, dict.fromkeys(self._each_claim()))
+            found = claims(self.placements, self._marks, self._owners)
+            self._claimed = with_claims(self._nodes_only, dict.fromkeys(found))
             self._cluster = None
         if self._cluster is None:
             used, streams_pods = self._taken.columns(self._claimed.index)
@@ -298,7 +297,7 @@ class ClusterView:
             for pod in pods
         )
 
-    # ------------------------------------------------------------------ pods and claims
+    # ------------------------------------------------------------------ pods
 
     def _count(self, name: tuple[str, str]) -> None:
         """Count the requests of a pod; one that ends takes room while it exists and claims nothing.
@@ -309,7 +308,7 @@ class ClusterView:
         if pod is None:
             self._take(name, ())
             return
-        job = "" if self._ends_for_good(pod) else self._job_name(pod.job, pod.job_uid)
+        job = "" if self._ends_for_good(pod) else job_name(self.placements, pod.job, pod.job_uid)
         self._take(name, [Pod(pod.node, pod.requests, job, pod.pe)])
 
     def _ends_for_good(self, pod: BoundPod) -> bool:
@@ -348,44 +347,6 @@ class ClusterView:
         if any(not uids_differ(uid, placement.job_uid) for uid in bound):
             return None
         return Pod(node, requested.requests, placement.spec.name, pe, is_bound=False)
-
-    def _each_claim(self) -> Iterator[Claim]:
-        locked: dict[str, list[str]] = {}
-        for node, marks in self._marks.items():
-            for owner in (self._owners[uid] for uid in marks.taints if uid in self._owners):
-                job = self._job_name(owner.job, owner.job_uid)
-                locked.setdefault(node, []).append(job)
-                yield Claim(node, job, self._pool_name(owner), is_exclusive=True)
-        for placement in self._live():
-            if placement.spec is None:
-                continue
-            job = placement.spec.name
-            for pool in placement.spec.pools:
-                if pool.is_default or not claims_nodes(pool):
-                    continue
-                for node in placement.in_force.pools.get(pool.index, ()):
-                    if node and job in locked.get(node, (job,)):
-                        yield Claim(node, job, pool.name, pool.is_exclusive)
-
-    def _pool_name(self, owner: HostPool) -> str:
-        """The name of a pool in its Placement, so that all claims of a pool have one name."""
-        placement = self.placements.get(owner.job)
-        spec = placement.spec if placement is not None else None
-        if placement is None or spec is None or uids_differ(placement.job_uid, owner.job_uid):
-            return owner.name
-        return next((pool.name for pool in spec.pools if pool.index == owner.index), owner.name)
-
-    def _live(self) -> Iterator[Placement]:
-        return (each for each in self.placements.values() if not each.is_deleting)
-
-    def _job_name(self, job: Ref | None, uid: str) -> str:
-        """The name of a job in decisions; a namesake with another uid has another name."""
-        if job is None:
-            return ""
-        placement = self.placements.get(job)
-        if placement is not None and uids_differ(placement.job_uid, uid):
-            return f"{'/'.join(job)} ({uid})"
-        return "/".join(job)
 
 
 def _problems(cluster: Cluster, placement: Placement, job: Job | None) -> tuple[str, ...]:

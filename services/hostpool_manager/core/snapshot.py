@@ -15,7 +15,7 @@ from contracts.reasons import Reason
 from contracts.resources.placement import PlacementPhase, assigned
 from placement.answers import Family, Members, Nearest, Placed
 from placement.cluster import Amounts
-from placement.job import Job, Pool
+from placement.job import Job
 from services.chassis.process.backoff import doubling_s
 
 
@@ -160,11 +160,6 @@ class Marks:
 def uids_differ(one: str, other: str) -> bool:
     """Whether two uids of Jobs are both known and differ."""
     return bool(one and other and one != other)
-
-
-def claims_nodes(pool: Pool) -> bool:
-    """Whether it claims its members: see `placement.cluster.Claim`."""
-    return pool.is_exclusive or bool(pool.hosts) or pool.size is not None
 
 
 # --------------------------------------------------------------------------- desired statuses
