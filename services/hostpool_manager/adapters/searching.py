@@ -87,8 +87,7 @@ class Searches:
         is_busy = lane in self._running
         if is_busy or placement is None or job is None or not target.is_of(placement):
             return False
-        is_in_force = placement.is_in_force
-        work = partial(search_for, view.cluster, job, self._limits, is_in_force=is_in_force)
+        work = partial(search_for, view.cluster, placement, job, self._limits)
         # The last step before the task: an entry that no task removes would block the lane.
         self._enter((SEARCHING, "", lane), uid=lane, data=data_of(target))
         run = self._run(lane, target, work, view.room)

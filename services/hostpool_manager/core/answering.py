@@ -61,10 +61,10 @@ class Newest:
     spec_bytes: int
 
 
-def search_for(cluster: Cluster, job: Job, limits: Limits, *, is_in_force: bool) -> SearchResult:
-    """The answer to a job; `is_in_force`: it has a placement, which a change of nodes broke."""
+def search_for(cluster: Cluster, placement: Placement, job: Job, limits: Limits) -> SearchResult:
+    """The answer for all of a job, and a partial placement if it is in force and does not fit."""
     answer = decide(cluster, job, limits)
-    if isinstance(answer, Placed) or not is_in_force:
+    if isinstance(answer, Placed) or not placement.is_in_force:
         return SearchResult(answer)
     return SearchResult(answer, partial_placement(cluster, job, limits))
 

@@ -25,7 +25,13 @@ from services.hostpool_manager.core.answering import (
 )
 from services.hostpool_manager.core.following import without_lost
 from services.hostpool_manager.core.partial_placement import PartialPlacement, partial_placement
-from services.hostpool_manager.core.snapshot import Found, InForce, SearchTarget
+from services.hostpool_manager.core.snapshot import (
+    Found,
+    InForce,
+    Placement,
+    Ref,
+    SearchTarget,
+)
 from tests.unit.hostpool_manager.scene import Scene, a_class, a_pool
 from tests.unit.placement.brute_force import Case, has_placement
 from tests.unit.placement.test_every_way import OWN, a_case
@@ -221,8 +227,9 @@ def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> No
 def test_only_what_is_in_force_is_placed_partially() -> None:
     job = Job(OWN, (Pe(0, pool=0),), (Pool(0, "P", size=2),))
     cluster = Cluster.of((node("n1"),))
-    assert search_for(cluster, job, LIMITS, is_in_force=False).partial is None
-    result = search_for(cluster, job, LIMITS, is_in_force=True)
+    new = Placement(Ref("default", "job"), "uid", 1, 1, spec=job)
+    assert search_for(cluster, new, job, LIMITS).partial is None
+    result = search_for(cluster, replace(new, in_force=InForce(0)), job, LIMITS)
     assert isinstance(result, SearchResult)
     assert result.partial is not None
     assert result.partial.placed.assignment == {0: "n1"}
