@@ -22,7 +22,7 @@ from contracts.scheduling.requests import AMOUNT_MAX
 from placement.answers import Family
 from placement.cluster import PODS, Bools, Cluster, Ints
 from placement.gathering import together
-from placement.job import Job, Pe, running
+from placement.job import Job, Pe, bound_nodes
 from placement.masking import Masks
 from placement.pooling import Pooling, chosen_pools
 from placement.problem import (
@@ -41,7 +41,7 @@ def build_problem(
     cluster: Cluster, job: Job, lifted: frozenset[Family] = frozenset(), *, keeps: bool = False
 ) -> Problem:
     """The problem of a job."""
-    fixed = {pe: cluster.index.get(node, NONE) for pe, node in running(cluster, job).items()}
+    fixed = {pe: cluster.index.get(node, NONE) for pe, node in bound_nodes(cluster, job).items()}
     domains = cluster.domains(job.topology_key)
     pooling = chosen_pools(cluster, job, fixed, lifted, keeps=keeps)
     resources = () if Family.CAPACITY in lifted else _resources(job)

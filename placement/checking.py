@@ -1,6 +1,7 @@
 """Looks at a placement again, PE by PE in whole numbers, knowing nothing of how it was found.
 
-What runs already is not judged: it was placed when the cluster was another, and it stays.
+A PE with a bound pod is not judged: it was placed when the cluster was another, and it stays, even
+on a node that does not exist any more.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from contracts.labels import HOSTNAME
 from placement.answers import Placed
 from placement.cluster import PODS, Amounts, Claim, Cluster, Node, capped
-from placement.job import Job, Pe, Pool, running
+from placement.job import Job, Pe, Pool, bound_nodes
 
 _Where = list[tuple[int, str | None]]
 """PEs, each with the domain that it is in."""
@@ -23,7 +24,7 @@ _Where = list[tuple[int, str | None]]
 
 def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
     """What is wrong with a placement, in sentences; empty if it meets all constraints."""
-    view = _View(cluster, job, placed, running(cluster, job))
+    view = _View(cluster, job, placed, bound_nodes(cluster, job))
     if view.unplaced:
         return [f"PE {pe} has no node that exists" for pe in view.unplaced]
     found = [*view.capacity(), *view.members(), *view.claims()]
@@ -36,15 +37,16 @@ def violations(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
 class _View:
     """A placement, and values of it that are used again and again.
 
-    `kinds`: PEs that ask for the same, and the node of each; `at`: the numbers of those nodes that
-    exist; `mine`: members by pool, `inside`: as sets; `alone`: the exclusive pools that have each
-    node; `held`: claims of other jobs by node; `plain`: nodes of `at` that ask for nothing.
+    `bound`: nodes of PEs with a bound pod; `kinds`: PEs that ask for the same, and the node of
+    each; `at`: the numbers of those nodes that exist; `mine`: members by pool, `inside`: as sets;
+    `alone`: the exclusive pools that have each node; `held`: claims of other jobs by node; `plain`:
+    nodes of `at` that ask for nothing.
     """
 
     cluster: Cluster
     job: Job
     placed: Placed
-    running: Mapping[int, str]
+    bound: Mapping[int, str]
     kinds: list[tuple[tuple[Pe, ...], list[str]]] = field(init=False)
     at: dict[str, int] = field(init=False)
     mine: Mapping[int | None, tuple[str, ...]] = field(init=False)
@@ -74,13 +76,13 @@ class _View:
 
     @property
     def unplaced(self) -> list[int]:
-        known, runs = self.cluster.index, set(self.running.values())
+        known, bound = self.cluster.index, set(self.bound.values())
         return [
             pe.id
             for kind, names in self.kinds
-            if not runs.issuperset(lost := set(names).difference(known))
+            if not bound.issuperset(lost := set(names).difference(known))
             for pe, name in zip(kind, names, strict=True)
-            if name in lost - runs
+            if name in lost - bound
         ]
 
     def _plain(self) -> Iterator[str]:
@@ -101,7 +103,7 @@ class _View:
             return
         seen: dict[str, Pe] = {}
         for pe, name in zip(kind, names, strict=True):
-            if pe.id not in self.running:
+            if pe.id not in self.bound:
                 seen.setdefault(name, pe)
         for name, pe in seen.items():
             at = self.cluster.index.get(name)
@@ -162,10 +164,10 @@ class _View:
         """What the job's own pods have there is free for it; what only stays is not judged."""
         pods = [pod for pod in self.cluster.pods.get(self.job.name, ()) if pod.node == node]
         had = sum(dict(_with_itself(pod.requests)).get(resource, 0) for pod in pods)
-        stays = [pod for pod in pods if pod.is_bound and pod.pe in self.running]
+        stays = [pod for pod in pods if pod.is_bound and pod.pe in self.bound]
         kept = sum(dict(_with_itself(pod.requests)).get(resource, 0) for pod in stays)
         here = [pe for pe in self.job.pes if self.placed.assignment[pe.id] == node]
-        moved = [pe for pe in here if pe.id not in self.running]
+        moved = [pe for pe in here if pe.id not in self.bound]
         more = sum(dict(_with_itself(pe.requests)).get(resource, 0) for pe in moved)
         if requested > free + had and (more > 0 or requested > kept):
             yield f"{node} has {free + had} of {resource}, requested are {requested}"
@@ -177,18 +179,18 @@ class _View:
         for pool in self.job.chosen_pools:
             names = [name for name in self.mine.get(pool.index, ()) if name]
             yield from self._sized(pool, names)
-            runs, named = self._runs(pool), {self.cluster.node_of(host) for host in pool.hosts}
+            bound, named = self._bound_in(pool), {self.cluster.node_of(host) for host in pool.hosts}
             for name in names:
                 if name not in self.cluster.index:
                     yield f"{name} of {pool.name} does not exist"
-                elif name not in runs:
+                elif name not in bound:
                     yield from self._fits(pool, name, named)
 
-    def _runs(self, pool: Pool) -> set[str]:
-        """Where PEs of a pool run."""
-        if not self.running:
+    def _bound_in(self, pool: Pool) -> set[str]:
+        """The nodes to which PEs of a pool are bound."""
+        if not self.bound:
             return set()
-        return {self.running[pe] for pe in self.job.ids_in(pool) & self.running.keys()}
+        return {self.bound[pe] for pe in self.job.ids_in(pool) & self.bound.keys()}
 
     def _sized(self, pool: Pool, names: list[str]) -> Iterator[str]:
         if len(set(names)) < len(names):
@@ -221,7 +223,7 @@ class _View:
             for name in set(self.mine.get(pool.index, ())) - {""}:
                 users.setdefault(name, []).append(pool)
         ours = Counter(pod.node for pod in self.cluster.pods.get(self.job.name, ()))
-        runs = {pool.index: self._runs(pool) for pool in self.job.chosen_pools}
+        bound = {pool.index: self._bound_in(pool) for pool in self.job.chosen_pools}
         for name in sorted(self.alone.keys() & self.cluster.index.keys()):
             pool = self.alone[name][0]
             for other in users.get(name, ()):
@@ -230,7 +232,7 @@ class _View:
             for claim in self.held.get(name, ()):
                 yield f"{name} of {pool.name} is held by {claim.job}"
             foreign = int(self.cluster.streams_pods[self.cluster.index[name]]) - ours[name]
-            if foreign and name not in runs[pool.index]:
+            if foreign and name not in bound[pool.index]:
                 yield f"{name} of {pool.name} runs PEs of other jobs"
 
     # ------------------------------------------------------------------ colocation, exlocation
@@ -238,8 +240,8 @@ class _View:
     def neighbours(self) -> Iterator[str]:
         """PEs that are together and must not be, or the other way round."""
         for token, pes in self._by_token(lambda pe: pe.colocations):
-            moved = {place for pe, place in pes if pe not in self.running}
-            stays = {place for pe, place in pes if pe in self.running} - {None}
+            moved = {place for pe, place in pes if pe not in self.bound}
+            stays = {place for pe, place in pes if pe in self.bound} - {None}
             if len(moved) > 1 or None in moved or (moved and stays and not moved <= stays):
                 yield f"PEs with {token} are not together"
         for token, pes in self._by_token(lambda pe: pe.exlocations):
@@ -266,21 +268,21 @@ class _View:
         return sorted(found.items())
 
     def _meeting(self, pes: _Where, sentence: str) -> Iterator[str]:
-        new = Counter(place for pe, place in pes if pe not in self.running)
-        runs = {place for pe, place in pes if pe in self.running}
+        new = Counter(place for pe, place in pes if pe not in self.bound)
+        stays = {place for pe, place in pes if pe in self.bound}
         if new[None]:
             yield f"{sentence}: some are in no domain"
         for place, count in new.items():
-            if place is not None and (count > 1 or place in runs):
+            if place is not None and (count > 1 or place in stays):
                 yield sentence
 
     def _accompanied(self) -> Iterator[str]:
         """Isolated PEs that are not alone; of those that run, what comes is looked at."""
         where = [(kind[0], self._domains(kind, names)) for kind, names in self.kinds]
         all_ = Counter(place for _, pes in where for _, place in pes)
-        new = Counter(place for _, pes in where for pe, place in pes if pe not in self.running)
+        new = Counter(place for _, pes in where for pe, place in pes if pe not in self.bound)
         for pe, place in (each for first, pes in where if first.is_isolated for each in pes):
-            is_new = pe not in self.running
+            is_new = pe not in self.bound
             if place is None and is_new:
                 yield f"PE {pe} is in no domain"
             others = all_[place] - 1 if is_new else new[place]

@@ -23,7 +23,7 @@ from placement.answers import (
 )
 from placement.cluster import Cluster, Node, normalised
 from placement.gathering import together
-from placement.job import Job, Pe, Pool, running
+from placement.job import Job, Pe, Pool, bound_nodes
 
 Kind = tuple[Pe, ...]
 
@@ -38,11 +38,11 @@ def contradiction(cluster: Cluster, job: Job) -> Refused | None:
 
 def missing(cluster: Cluster, job: Job) -> Refused | None:
     """The first host or tag that no node has. What runs already has found its host."""
-    runs = running(cluster, job)
+    bound = bound_nodes(cluster, job)
     for kind in job.kinds:
         host = kind[0].host
         if host and cluster.node_of(host) is None:
-            new = [pe.id for pe in kind if pe.id not in runs]
+            new = [pe.id for pe in kind if pe.id not in bound]
             if new:
                 return _no_host(cluster, host, f"PE {new[0]} asks for")
     for pool in job.chosen_pools:
@@ -123,11 +123,11 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
 
 
 def _contradictions(cluster: Cluster, job: Job) -> Iterator[Refused]:
-    runs = running(cluster, job)
+    bound = bound_nodes(cluster, job)
     yield from _twice(job)
     for pool in job.chosen_pools:
         yield from _of_pool(cluster, job, pool)
-    yield from _places(cluster, job, runs)
+    yield from _places(cluster, job, bound)
     if not job.is_required:
         return
     chosen = {pool.index for pool in job.chosen_pools}
@@ -140,7 +140,7 @@ def _contradictions(cluster: Cluster, job: Job) -> Iterator[Refused]:
     for kinds in together([kind for kind in job.kinds if tokens(kind)], tokens):
         group = [pe for kind in kinds for pe in kind]
         if len(group) > 1:
-            yield from _in_group(cluster, job, group, runs)
+            yield from _in_group(cluster, job, group, bound)
 
 
 def _twice(job: Job) -> Iterator[Refused]:
@@ -184,7 +184,7 @@ def _of_pool(cluster: Cluster, job: Job, pool: Pool) -> Iterator[Refused]:
         yield Refused(Reason.POOL_TOO_SMALL, sentence, (Family.SIZE,))
 
 
-def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refused]:
+def _places(cluster: Cluster, job: Job, bound: dict[int, str]) -> Iterator[Refused]:
     pools = {pool.index: pool for pool in job.pools}
     for kind in job.kinds:
         pe = kind[0]
@@ -192,7 +192,7 @@ def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refuse
             yield _refused(f"PE {pe.id} asks for pool {pe.pool}, which the job does not have")
             continue
         pool = pools[pe.pool] if pe.pool is not None else None
-        new = next((each.id for each in kind if each.id not in runs), None)
+        new = next((each.id for each in kind if each.id not in bound), None)
         if pe.in_pool_index is not None and pe.in_pool_index < 0:
             of = "" if pool is None else f" of the pool {pool.name}"
             yield _refused(f"PE {pe.id} asks for place {pe.in_pool_index}{of}")
@@ -209,10 +209,10 @@ def _places(cluster: Cluster, job: Job, runs: dict[int, str]) -> Iterator[Refuse
 
 
 def _in_group(
-    cluster: Cluster, job: Job, group: list[Pe], runs: dict[int, str]
+    cluster: Cluster, job: Job, group: list[Pe], bound: dict[int, str]
 ) -> Iterator[Refused]:
     """PEs that must be together; those that run are, whatever they ask for."""
-    if {pe.id for pe in group} <= runs.keys():
+    if {pe.id for pe in group} <= bound.keys():
         return
     tokens: dict[str, Pe] = {}
     for pe in group:

@@ -160,7 +160,7 @@ class Job:
         return tuple(pool for pool in self.pools if not pool.is_default)
 
 
-def running(cluster: Cluster, job: Job) -> dict[int, str]:
-    """The node of each PE of the job that has a pod, whether that node exists or not."""
+def bound_nodes(cluster: Cluster, job: Job) -> dict[int, str]:
+    """The node of each PE of the job that has a bound pod, whether that node exists or not."""
     pods = cluster.pods.get(job.name, ())
     return {pod.pe: pod.node for pod in pods if pod.is_bound and pod.pe in job.by_id}

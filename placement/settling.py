@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from placement.answers import Members, Placed
-from placement.job import Pool, running
+from placement.job import Pool, bound_nodes
 from placement.problem import NONE, Problem, Solution
 
 
 def settle(problem: Problem, solution: Solution, *, is_as_preferred: bool = True) -> Placed:
     """The placement that a solution means: units in order of PEs, nodes in order of names."""
-    assignment = running(problem.cluster, problem.job)
+    assignment = bound_nodes(problem.cluster, problem.job)
     names = problem.cluster.names
     for unit_class, (where, taken) in zip(problem.classes, solution.counts, strict=True):
         order = np.argsort(where, kind="stable")

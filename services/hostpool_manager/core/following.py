@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from placement.cluster import Bools, Cluster
-from placement.job import Job, Pool, running
+from placement.job import Job, Pool, bound_nodes
 from services.hostpool_manager.core.snapshot import InForce
 
 
@@ -60,11 +60,11 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
     assignment of a PE without a pod is lost if its node is gone or is a member no longer. A lost
     member leaves an empty place in pools that keep numbers; in others it is removed.
     """
-    runs = running(cluster, job)
+    bound = bound_nodes(cluster, job)
     pools = dict(in_force.pools)
     for pool in job.chosen_pools:
         if pool.index in pools:
-            nodes = {runs.get(pe, "") for pe in job.ids_in(pool)}
+            nodes = {bound.get(pe, "") for pe in job.ids_in(pool)}
             pools[pool.index] = _kept(cluster, job, pool, in_force, nodes)
     of_pool = {pe.id: pe.pool for pe in job.pes}
     return InForce(
@@ -73,20 +73,20 @@ def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
         {
             pe: node
             for pe, node in in_force.assignments.items()
-            if pe in runs or _holds(cluster, pools, of_pool.get(pe), node)
+            if pe in bound or _holds(cluster, pools, of_pool.get(pe), node)
         },
         in_force.is_as_preferred,
     )
 
 
 def _kept(
-    cluster: Cluster, job: Job, pool: Pool, in_force: InForce, runs: set[str]
+    cluster: Cluster, job: Job, pool: Pool, in_force: InForce, bound: set[str]
 ) -> tuple[str, ...]:
     fits = qualifying_nodes(cluster, job, pool)
 
     def is_kept(name: str) -> bool:
         at = cluster.index.get(name)
-        return at is not None and (name in runs or bool(pool.hosts) or bool(fits[at]))
+        return at is not None and (name in bound or bool(pool.hosts) or bool(fits[at]))
 
     left = (name if is_kept(name) else "" for name in in_force.pools[pool.index])
     return tuple(name for name in left if name or job.keeps_numbers(pool))

@@ -23,7 +23,7 @@ from placement.checking import violations
 from placement.cluster import Cluster
 from placement.deciding import PREFERENCES, Budget, Limits, search
 from placement.greedy import Draw, attempt
-from placement.job import Job, Pe, Pool, running
+from placement.job import Job, Pe, Pool, bound_nodes
 from placement.problem import PoolChoice, Solution
 from placement.settling import settle
 from services.hostpool_manager.core.snapshot import InForce
@@ -60,7 +60,7 @@ class PartialPlacement:
                 pools[pool.index] = tuple(name if name in nodes else "" for name in named)
             else:
                 pools[pool.index] = self._in_order(job, pool, smaller[pool.index], nodes, before)
-        waits = job.by_id.keys() - running(cluster, job).keys()
+        waits = job.by_id.keys() - bound_nodes(cluster, job).keys()
         stays = {pe: node for pe, node in left.assignments.items() if pe not in waits}
         assignments = {**stays, **self.placed.assignment}
         return InForce(left.generation, pools, assignments, self.placed.is_as_preferred)
@@ -80,15 +80,15 @@ class PartialPlacement:
 
 def partial_placement(cluster: Cluster, job: Job, limits: Limits) -> PartialPlacement | None:
     """A placement of as much of a job in force as fits; None if even the running PEs got none."""
-    budget, runs = Budget(limits), running(cluster, job)
-    reduced = _reduced(cluster, job, runs)
+    budget, bound = Budget(limits), bound_nodes(cluster, job)
+    reduced = _reduced(cluster, job, bound)
     whole = _search_for(cluster, reduced, budget)
     if whole is not None:
         return whole
     holding = _still_admitted(cluster, reduced)
-    best = _with_smaller_pools(cluster, _only(reduced, holding | runs.keys()), runs, budget)
+    best = _with_smaller_pools(cluster, _only(reduced, holding | bound.keys()), bound, budget)
     if best is None:
-        best = _with_smaller_pools(cluster, _only(reduced, set(runs)), runs, budget)
+        best = _with_smaller_pools(cluster, _only(reduced, set(bound)), bound, budget)
     if best is None:
         return None
     pools = {pool.index for pool in best.job.pools}
@@ -110,13 +110,13 @@ def partial_placement(cluster: Cluster, job: Job, limits: Limits) -> PartialPlac
 # --------------------------------------------------------------------------- reduced jobs
 
 
-def _reduced(cluster: Cluster, job: Job, runs: dict[int, str]) -> Job:
+def _reduced(cluster: Cluster, job: Job, bound: dict[int, str]) -> Job:
     """The job with pools reduced to nodes that qualify, without PEs that require a lost place."""
     choices = dict(
         zip(job.chosen_pools, build_problem(cluster, job, keeps=True).pools, strict=True)
     )
     pools = [pool for each in job.pools for pool in _reduced_pool(cluster, each, choices.get(each))]
-    pes = (_renumbered(job, pools, choices, pe, is_bound=pe.id in runs) for pe in job.pes)
+    pes = (_renumbered(job, pools, choices, pe, is_bound=pe.id in bound) for pe in job.pes)
     return replace(job, pools=tuple(pools), pes=tuple(pe for pe in pes if pe is not None))
 
 
@@ -180,7 +180,7 @@ def _with_one_more(best: PartialPlacement, more: Pe) -> Job:
 
 
 def _with_smaller_pools(
-    cluster: Cluster, job: Job, runs: Mapping[int, str], budget: Budget
+    cluster: Cluster, job: Job, bound: Mapping[int, str], budget: Budget
 ) -> PartialPlacement | None:
     """A placement with pools reduced one by one: two pools may compete for the same nodes."""
     found = _search_for(cluster, job, budget)
@@ -188,17 +188,17 @@ def _with_smaller_pools(
         short = attempt(build_problem(cluster, job, _lifted(job), keeps=True), Draw())
         if not isinstance(short, PoolChoice):
             return None
-        job = _with_one_member_less(job, job.chosen_pools[short.position], runs)
+        job = _with_one_member_less(job, job.chosen_pools[short.position], bound)
         found = _search_for(cluster, job, budget)
     return found
 
 
-def _with_one_member_less(job: Job, pool: Pool, runs: Mapping[int, str]) -> Job:
+def _with_one_member_less(job: Job, pool: Pool, bound: Mapping[int, str]) -> Job:
     """The job with one member less in a pool; if none is left, without pool and idle PEs of it."""
     if pool.size is not None and pool.size > 1:
         smaller = replace(pool, size=pool.size - 1)
         return replace(job, pools=tuple(smaller if each is pool else each for each in job.pools))
-    stays = {pe.id for pe in job.pes if pe.pool != pool.index or pe.id in runs}
+    stays = {pe.id for pe in job.pes if pe.pool != pool.index or pe.id in bound}
     return replace(_only(job, stays), pools=tuple(each for each in job.pools if each is not pool))
 
 
