@@ -56,8 +56,8 @@ MUTANTS = (
     ),
     Mutant(
         "a refusal overwrites the placement in force",
-        f"{_CORE}/answering.py",
-        "_in_force",
+        f"{_CORE}/partial_placement.py",
+        "in_force_after",
         "return placement.in_force",
         "return InForce()",
         (_ANSWERING, "-k", "leaves_the_old_answer"),
@@ -136,11 +136,11 @@ MUTANTS = (
     ),
     Mutant(
         "the gap that a lost member leaves is closed by moving the others",
-        f"{_CORE}/following.py",
-        "_kept",
+        f"{_CORE}/partial_placement.py",
+        "_members_left",
         "return tuple(name for name in left if name or job.keeps_numbers(pool))",
         "return tuple(name for name in left if name)",
-        (_FOLLOWING, "-k", "numbers_of_members_stay"),
+        (_PARTIAL, "-k", "numbers_of_members_stay"),
     ),
     Mutant(
         "a pool without size keeps gaps",

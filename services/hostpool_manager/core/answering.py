@@ -22,11 +22,13 @@ from placement.checking import violations
 from placement.cluster import Cluster
 from placement.deciding import Limits, decide
 from placement.job import Job
-from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.partial_placement import PartialPlacement, partial_placement
+from services.hostpool_manager.core.partial_placement import (
+    PartialPlacement,
+    in_force_after,
+    partial_placement,
+)
 from services.hostpool_manager.core.snapshot import (
     Found,
-    InForce,
     LastSearch,
     Placement,
     SearchTarget,
@@ -79,26 +81,9 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
     why_too_large = too_large(answer, job, spec_bytes=newest.spec_bytes)
     if why_too_large:
         answer = Refused(Reason.SPEC_INVALID, why_too_large)
-    in_force = _in_force(newest.cluster, placement, job, SearchResult(answer, result.partial))
+    in_force = in_force_after(newest.cluster, placement, job, answer, result.partial)
     status = status_of_answer(answer, generation=placement.generation, in_force=in_force)
     return Found(placement.uid, placement.generation, status)
-
-
-def _in_force(cluster: Cluster, placement: Placement, job: Job, result: SearchResult) -> InForce:
-    answer = result.answer
-    if isinstance(answer, Placed):
-        return InForce(
-            placement.plan_generation,
-            {each.pool: each.nodes for each in answer.pools},
-            answer.assignment,
-            answer.is_as_preferred,
-        )
-    if not placement.is_in_force:
-        return placement.in_force
-    left = without_lost(cluster, job, placement.in_force)
-    if result.partial is None or not result.partial.holds(cluster):
-        return left
-    return result.partial.beside(cluster, left=left, job=job)
 
 
 def misses_in_a_row(before: LastSearch | None, found: Found) -> int:

@@ -1,4 +1,4 @@
-"""Pools that follow the nodes, and members that are lost.
+"""Pools that follow the nodes: which nodes qualify, and how many a pool must have.
 
 A shared pool without size and hosts has every node that qualifies as a member: a new node, or one
 that gets the tags, joins it, and a node that an exclusive pool of another job takes leaves it.
@@ -6,11 +6,8 @@ that gets the tags, joins it, and a node that an exclusive pool of another job t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from placement.cluster import Bools, Cluster
-from placement.job import Job, Pool, bound_nodes
-from services.hostpool_manager.core.snapshot import InForce
+from placement.job import Job, Pool
 
 
 def follows_nodes(pool: Pool) -> bool:
@@ -51,50 +48,3 @@ def members_needed(cluster: Cluster, job: Job, pool: Pool) -> int:
     if pool.hosts:
         return len(cluster.named(pool.hosts))
     return job.least_of(pool) if pool.size is None else pool.size
-
-
-def without_lost(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
-    """The placement in force without what is lost.
-
-    A member is lost if its node is gone, or does not qualify and runs no PE of the pool. The
-    assignment of a PE without a pod is lost if its node is gone or is a member no longer. A lost
-    member leaves an empty place in pools that keep numbers; in others it is removed.
-    """
-    bound = bound_nodes(cluster, job)
-    pools = dict(in_force.pools)
-    for pool in job.chosen_pools:
-        if pool.index in pools:
-            nodes = {bound.get(pe, "") for pe in job.ids_in(pool)}
-            pools[pool.index] = _kept(cluster, job, pool, in_force, nodes)
-    of_pool = {pe.id: pe.pool for pe in job.pes}
-    return InForce(
-        in_force.generation,
-        pools,
-        {
-            pe: node
-            for pe, node in in_force.assignments.items()
-            if pe in bound or _holds(cluster, pools, of_pool.get(pe), node)
-        },
-        in_force.is_as_preferred,
-    )
-
-
-def _kept(
-    cluster: Cluster, job: Job, pool: Pool, in_force: InForce, bound: set[str]
-) -> tuple[str, ...]:
-    fits = qualifying_nodes(cluster, job, pool)
-
-    def is_kept(name: str) -> bool:
-        at = cluster.index.get(name)
-        return at is not None and (name in bound or bool(pool.hosts) or bool(fits[at]))
-
-    left = (name if is_kept(name) else "" for name in in_force.pools[pool.index])
-    return tuple(name for name in left if name or job.keeps_numbers(pool))
-
-
-def _holds(
-    cluster: Cluster, pools: Mapping[int, tuple[str, ...]], pool: int | None, node: str
-) -> bool:
-    if node not in cluster.index:
-        return False
-    return pool is None or pool not in pools or node in pools[pool]

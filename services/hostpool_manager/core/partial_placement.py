@@ -1,4 +1,4 @@
-"""Places as much as possible of a job in force that lost nodes.
+"""Places as much as possible of a job in force that lost nodes, and keeps what is not lost.
 
 New jobs and new widths are placed as a whole or refused. A job in force keeps what it can:
 
@@ -6,6 +6,7 @@ New jobs and new widths are placed as a whole or refused. A job in force keeps w
    that are left. PEs that require a lost place of a pool are left out.
 2. All other PEs are tried together; if that fails, those that run or may stay where they were
    assigned, and then the others one by one.
+3. When the answer counts, what of the placement in force is not lost stays beside it.
 
 The properties: what runs stays, and so does an assignment that still holds; no PE is left out that
 fits beside those that are placed; every constraint of the PEs in the placement holds.
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from placement.answers import Family, Placed
+from placement.answers import Answer, Family, Placed
 from placement.building import build_problem
 from placement.checking import violations
 from placement.cluster import Cluster
@@ -26,7 +27,8 @@ from placement.greedy import Draw, attempt
 from placement.job import Job, Pe, Pool, bound_nodes
 from placement.problem import PoolChoice, Solution
 from placement.settling import settle
-from services.hostpool_manager.core.snapshot import InForce
+from services.hostpool_manager.core.following import qualifying_nodes
+from services.hostpool_manager.core.snapshot import InForce, Placement
 
 TRIED_ALONE_MAX: Final = 200
 """PEs that are tried one by one in a search; PEs of a kind that failed are skipped."""
@@ -42,40 +44,6 @@ class PartialPlacement:
     def holds(self, cluster: Cluster) -> bool:
         """Whether it violates no constraint on this cluster."""
         return not violations(cluster, self.job, self.placed)
-
-    def beside(self, cluster: Cluster, *, left: InForce, job: Job) -> InForce:
-        """The placement in force when this one counts: `left` is what remained, `job` all of it.
-
-        A PE that has no pod and was not placed loses its node: another PE may get the room.
-        """
-        found = {each.pool: each.nodes for each in self.placed.pools}
-        smaller = {pool.index: pool for pool in self.job.pools}
-        pools = dict(left.pools)
-        for pool in job.chosen_pools:
-            if pool.index not in found:
-                continue
-            nodes, before = found[pool.index], left.pools.get(pool.index, ())
-            if pool.hosts:
-                named = cluster.named(pool.hosts)
-                pools[pool.index] = tuple(name if name in nodes else "" for name in named)
-            else:
-                pools[pool.index] = self._in_order(job, pool, smaller[pool.index], nodes, before)
-        waits = job.by_id.keys() - bound_nodes(cluster, job).keys()
-        stays = {pe: node for pe, node in left.assignments.items() if pe not in waits}
-        assignments = {**stays, **self.placed.assignment}
-        return InForce(left.generation, pools, assignments, self.placed.is_as_preferred)
-
-    def _in_order(
-        self, job: Job, pool: Pool, smaller: Pool, nodes: tuple[str, ...], before: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        """Members at their indices, with gaps where the smaller pool has none."""
-        if not job.keeps_numbers(pool):
-            return nodes
-        if not self.job.keeps_numbers(smaller):
-            new = iter([name for name in nodes if name not in before])
-            nodes = tuple(name if name in nodes else next(new, "") for name in before)
-            nodes += tuple(new)
-        return nodes + ("",) * (len(before) - len(nodes))
 
 
 def partial_placement(cluster: Cluster, job: Job, limits: Limits) -> PartialPlacement | None:
@@ -105,6 +73,112 @@ def partial_placement(cluster: Cluster, job: Job, limits: Limits) -> PartialPlac
             left_out.add(pe.kind)
         best = found or best
     return best
+
+
+# --------------------------------------------------------------------------- what stays in force
+
+
+def in_force_after(
+    cluster: Cluster,
+    placement: Placement,
+    job: Job,
+    answer: Answer,
+    partial: PartialPlacement | None,
+) -> InForce:
+    """The placement in force when `answer` counts, and `partial` if its job is in force already."""
+    if isinstance(answer, Placed):
+        return InForce(
+            placement.plan_generation,
+            {each.pool: each.nodes for each in answer.pools},
+            answer.assignment,
+            answer.is_as_preferred,
+        )
+    if not placement.is_in_force:
+        return placement.in_force
+    left = _left_of(cluster, job, placement.in_force)
+    if partial is None or not partial.holds(cluster):
+        return left
+    return _beside(cluster, job, partial, left)
+
+
+def _left_of(cluster: Cluster, job: Job, in_force: InForce) -> InForce:
+    """The placement in force without what is lost.
+
+    A member is lost if its node is gone, or does not qualify and has no pod of the pool. The
+    assignment of a PE without a pod is lost if its node is gone or is a member no longer. A lost
+    member leaves an empty place in pools that keep numbers; in others it is removed.
+    """
+    bound = bound_nodes(cluster, job)
+    pools = dict(in_force.pools)
+    for pool in job.chosen_pools:
+        if pool.index in pools:
+            nodes = {bound.get(pe, "") for pe in job.ids_in(pool)}
+            pools[pool.index] = _members_left(cluster, job, pool, in_force, nodes)
+    of_pool = {pe.id: pe.pool for pe in job.pes}
+    assignments = {
+        pe: node
+        for pe, node in in_force.assignments.items()
+        if pe in bound or _still_holds(cluster, pools, of_pool.get(pe), node)
+    }
+    return replace(in_force, pools=pools, assignments=assignments)
+
+
+def _members_left(
+    cluster: Cluster, job: Job, pool: Pool, in_force: InForce, bound: set[str]
+) -> tuple[str, ...]:
+    fits = qualifying_nodes(cluster, job, pool)
+
+    def is_left(name: str) -> bool:
+        at = cluster.index.get(name)
+        return at is not None and (name in bound or bool(pool.hosts) or bool(fits[at]))
+
+    left = (name if is_left(name) else "" for name in in_force.pools[pool.index])
+    return tuple(name for name in left if name or job.keeps_numbers(pool))
+
+
+def _still_holds(
+    cluster: Cluster, pools: Mapping[int, tuple[str, ...]], pool: int | None, node: str
+) -> bool:
+    """Whether an assignment without a pod holds."""
+    if node not in cluster.index:
+        return False
+    return pool is None or pool not in pools or node in pools[pool]
+
+
+def _beside(cluster: Cluster, job: Job, partial: PartialPlacement, left: InForce) -> InForce:
+    """The partial placement of a job beside what was left of the placement in force.
+
+    A PE that has no pod and was not placed loses its node: another PE may get the room.
+    """
+    found = {each.pool: each.nodes for each in partial.placed.pools}
+    pools = dict(left.pools)
+    for pool in job.chosen_pools:
+        if pool.index not in found:
+            continue
+        nodes, before = found[pool.index], left.pools.get(pool.index, ())
+        if pool.hosts:
+            named = cluster.named(pool.hosts)
+            pools[pool.index] = tuple(name if name in nodes else "" for name in named)
+        else:
+            pools[pool.index] = _in_order(job, pool, partial.job, nodes, before)
+    waits = job.by_id.keys() - bound_nodes(cluster, job).keys()
+    stays = {pe: node for pe, node in left.assignments.items() if pe not in waits}
+    assignments = {**stays, **partial.placed.assignment}
+    return InForce(left.generation, pools, assignments, partial.placed.is_as_preferred)
+
+
+def _in_order(
+    job: Job, pool: Pool, reduced: Job, nodes: tuple[str, ...], before: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Members at their indices, with gaps where the pool of the reduced job has none."""
+    if not job.keeps_numbers(pool):
+        return nodes
+    smaller = next(each for each in reduced.pools if each.index == pool.index)
+    if not reduced.keeps_numbers(smaller):
+        new = iter([name for name in nodes if name not in before])
+        nodes = tuple(name if name in nodes else next(new, "") for name in before)
+        nodes += tuple(new)
+    return nodes + ("",) * (len(before) - len(nodes))
 
 
 # --------------------------------------------------------------------------- reduced jobs

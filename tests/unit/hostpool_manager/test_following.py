@@ -7,10 +7,6 @@ import asyncio
 import pytest
 
 from contracts import labels
-from placement.cluster import Cluster, Node
-from placement.job import Job, Pe, Pool
-from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.snapshot import InForce
 from tests.unit.hostpool_manager.scene import Obj, Scene, a_class, a_pool
 from tests.virtual_time import run_virtually, virtually
 
@@ -279,15 +275,3 @@ async def test_a_deleted_node_is_not_claimed() -> None:
         scene.delete("Node", "n1")
         await asyncio.sleep(5)
         assert scene.status()["pools"] == [{"index": 0, "members": [""]}]
-
-
-@pytest.mark.parametrize(("size", "left"), [(2, ("", "n2")), (None, ("n2",))])
-def test_the_numbers_of_members_stay_where_a_pool_is_counted(
-    size: int | None, left: tuple[str, ...]
-) -> None:
-    """A PE may ask for member 1 by its number, so member 1 must not become member 0."""
-    pools = (Pool(0, "P", size=size, tags=("gpu",), members=("n1", "n2")),)
-    job = Job("default/shop", (Pe(1, pool=0),), pools)
-    cluster = Cluster.of([Node("n2", {f"{labels.TAG_PREFIX}gpu": ""}, allocatable={"pods": 9})])
-    in_force = InForce(0, {0: ("n1", "n2")}, {})
-    assert without_lost(cluster, job, in_force).pools == {0: left}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placement.answers import Placed
+from contracts.reasons import Reason
+from placement.answers import Placed, Refused
 from placement.cluster import Cluster, Node, Pod
 from placement.deciding import Limits, decide
 from placement.job import Job, Pe, Pool
@@ -23,8 +24,11 @@ from services.hostpool_manager.core.answering import (
     judge,
     search_for,
 )
-from services.hostpool_manager.core.following import without_lost
-from services.hostpool_manager.core.partial_placement import PartialPlacement, partial_placement
+from services.hostpool_manager.core.partial_placement import (
+    PartialPlacement,
+    in_force_after,
+    partial_placement,
+)
 from services.hostpool_manager.core.snapshot import (
     Found,
     InForce,
@@ -38,12 +42,18 @@ from tests.unit.placement.test_every_way import OWN, a_case
 from tests.virtual_time import virtually
 
 LIMITS = Limits()
+REFUSED = Refused(Reason.POOL_TOO_SMALL, "it lost a node")
 SIZED = a_pool(size=2, tags=["gpu"])
 NAMED = a_pool(hosts=["n1", "n2"])
 
 
 def node(name: str, cpu: int = 4000) -> Node:
     return Node(name, {"tag.streams.ibm.com/gpu": ""}, (), {"cpu": cpu, "pods": 10})
+
+
+def in_force(job: Job, what: InForce) -> Placement:
+    """A Placement of generation 0 of this job."""
+    return Placement(Ref("default", "job"), "uid", 1, 1, spec=job, in_force=what)
 
 
 def remembered(job: Job, placed: Placed) -> Job:
@@ -191,10 +201,22 @@ def test_a_pe_that_is_not_placed_any_more_keeps_no_promise() -> None:
     cluster = Cluster.of((node("n1", cpu=3000),))
     found = partial_placement(cluster, job, LIMITS)
     assert found is not None
-    was = InForce(1, {0: ("n1", "n2")}, {0: "n1", 1: "n1"})
-    beside = found.beside(cluster, left=without_lost(cluster, job, was), job=job)
-    assert beside.assignments == found.placed.assignment
-    assert len(beside.assignments) == 1
+    was = InForce(0, {0: ("n1", "n2")}, {0: "n1", 1: "n1"})
+    after = in_force_after(cluster, in_force(job, was), job, REFUSED, found)
+    assert after.assignments == found.placed.assignment
+    assert len(after.assignments) == 1
+
+
+@pytest.mark.parametrize(("size", "left"), [(2, ("", "n2")), (None, ("n2",))])
+def test_the_numbers_of_members_stay_where_a_pool_is_counted(
+    size: int | None, left: tuple[str, ...]
+) -> None:
+    """A PE may ask for member 1 by its number, so member 1 must not become member 0."""
+    pools = (Pool(0, "P", size=size, tags=("gpu",), members=("n1", "n2")),)
+    job = Job(OWN, (Pe(1, pool=0),), pools)
+    was = InForce(0, {0: ("n1", "n2")}, {})
+    after = in_force_after(Cluster.of((node("n2"),)), in_force(job, was), job, REFUSED, None)
+    assert after.pools == {0: left}
 
 
 def test_no_interchangeable_pe_is_tried_after_one_that_fits_nowhere(
@@ -227,9 +249,8 @@ def test_two_exclusive_pools_that_want_the_same_nodes_share_what_is_left() -> No
 def test_only_what_is_in_force_is_placed_partially() -> None:
     job = Job(OWN, (Pe(0, pool=0),), (Pool(0, "P", size=2),))
     cluster = Cluster.of((node("n1"),))
-    new = Placement(Ref("default", "job"), "uid", 1, 1, spec=job)
-    assert search_for(cluster, new, job, LIMITS).partial is None
-    result = search_for(cluster, replace(new, in_force=InForce(0)), job, LIMITS)
+    assert search_for(cluster, in_force(job, InForce()), job, LIMITS).partial is None
+    result = search_for(cluster, in_force(job, InForce(0)), job, LIMITS)
     assert isinstance(result, SearchResult)
     assert result.partial is not None
     assert result.partial.placed.assignment == {0: "n1"}
@@ -298,9 +319,8 @@ def test_nobody_is_left_out_who_fits_beside_those_that_are_placed(seed: int) -> 
         is_of_pool = pe.pool is None or pe.pool in pools
         if pe.id not in found.job.by_id and pe.in_pool_index is None and is_of_pool:
             assert not has_placement(_with_one_more(case, found, pe)), pe
-    in_force = InForce(0, {}, {})
-    beside = found.beside(cluster, left=without_lost(cluster, job, in_force), job=job)
-    assert beside.assignments == found.placed.assignment
+    after = in_force_after(cluster, in_force(job, InForce(0)), job, REFUSED, found)
+    assert after.assignments == found.placed.assignment
 
 
 @pytest.mark.parametrize("is_all", [True, False])
