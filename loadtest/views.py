@@ -309,7 +309,7 @@ def _snapshots(bench: _Bench) -> Turns:
         )
         asyncio.run(bench.views.catch_up())
         start = time.process_time()
-        cluster_snapshot(bench.table, bench.fold)
+        cluster_snapshot(bench.table, bench.fold.view)
         turns.append(1000 * (time.process_time() - start))
     return Turns("the snapshot after ten new pods", statistics.median(turns), max(turns))
 

@@ -111,6 +111,14 @@ MUTANTS = (
         (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
     ),
     Mutant(
+        "a Placement whose check crashes stops the others",
+        f"{_CORE}/cluster_view.py",
+        "ClusterView.is_broken",
+        "except Exception:",
+        "except KeyError:",
+        (f"{_UNIT}/test_unreadable.py", "-k", "check_crashes"),
+    ),
+    Mutant(
         "a host that is closed and full is called unfit",
         "placement/explaining.py",
         "_passing",

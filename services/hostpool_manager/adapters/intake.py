@@ -14,7 +14,6 @@ from services.hostpool_manager.adapters.folding import (
     POD,
     SEARCHED,
     SEARCHING,
-    ClusterFold,
     target_of,
 )
 from services.hostpool_manager.adapters.reading import job_of_pool
@@ -77,24 +76,23 @@ def all_keys(table: TableReading) -> Iterable[Key]:
     yield from (JobKey(e.namespace, e.name) for e in table.of_kind(PLACEMENT))
 
 
-def cluster_snapshot(table: TableReading, fold: ClusterFold) -> ClusterSnapshot:
+def cluster_snapshot(table: TableReading, view: ClusterView) -> ClusterSnapshot:
     """The snapshot for the choice of the next searches."""
-    placements = sorted(fold.view.placements.items())
     return ClusterSnapshot(
-        placements=tuple(_observed_placement(table, fold, *each) for each in placements),
+        placements=tuple(_observed_placement(table, view, ref) for ref in sorted(view.placements)),
         searching=tuple(target_of(entry) for entry in table.of_kind(SEARCHING)),
-        room=fold.view.room,
+        room=view.room,
     )
 
 
-def job_snapshot(table: TableReading, fold: ClusterFold, key: JobKey) -> JobSnapshot:
+def job_snapshot(table: TableReading, view: ClusterView, key: JobKey) -> JobSnapshot:
     """The snapshot for the statuses of a job."""
-    ref, view = Ref(*key), fold.view
+    ref = Ref(*key)
     placement = view.placements.get(ref)
     if placement is None:
         return JobSnapshot(None, ())
     return JobSnapshot(
-        _observed_placement(table, fold, ref, placement),
+        _observed_placement(table, view, ref),
         tuple(
             _observed_pool(table, view, pool, placement)
             for pool in view.pools_of(ref)
@@ -103,18 +101,9 @@ def job_snapshot(table: TableReading, fold: ClusterFold, key: JobKey) -> JobSnap
     )
 
 
-def _observed_placement(
-    table: TableReading, fold: ClusterFold, ref: Ref, placement: Placement
-) -> ObservedPlacement:
+def _observed_placement(table: TableReading, view: ClusterView, ref: Ref) -> ObservedPlacement:
     table.get(SEARCHED, *ref)  # the view has it: so the record of the decision names it
-    searched = fold.view.searched.get(ref)
-    return ObservedPlacement(
-        placement,
-        status=recorded_status(table, PLACEMENT, ref),
-        found=fold.view.found_for(ref),
-        is_broken=placement.is_placed and fold.is_broken(ref),
-        last_search=searched.last if searched else None,
-    )
+    return view.observed(ref, recorded_status(table, PLACEMENT, ref))
 
 
 def _observed_pool(

@@ -61,8 +61,8 @@ class HostpoolManager:
     def snapshot(self, table: TableReading, key: Key) -> Snapshot:
         """Everything that `decide` may look at."""
         if isinstance(key, JobKey):
-            return intake.job_snapshot(table, self._fold, key)
-        return intake.cluster_snapshot(table, self._fold)
+            return intake.job_snapshot(table, self._fold.view, key)
+        return intake.cluster_snapshot(table, self._fold.view)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:
         """The core."""

@@ -7,9 +7,9 @@ counts as soon as it is found, before it is written, so no two jobs get the same
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from contracts.canonical import Fingerprint
 from placement.checking import violations
@@ -24,6 +24,7 @@ from services.hostpool_manager.core.snapshot import (
     Found,
     HostPool,
     Marks,
+    ObservedPlacement,
     Placement,
     Ref,
     Searched,
@@ -40,10 +41,11 @@ class ClusterView:
     """The nodes, pods, HostPools and Placements.
 
     `placements` have the answers that count. While `room` stays the same, a search that found none
-    would find none again.
+    would find none again. `note_crash` is called where the check of a Placement raises.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, note_crash: Callable[[Ref], None] = lambda _ref: None) -> None:
+        self._note_crash = note_crash
         self.placements: dict[Ref, Placement] = {}
         self.searched: dict[Ref, Searched] = {}
         self._observed: dict[Ref, Placement] = {}
@@ -227,12 +229,33 @@ class ClusterView:
             return with_nodes(before, there)
         return Cluster.of(self._nodes.values())
 
+    def observed(self, ref: Ref, status: Mapping[str, Any]) -> ObservedPlacement:
+        """A Placement with its recorded status."""
+        searched = self.searched.get(ref)
+        return ObservedPlacement(
+            self.placements[ref],
+            status=status,
+            found=self.found_for(ref),
+            is_broken=self.is_broken(ref),
+            last_search=searched.last if searched else None,
+        )
+
+    def is_broken(self, ref: Ref) -> bool:
+        """Whether a Placement is placed and does not hold any more."""
+        try:
+            return bool(self.problems(ref))
+        except Exception:  # noqa: BLE001 - a bad Placement must not stop the others
+            self._note_crash(ref)
+            return False
+
     def problems(self, ref: Ref) -> tuple[str, ...]:
-        """Why the placement in force does not hold any more; empty if it holds."""
+        """Why a Placement that is placed does not hold any more; empty if it holds."""
+        placement = self.placements[ref]
+        if not placement.is_placed:
+            return ()
         found = self._problems.get(ref)
         if found is None:
-            found = _problems(self.cluster, self.placements[ref], self.job(ref))
-            self._problems[ref] = found
+            found = self._problems[ref] = _problems(self.cluster, placement, self.job(ref))
         return found
 
     def found_for(self, ref: Ref) -> Found | None:
@@ -350,7 +373,7 @@ class ClusterView:
 
 
 def _problems(cluster: Cluster, placement: Placement, job: Job | None) -> tuple[str, ...]:
-    if job is None or placement.in_force.generation is None:
+    if job is None:
         return ()
     required = {pool.index for pool in job.pools if not pool.is_default}
     if required - placement.in_force.pools.keys():

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.resources.placement import PlacementPhase
 from contracts.scheduling.taints import Taint
 from placement.cluster import Node
 from placement.job import Job, Pe, Pool
@@ -92,6 +93,8 @@ class RandomChanges:
             version=1,
             job_uid=self.random.choice(UIDS),
             is_deleting=self.random.random() < 0.2,
+            phase=PlacementPhase.PLACED,
+            observed=1,
             spec=Job("/".join(ref), pes, (pool,)),
             in_force=InForce(0, {0: members}, nodes),
         )

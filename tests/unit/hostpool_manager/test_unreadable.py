@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from contracts.unreadable import Unreadable
+from placement.answers import Placed
+from placement.checking import violations
+from placement.cluster import Cluster
+from placement.job import Job
 from services.chassis.process.metrics import Metrics
 from services.chassis.table.entries import Entry
 from services.chassis.table.table import Table
@@ -16,6 +20,7 @@ from services.chassis.table.viewing import Views
 from services.hostpool_manager.adapters import intake
 from services.hostpool_manager.adapters.folding import ClusterFold
 from services.hostpool_manager.adapters.intake import CLUSTER, KINDS
+from services.hostpool_manager.core import cluster_view
 from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.rules import Observation, Situation, rule_of
 from services.hostpool_manager.core.snapshot import Ref
@@ -67,7 +72,7 @@ class World:
         return [node.name for node in self.view.cluster.nodes if node.ready]
 
     def observed(self) -> Observation:
-        (seen,) = intake.cluster_snapshot(self.table, self.fold).placements
+        (seen,) = intake.cluster_snapshot(self.table, self.view).placements
         found = rule_of(Situation(seen)).observation
         assert isinstance(found, Observation)
         return found
@@ -139,6 +144,27 @@ def test_a_placement_and_a_host_pool_that_cannot_be_read_keep_what_they_hold() -
     world.publish(pool)
     world.publish(placement)
     assert world.metrics.value(UNREADABLE) == 0
+
+
+def test_a_placement_whose_check_crashes_is_counted_and_delays_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def check(cluster: Cluster, job: Job, placed: Placed) -> list[str]:
+        if job.name == "default/bad":
+            raise ZeroDivisionError
+        return violations(cluster, job, placed)
+
+    monkeypatch.setattr(cluster_view, "violations", check)
+    world = World()
+    for name in ("bad", "shop"):
+        world.publish(placed_on("n1").named(name).entry())
+    assert [world.fold.settle_some() for _ in range(3)] == [True, True, False]
+    seen = intake.cluster_snapshot(world.table, world.view).placements
+    assert [(each.placement.ref.name, each.is_broken) for each in seen] == [
+        ("bad", False),
+        ("shop", True),
+    ]
+    assert world.metrics.value(CRASHES, where="checking") == 1
 
 
 def test_an_object_that_is_gone_is_not_counted_as_unreadable() -> None:
