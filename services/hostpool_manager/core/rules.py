@@ -154,5 +154,6 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         _NOT_PLACED,
     ),
     Rule(_O.BROKEN, lambda at: at.observed.is_broken, _A.SEARCH, Reason.PLACING, _PLACED),
+    # What is left: it is placed, and not broken
     Rule(_O.HOLDS, always, _A.IGNORE, Reason.PLACED, _PLACED),
 )
