@@ -65,29 +65,30 @@ def placement_of(entry: Entry) -> Placement:
     """A Placement; if its spec is invalid, `problem` has the reason."""
     ref = Ref(entry.namespace, entry.name)
     status = entry.data["status"]
-    job, problem, generation = None, "", 0
+    job, problem, plan_generation = None, "", 0
     try:
-        generation, job = job_of(ref, entry.data["spec"])
+        plan_generation, job = job_of(ref, entry.data["spec"])
     except SpecInvalid as invalid:
         problem = str(invalid)
     in_force = _in_force(status)
-    if not problem and (in_force.generation or 0) > generation:
+    if not problem and (in_force.plan_generation or 0) > plan_generation:
         problem = (
-            f"spec.generation is {generation}: generation {in_force.generation} is in force already"
+            f"spec.generation is {plan_generation}: "
+            f"generation {in_force.plan_generation} is in force already"
         )
         job = None
     return Placement(
         ref=ref,
         uid=entry.uid,
-        generation=int(entry.data["metadata"]["generation"]),
+        spec_generation=int(entry.data["metadata"]["generation"]),
         version=entry.resource_version,
         job_uid=_job_uid(entry),
         is_deleting=is_deleting(entry),
-        plan_generation=generation,
+        plan_generation=plan_generation,
         spec=job,
         problem=problem,
         phase=_PHASES.get(status.get("phase") or ""),
-        observed=status.get("observedGeneration"),
+        observed_generation=status.get("observedGeneration"),
         waits=bool(status.get("waits")),
         message=status.get("message") or "",
         in_force=in_force,
@@ -110,7 +111,7 @@ def host_pool_of(entry: Entry) -> HostPool:
         namespace=entry.namespace,
         name=entry.name,
         uid=entry.uid,
-        generation=int(entry.data["metadata"]["generation"]),
+        spec_generation=int(entry.data["metadata"]["generation"]),
         job=job_of_pool(entry),
         job_uid=_job_uid(entry),
         index=int(declared.get("index") or 0),
@@ -130,11 +131,11 @@ def _job_uid(entry: Entry) -> str:
 
 
 def _in_force(status: Data) -> InForce:
-    generation = status.get("generation")
-    if generation is None:
+    plan_generation = status.get("generation")
+    if plan_generation is None:
         return InForce()
     return InForce(
-        generation=int(generation),
+        plan_generation=int(plan_generation),
         pools={
             int(pool["index"]): tuple(pool.get("members") or ())
             for pool in status.get("pools") or ()

@@ -172,7 +172,7 @@ class Searches:
         before = view.searched.get(target.ref)
         misses = misses_in_a_row(before.last if before else None, found)
         now = self._runtime.clock.now()
-        last = LastSearch(target.uid, target.generation, room, now, took_s, misses)
+        last = LastSearch(target.uid, target.spec_generation, room, now, took_s, misses)
         recorded = recorded_status(self._table, PLACEMENT, target.ref)
         is_recorded = is_current(recorded, found.status)
         self._keep(target.ref, Searched(last, None if is_recorded else found))

@@ -82,8 +82,8 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
     if why_too_large:
         answer = Refused(Reason.SPEC_INVALID, why_too_large)
     in_force = in_force_after(newest.cluster, placement, job, answer, result.partial)
-    status = status_of_answer(answer, generation=placement.generation, in_force=in_force)
-    return Found(placement.uid, placement.generation, status)
+    status = status_of_answer(answer, spec_generation=placement.spec_generation, in_force=in_force)
+    return Found(placement.uid, placement.spec_generation, status)
 
 
 def misses_in_a_row(before: LastSearch | None, found: Found) -> int:
@@ -93,8 +93,8 @@ def misses_in_a_row(before: LastSearch | None, found: Found) -> int:
     """
     if found.status.phase is PlacementPhase.PLACED:
         return 0
-    is_of_same = before is not None and (before.uid, before.generation) == (
+    is_of_same = before is not None and (before.uid, before.spec_generation) == (
         found.uid,
-        found.generation,
+        found.spec_generation,
     )
     return 1 + (before.misses if before is not None and is_of_same else 0)

@@ -86,7 +86,7 @@ def _candidate(observed: ObservedPlacement, room: int) -> _Candidate | None:
     if rule.action not in (Action.SEARCH, Action.SEARCH_PATIENTLY):
         return None
     is_patient = rule.action is Action.SEARCH_PATIENTLY
-    target = SearchTarget(placement.ref, placement.uid, placement.generation, is_patient)
+    target = SearchTarget(placement.ref, placement.uid, placement.spec_generation, is_patient)
     is_new = rule.observation is Observation.UNANSWERED
     due_at = _due_at(observed, room, is_new=is_new)
     return _Candidate(observed, target, is_new, due_at)

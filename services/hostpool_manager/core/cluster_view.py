@@ -285,7 +285,7 @@ class ClusterView:
             return self._jobs[ref]
         placement = self.placements[ref]
         job = placement.job
-        if job is None or placement.in_force.generation is not None:
+        if job is None or placement.in_force.plan_generation is not None:
             self._jobs[ref] = job
             return job
         members = {

@@ -164,7 +164,7 @@ def _beside(cluster: Cluster, job: Job, partial: PartialPlacement, left: InForce
     waits = job.by_id.keys() - bound_nodes(cluster, job).keys()
     stays = {pe: node for pe, node in left.assignments.items() if pe not in waits}
     assignments = {**stays, **partial.placed.assignment}
-    return InForce(left.generation, pools, assignments, partial.placed.is_as_preferred)
+    return InForce(left.plan_generation, pools, assignments, partial.placed.is_as_preferred)
 
 
 def _in_order(

@@ -37,7 +37,7 @@ def promising(placement: Placement | None) -> tuple[object, ...] | None:
 
 def holding(placement: Placement | None) -> tuple[InForce, bool] | None:
     """The fields of a Placement that decide which room it holds; None: it holds none."""
-    if placement is None or placement.in_force.generation is None:
+    if placement is None or placement.in_force.plan_generation is None:
         return None
     return placement.in_force, placement.is_deleting
 

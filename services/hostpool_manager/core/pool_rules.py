@@ -69,12 +69,12 @@ class PoolSituation:
     def status(self, reason: Reason, message: str) -> DesiredPoolStatus:
         """The status of the pool with a reason and its message."""
         before, in_force = self.observed.status.get("generation"), self.placement.in_force
-        generations = [each for each in (before, in_force.generation) if each is not None]
+        generations = [each for each in (before, in_force.plan_generation) if each is not None]
         return DesiredPoolStatus(
             members=tuple(each.node for each in self.observed.members),
             claimed=self.claimed,
-            generation=max(generations),
-            observed_generation=self.observed.pool.generation,
+            plan_generation=max(generations),
+            observed_generation=self.observed.pool.spec_generation,
             is_ready=reason is Reason.MEMBERS_READY,
             reason=reason,
             message=shown(message, MESSAGE_CHARS_MAX),
@@ -131,7 +131,7 @@ POOL_RULES: Final[tuple[PoolRule, ...]] = (
     Rule(_O.PLACEMENT_LEAVING, lambda at: at.placement.is_deleting, leave, Reason.OWNER_DELETED),
     Rule(
         _O.NOTHING_IN_FORCE,
-        lambda at: at.placement.in_force.generation is None,
+        lambda at: at.placement.in_force.plan_generation is None,
         leave,
         Reason.WAITING,
     ),

@@ -73,7 +73,7 @@ class Situation:
         if placement.problem:
             desired = status_of_answer(
                 Refused(Reason.SPEC_INVALID, placement.problem),
-                generation=placement.generation,
+                spec_generation=placement.spec_generation,
                 in_force=placement.in_force,
             )
         if desired is None or is_current(self.observed.status, desired):
@@ -141,7 +141,9 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(_O.IS_FINAL, lambda at: at.is_final, _A.IGNORE, Reason.NOTHING_TO_CHANGE, _REFUSED),
     Rule(
         _O.DAMAGED,
-        lambda at: at.placement.phase is _P.PLACED and at.placement.in_force.generation is None,
+        lambda at: (
+            at.placement.phase is _P.PLACED and at.placement.in_force.plan_generation is None
+        ),
         _A.SEARCH,
         Reason.PLACING,
         _PLACED,

@@ -28,9 +28,9 @@ class Ref(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The last placement that was found: `generation` of the plan, members by pool, nodes by PE."""
+    """The last placement that was found: generation of its plan, members by pool, nodes by PE."""
 
-    generation: int | None = None
+    plan_generation: int | None = None
     pools: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     assignments: Mapping[int, str] = field(default_factory=dict)
     is_as_preferred: bool = True
@@ -46,14 +46,14 @@ class InForce:
 class Placement:
     """A Placement: its spec (or `problem`: why it is invalid) and the answer that counts.
 
-    `generation` is metadata.generation, `observed` the one that was answered, `plan_generation`
-    that of the requesting plan; `version` orders Placements by their last change. `job_uid` is the
-    uid of the Job that owns it, empty if none does.
+    `spec_generation` is metadata.generation, `observed_generation` the one that was answered,
+    `plan_generation` that of the requesting plan; `version` orders Placements by their last change.
+    `job_uid` is the uid of the Job that owns it, empty if none does.
     """
 
     ref: Ref
     uid: str
-    generation: int
+    spec_generation: int
     version: int
     job_uid: str = ""
     is_deleting: bool = False
@@ -61,7 +61,7 @@ class Placement:
     spec: Job | None = None
     problem: str = ""
     phase: PlacementPhase | None = None
-    observed: int | None = None
+    observed_generation: int | None = None
     waits: bool = False
     message: str = ""
     in_force: InForce = InForce()
@@ -69,12 +69,12 @@ class Placement:
     @property
     def is_answered(self) -> bool:
         """Whether the current spec was answered."""
-        return self.phase is not None and self.observed == self.generation
+        return self.phase is not None and self.observed_generation == self.spec_generation
 
     @property
     def is_in_force(self) -> bool:
         """Whether the requested plan generation is the one in force, and not a change of it."""
-        return self.in_force.generation == self.plan_generation
+        return self.in_force.plan_generation == self.plan_generation
 
     @property
     def is_placed(self) -> bool:
@@ -88,7 +88,7 @@ class Placement:
         return replace(
             self,
             phase=phase,
-            observed=self.generation,
+            observed_generation=self.spec_generation,
             waits=waits,
             message=message,
             in_force=in_force,
@@ -122,7 +122,7 @@ class HostPool:
     namespace: str
     name: str
     uid: str
-    generation: int
+    spec_generation: int
     job: Ref
     job_uid: str = ""
     index: int = 0
@@ -167,7 +167,8 @@ def uids_differ(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DesiredPlacementStatus:
-    """The desired status of a Placement; `generation` and the fields after it are in force."""
+    """The desired status of a Placement; `plan_generation` and the fields after it are
+    in force."""
 
     phase: PlacementPhase
     reason: Reason
@@ -176,7 +177,7 @@ class DesiredPlacementStatus:
     waits: bool | None = None
     families: tuple[Family, ...] = ()
     nearest: tuple[Nearest, ...] = ()
-    generation: int | None = None
+    plan_generation: int | None = None
     as_preferred: bool | None = None
     pools: tuple[tuple[int, tuple[str, ...]], ...] = ()
     assignments: tuple[tuple[str, str], ...] = ()
@@ -189,7 +190,7 @@ class DesiredPoolStatus:
 
     members: tuple[str, ...]
     claimed: tuple[str, ...]
-    generation: int | None
+    plan_generation: int | None
     observed_generation: int
     is_ready: bool
     reason: Reason
@@ -206,14 +207,14 @@ UNKNOWN_PAUSE_S: Final = 30.0
 
 
 class SearchTarget(NamedTuple):
-    """The spec of `generation` of the Placement with this uid, for which a placement is searched.
+    """The spec of a Placement for which a placement is searched: its uid and metadata.generation.
 
     A patient search is for a job that was refused and waits for room.
     """
 
     ref: Ref
     uid: str
-    generation: int
+    spec_generation: int
     is_patient: bool = False
 
     @property
@@ -223,7 +224,7 @@ class SearchTarget(NamedTuple):
 
     def is_of(self, placement: Placement) -> bool:
         """Whether it is for the current spec."""
-        return (self.uid, self.generation) == (placement.uid, placement.generation)
+        return (self.uid, self.spec_generation) == (placement.uid, placement.spec_generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ class LastSearch:
     """
 
     uid: str
-    generation: int
+    spec_generation: int
     room: int
     at: float
     took_s: float
@@ -242,7 +243,7 @@ class LastSearch:
 
     def is_of(self, placement: Placement) -> bool:
         """Whether it was for the current spec."""
-        return (self.uid, self.generation) == (placement.uid, placement.generation)
+        return (self.uid, self.spec_generation) == (placement.uid, placement.spec_generation)
 
     @property
     def retry_at(self) -> float:
@@ -255,27 +256,27 @@ class LastSearch:
 class Found:
     """The answer of a search: the desired status.
 
-    It answers the spec of `generation` of the Placement with this uid, and counts until that spec
-    changes.
+    It answers the spec of `spec_generation` of the Placement with this uid, and counts until that
+    spec changes.
     """
 
     uid: str
-    generation: int
+    spec_generation: int
     status: DesiredPlacementStatus
 
     def is_of(self, placement: Placement) -> bool:
         """Whether it answers the current spec."""
-        return (self.uid, self.generation) == (placement.uid, placement.generation)
+        return (self.uid, self.spec_generation) == (placement.uid, placement.spec_generation)
 
     @property
     def in_force(self) -> InForce:
         """The placement that is then in force."""
         status = self.status
-        if status.generation is None:
+        if status.plan_generation is None:
             return InForce()
         assignments = ({"node": node, "pes": pes} for node, pes in status.assignments)
         return InForce(
-            status.generation,
+            status.plan_generation,
             dict(status.pools),
             dict(assigned(assignments)),
             status.as_preferred is not False,

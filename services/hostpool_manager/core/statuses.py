@@ -33,9 +33,9 @@ Json = dict[str, Any]
 
 
 def status_of_answer(
-    answer: Answer, *, generation: int, in_force: InForce
+    answer: Answer, *, spec_generation: int, in_force: InForce
 ) -> DesiredPlacementStatus:
-    """The status for an answer to metadata.generation `generation`, with what is in force."""
+    """The status for an answer to metadata.generation `spec_generation`, with what is in force."""
     pools, assignments = in_force.pools, in_force.assignments
     by_node: dict[str, list[int]] = {}
     for pe, node in assignments.items():
@@ -46,12 +46,12 @@ def status_of_answer(
         phase=_phase(answer),
         reason=reason,
         message=shown(_message(answer), MESSAGE_CHARS_MAX),
-        observed_generation=generation,
+        observed_generation=spec_generation,
         waits=None if refused is None else refused.waits,
         families=refused.families if refused else (),
         nearest=tuple(map(_shown, refused.nearest[:NEAREST_MAX])) if refused else (),
-        generation=in_force.generation,
-        as_preferred=None if in_force.generation is None else in_force.is_as_preferred,
+        plan_generation=in_force.plan_generation,
+        as_preferred=None if in_force.plan_generation is None else in_force.is_as_preferred,
         pools=tuple(sorted(pools.items())),
         assignments=tuple(
             (node, runs) for node, pes in sorted(by_node.items()) for runs in _runs(pes)
@@ -78,7 +78,7 @@ def too_large(answer: Answer, job: Job, *, spec_bytes: int) -> str:
     if not isinstance(answer, Placed):
         return ""
     in_force = InForce(0, {each.pool: each.nodes for each in answer.pools}, answer.assignment)
-    desired = status_of_answer(answer, generation=0, in_force=in_force)
+    desired = status_of_answer(answer, spec_generation=0, in_force=in_force)
     status_bytes = _bytes(placement_status({}, desired, now=""))
     hosts = {pool.index: pool.hosts for pool in job.pools}
     of_pools = (2 * _bytes(each.nodes) + _bytes(hosts.get(each.pool, ())) for each in answer.pools)
@@ -120,7 +120,7 @@ def placement_status(
         PlacementPhase.REFUSED: ConditionStatus.FALSE,
         PlacementPhase.UNKNOWN: ConditionStatus.UNKNOWN,
     }[desired.phase]
-    in_force = desired.generation is not None
+    in_force = desired.plan_generation is not None
     return {
         "phase": desired.phase.value,
         "reason": desired.reason.value,
@@ -129,7 +129,7 @@ def placement_status(
         "waits": desired.waits,
         "families": [each.value for each in desired.families] or None,
         "nearest": [{"node": n.node, "lacks": list(n.lacks)} for n in desired.nearest] or None,
-        **({"generation": desired.generation} if in_force else {}),
+        **({"generation": desired.plan_generation} if in_force else {}),
         "asPreferred": desired.as_preferred,
         "pools": [{"index": i, "members": list(m)} for i, m in desired.pools] if in_force else None,
         "assignments": (
@@ -157,7 +157,7 @@ def host_pool_status(recorded: Mapping[str, Any], desired: DesiredPoolStatus, *,
     return {
         "members": list(desired.members),
         "claimed": list(desired.claimed),
-        **({"generation": desired.generation} if desired.generation is not None else {}),
+        **({"generation": desired.plan_generation} if desired.plan_generation is not None else {}),
         "observedGeneration": desired.observed_generation,
         "reason": desired.reason.value,
         "message": desired.message[:MESSAGE_CHARS_MAX],

@@ -34,22 +34,26 @@ def unanswered(name: str = "shop", version: int = 1) -> Placement:
 
 
 def waiting(name: str = "waits") -> Placement:
-    return replace(unanswered(name), phase=PlacementPhase.REFUSED, observed=1, waits=True)
+    return replace(
+        unanswered(name), phase=PlacementPhase.REFUSED, observed_generation=1, waits=True
+    )
 
 
 def unknown(name: str = "unknown") -> Placement:
-    return replace(unanswered(name), phase=PlacementPhase.UNKNOWN, observed=1)
+    return replace(unanswered(name), phase=PlacementPhase.UNKNOWN, observed_generation=1)
 
 
 def placed(name: str = "placed") -> Placement:
     in_force = InForce(0, {}, {0: "n1"})
-    return replace(unanswered(name), phase=PlacementPhase.PLACED, observed=1, in_force=in_force)
+    return replace(
+        unanswered(name), phase=PlacementPhase.PLACED, observed_generation=1, in_force=in_force
+    )
 
 
 def last_search_of(
     placement: Placement, *, room: int = 7, misses: int = 1, took_s: float = 0.0
 ) -> LastSearch:
-    return LastSearch(placement.uid, placement.generation, room, NOW, took_s, misses)
+    return LastSearch(placement.uid, placement.spec_generation, room, NOW, took_s, misses)
 
 
 def chosen(
@@ -134,7 +138,7 @@ def test_an_unknown_placement_is_searched_again_without_a_change() -> None:
 def test_a_final_refusal_stays_until_the_spec_changes() -> None:
     final = replace(waiting(), waits=False)
     assert names(chosen(new(final))) == []
-    assert names(chosen(new(replace(final, generation=2)))) == [("waits", False)]
+    assert names(chosen(new(replace(final, spec_generation=2)))) == [("waits", False)]
 
 
 def test_a_placement_that_is_being_deleted_or_cannot_be_read_is_not_searched() -> None:
@@ -144,7 +148,7 @@ def test_a_placement_that_is_being_deleted_or_cannot_be_read_is_not_searched() -
 
 def test_many_ids_on_one_node_are_written_in_texts_that_the_schema_takes() -> None:
     pes = dict.fromkeys(range(0, 30_000, 2), "n1")
-    status = status_of_answer(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
+    status = status_of_answer(Placed(pes, ()), spec_generation=1, in_force=InForce(0, {}, pes))
     assert max(len(text) for _, text in status.assignments) <= TEXT_CHARS_MAX
     assert [pe for _, text in status.assignments for pe in ids_of(text)] == list(pes)
 

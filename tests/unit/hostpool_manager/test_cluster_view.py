@@ -89,12 +89,12 @@ class RandomChanges:
         placement = Placement(
             ref,
             uid="p",
-            generation=1,
+            spec_generation=1,
             version=1,
             job_uid=self.random.choice(UIDS),
             is_deleting=self.random.random() < 0.2,
             phase=PlacementPhase.PLACED,
-            observed=1,
+            observed_generation=1,
             spec=Job("/".join(ref), pes, (pool,)),
             in_force=InForce(0, {0: members}, nodes),
         )
@@ -154,7 +154,7 @@ def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
     placement = Placement(
         JOBS[0],
         uid="p",
-        generation=1,
+        spec_generation=1,
         version=1,
         job_uid="u1",
         spec=job,

@@ -105,7 +105,7 @@ def variants() -> Iterator[ObservedPlacement]:
         placement = replace(
             UNANSWERED,
             phase=phase,
-            observed=observed,
+            observed_generation=observed,
             waits=waits,
             is_deleting=is_deleting,
             in_force=in_force,
@@ -187,7 +187,7 @@ def test_a_placement_that_no_rule_fits_stops_no_search_of_others(
 
 def test_an_answer_to_another_spec_is_dropped() -> None:
     assert judged(PLACED, None) is Dropped.OUTDATED
-    assert judged(PLACED, replace(UNANSWERED, generation=2)) is Dropped.OUTDATED
+    assert judged(PLACED, replace(UNANSWERED, spec_generation=2)) is Dropped.OUTDATED
     assert judged(PLACED, replace(UNANSWERED, uid="of a namesake")) is Dropped.OUTDATED
     assert judged(PLACED, replace(UNANSWERED, spec=None, problem="spec.pools")) is Dropped.OUTDATED
 
@@ -220,7 +220,7 @@ def test_misses_are_counted_in_a_row_and_for_one_spec() -> None:
     before = LastSearch("uid", 1, 0, 0.0, 0.0, misses=3)
     assert misses_in_a_row(None, found(REFUSED)) == 1
     assert misses_in_a_row(before, found(REFUSED)) == 4
-    assert misses_in_a_row(replace(before, generation=0), found(UNKNOWN)) == 1
+    assert misses_in_a_row(replace(before, spec_generation=0), found(UNKNOWN)) == 1
     assert misses_in_a_row(before, found(PLACED)) == 0
 
 

@@ -22,7 +22,7 @@ SHOP = Ref("default", "shop")
 def on_node(node: str) -> Found:
     """An answer to a spec of one PE."""
     pes = {0: node}
-    status = status_of_answer(Placed(pes, ()), generation=1, in_force=InForce(0, {}, pes))
+    status = status_of_answer(Placed(pes, ()), spec_generation=1, in_force=InForce(0, {}, pes))
     return Found("uid", 1, status)
 
 

@@ -38,7 +38,7 @@ def test_an_answer_is_harmless_and_current_when_it_is_written(text: str) -> None
         Unknown(text),
     )
     for answer in answers:
-        desired = status_of_answer(answer, generation=1, in_force=InForce())
+        desired = status_of_answer(answer, spec_generation=1, in_force=InForce())
         status = placement_status({}, desired, now="2026-01-01T00:00:00Z")
         check({key: value for key, value in status.items() if value is not None})
         assert is_current(status, desired)
@@ -70,6 +70,6 @@ def test_a_spec_that_cannot_be_read_is_quoted_without_harm(text: str) -> None:
     with pytest.raises(SpecInvalid) as caught:
         job_of(ref, spec)
     desired = status_of_answer(
-        Refused(Reason.SPEC_INVALID, str(caught.value)), generation=1, in_force=InForce()
+        Refused(Reason.SPEC_INVALID, str(caught.value)), spec_generation=1, in_force=InForce()
     )
     check(desired.message)
