@@ -111,6 +111,14 @@ MUTANTS = (
         (f"{_UNIT}/test_unreadable.py", "-k", "not_judged_as_gone"),
     ),
     Mutant(
+        "a spec that changed is not read again",
+        f"{_CORE}/specs.py",
+        "Specs.job_of",
+        "if last is None or last[0] != text:",
+        "if last is None:",
+        (f"{_UNIT}/test_cluster_view.py", "-k", "text_changed"),
+    ),
+    Mutant(
         "a Placement whose check crashes stops the others",
         f"{_CORE}/cluster_view.py",
         "ClusterView.is_broken",

@@ -20,6 +20,7 @@ from services.chassis.table.viewing import View
 from services.hostpool_manager.adapters.reading import host_pool_of, node_of, placement_of, pod_of
 from services.hostpool_manager.core.cluster_view import ClusterView
 from services.hostpool_manager.core.snapshot import Ref, Searched, SearchTarget
+from services.hostpool_manager.core.specs import Specs
 
 NODE, POD, PLACEMENT, HOST_POOL = "Node", "BoundPod", "Placement", "HostPool"
 SEARCHING, SEARCHED = "Searching", "Searched"
@@ -56,6 +57,7 @@ class ClusterFold(View):
 
     def __init__(self, metrics: Metrics) -> None:
         self.view = ClusterView(self._note_crash)
+        self._specs = Specs()
         self._metrics = metrics
         self._log = log_of("folding")
 
@@ -70,7 +72,9 @@ class ClusterFold(View):
             case "HostPool":
                 self.view.update_pool((namespace, name), host_pool_of(entry) if entry else None)
             case "Placement":
-                placement = placement_of(entry) if entry else None
+                placement = placement_of(entry, self._specs) if entry else None
+                if placement is None:
+                    self._specs.forget(Ref(namespace, name))
                 self.view.update_placement(Ref(namespace, name), placement)
             case "Searched":
                 searched = searched_of(entry) if entry else None

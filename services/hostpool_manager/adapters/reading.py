@@ -24,7 +24,7 @@ from services.hostpool_manager.core.snapshot import (
     Placement,
     Ref,
 )
-from services.hostpool_manager.core.specs import SpecInvalid, job_of
+from services.hostpool_manager.core.specs import SpecInvalid, Specs
 
 Data = Mapping[str, Any]
 _PHASES = {phase.value: phase for phase in PlacementPhase}
@@ -61,13 +61,13 @@ def pod_of(entry: Entry) -> BoundPod:
     )
 
 
-def placement_of(entry: Entry) -> Placement:
+def placement_of(entry: Entry, specs: Specs) -> Placement:
     """A Placement; if its spec is invalid, `problem` has the reason."""
     ref = Ref(entry.namespace, entry.name)
     status = entry.data["status"]
     job, problem, plan_generation = None, "", 0
     try:
-        plan_generation, job = job_of(ref, entry.data["spec"])
+        plan_generation, job = specs.job_of(ref, entry.data["spec"])
     except SpecInvalid as invalid:
         problem = str(invalid)
     in_force = _in_force(status)

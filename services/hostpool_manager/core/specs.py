@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -29,6 +30,25 @@ VALUE_CHARS_MAX: Final = 80
 
 class SpecInvalid(ValueError):
     """A field has an invalid value; the message names both."""
+
+
+class Specs:
+    """The specs of Placements as jobs; one whose text stays as it was is not read again."""
+
+    def __init__(self) -> None:
+        self._last: dict[Ref, tuple[str, tuple[int, Job]]] = {}
+
+    def job_of(self, ref: Ref, spec: Mapping[str, Any]) -> tuple[int, Job]:
+        """The plan generation and the job of a spec; raises SpecInvalid."""
+        text = json.dumps(spec)
+        last = self._last.get(ref)
+        if last is None or last[0] != text:
+            last = self._last[ref] = (text, job_of(ref, spec))
+        return last[1]
+
+    def forget(self, ref: Ref) -> None:
+        """Drop what was read of a Placement that is gone."""
+        self._last.pop(ref, None)
 
 
 def job_of(ref: Ref, spec: Mapping[str, Any]) -> tuple[int, Job]:

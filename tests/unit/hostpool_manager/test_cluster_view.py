@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from services.hostpool_manager.core.snapshot import (
     Placement,
     Ref,
 )
+from services.hostpool_manager.core.specs import Specs
 from tests.cluster_contents import contents_of_view
 
 NODES = [f"n{number}" for number in range(10)]
@@ -165,3 +167,19 @@ def test_a_pod_that_ends_of_a_job_that_is_placed_keeps_its_node() -> None:
     assert [pod.node for pod in view.cluster.pods["default/one"]] == ["n0"]
     view.update_placement(JOBS[0], replace(placement, is_deleting=True))
     assert "default/one" not in view.cluster.pods
+
+
+def test_a_spec_is_read_again_where_its_text_changed_and_nowhere_else() -> None:
+    """Python takes 1 and true for equal, and a schema may not."""
+    specs, ref = Specs(), JOBS[0]
+    one = {"generation": 1, "classes": [{"pes": "0-9", "requests": {"cpu": "1", "pods": "1"}}]}
+    read = specs.job_of(ref, one)
+    assert specs.job_of(ref, copy.deepcopy(one)) is read
+    assert specs.job_of(JOBS[1], one) == (1, replace(read[1], name="default/two"))
+    for other in (
+        {"generation": True},
+        {"classes": [{"pes": "0-9", "requests": {"pods": "1", "cpu": "1"}}]},
+    ):
+        assert specs.job_of(ref, {**one, **other}) is not read
+    specs.forget(ref)
+    assert specs.job_of(ref, one) is not read

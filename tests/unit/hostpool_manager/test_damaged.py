@@ -8,6 +8,7 @@ import pytest
 
 from contracts import labels
 from services.hostpool_manager.adapters.reading import placement_of
+from services.hostpool_manager.core.specs import Specs
 from tests.builders import a_placement
 from tests.unit.hostpool_manager.scene import Obj, Scene, a_class, a_pool
 from tests.virtual_time import run_virtually, virtually
@@ -71,7 +72,7 @@ async def test_a_status_damaged_by_hand_is_decided_again() -> None:
 def test_no_more_assignments_are_read_of_a_status_than_a_placement_has_pes() -> None:
     """Regression: thirty runs of a million PEs in one kilobyte took a minute and 2.6 GB."""
     runs = {f"n{at}": f"{at}0000-{at}9999" for at in range(1, 10)} | {"n0": "0-999999"}
-    read = placement_of(a_placement(runs).with_status(generation=0).entry())
+    read = placement_of(a_placement(runs).with_status(generation=0).entry(), Specs())
     assert sorted(read.in_force.assignments) == list(range(10_000, 30_000))
 
 
