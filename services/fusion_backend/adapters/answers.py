@@ -37,11 +37,9 @@ from services.fusion_backend.core.answered import (
     PlanningFailed,
     ProvisionsSeen,
     RecordKept,
-    RefusalKept,
     Settled,
-    WidthsUnplaced,
 )
-from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.effects import RefusalKept, RequestedWidths, WidthsUnplaced
 from services.fusion_backend.core.recording import port_labels_id
 from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
@@ -101,13 +99,6 @@ class JobAnswers:
         made = PlanMade(self._job_uid, inputs, record, names, outcome.warnings)
         self._all.enter(made)
         self._learn(inputs.digest, outcome, texts)
-
-    def learn_unplaced(
-        self, inputs: PlanInputs, widths: RequestedWidths, refusal: PlanRefused
-    ) -> None:
-        """Keep that these widths have no placement, until regions report it; the newest only."""
-        kept = RefusalKept.of(refusal)
-        self._observe(WidthsUnplaced(self._job_uid, inputs.digest, widths, kept))
 
     def begin_planning(self, planning: asyncio.Task[None]) -> None:
         """The planner works for the job."""
@@ -274,6 +265,11 @@ class Answers:
         """Pass an observation through the door."""
         self._enter(type(answered).__name__, answered)
 
+    def observe(self, answered: Answered) -> None:
+        """Pass an observation through the door, and let it count."""
+        self.enter(answered)
+        self.take(answered)
+
     def take(self, answered: Answered) -> None:
         """Let an observation count that was entered, as in a replay."""
         match answered:
@@ -287,8 +283,7 @@ class Answers:
     def forget(self, job_uid: str) -> None:
         """The attempt is over, or the Job is gone."""
         if job_uid in self._by_uid:
-            self.enter(Forgotten(job_uid))
-            self._forget(job_uid)
+            self.observe(Forgotten(job_uid))
 
     def _forget(self, job_uid: str) -> None:
         known = self._by_uid.pop(job_uid, None)
@@ -297,8 +292,7 @@ class Answers:
 
     def learn_gone(self, job_uid: str) -> None:
         """Remember that a Job does not exist; of many the newest."""
-        self.enter(JobGone(job_uid))
-        self._learn_gone(job_uid)
+        self.observe(JobGone(job_uid))
 
     def _learn_gone(self, job_uid: str) -> None:
         self._gone[job_uid] = None

@@ -104,7 +104,7 @@ class CarryOut:
                     await self._confirm_job(key, _job(snapshot).uid)
                 return await self._plans.record(snapshot, effect)
             case KeepRefusal():
-                return self._plans.keep(key, effect)
+                return self._keep_refusal(key, effect)
             case CreateChild():
                 return await self._create_child(key, snapshot, effect)
             case PatchChild():
@@ -128,6 +128,11 @@ class CarryOut:
             case DeleteCertificate():
                 await self._confirm_unwanted(key, effect.job_uid)
                 return await self._provisioner.delete_certificate(key, effect.job_uid)
+
+    def _keep_refusal(self, key: JobKey, effect: KeepRefusal) -> str:
+        self._answers.observe(effect.unplaced)
+        self._wiring.wake(key)
+        return "kept"
 
     # ------------------------------------------------------------------ statuses
 

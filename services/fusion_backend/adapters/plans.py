@@ -25,7 +25,7 @@ from services.fusion_backend.adapters.bundles.store import BundleStore, BundleUn
 from services.fusion_backend.adapters.bundles.unused import UnusedBundles
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
-from services.fusion_backend.core.effects import KeepRefusal, Plan, ReadPlan, RecordPlan
+from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.recording import (
     RecordDamaged,
     known_plan,
@@ -141,14 +141,6 @@ class Plans:
         if entry is not None and outcome is Outcome.CREATED:
             known.know(entry.uid, plan)
         return outcome
-
-    def keep(self, key: JobKey, effect: KeepRefusal) -> str:
-        """Keep that these widths have no placement: a width that is written again is tried."""
-        refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
-        known = self._answers.of(effect.job_uid)
-        known.learn_unplaced(effect.inputs, effect.widths, refusal)
-        self._wiring.wake(key)
-        return "kept"
 
     async def _create(self, job: JobSeen, body: dict[str, Any]) -> Outcome:
         try:

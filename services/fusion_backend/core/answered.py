@@ -16,10 +16,8 @@ from typing import Any, Final, get_args
 
 from pydantic import TypeAdapter
 
-from contracts.reasons import Reason
 from planner.numbering.records import PlanRecord
-from planner.refusals import PlanRefused
-from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.effects import RefusalKept, WidthsUnplaced
 from services.fusion_backend.core.snapshot import Trouble
 from services.fusion_backend.core.spec.inputs import PlanInputs
 
@@ -48,25 +46,6 @@ class RecordKept:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusalKept:
-    """A refusal of the planner, of a placement, or of what PEs share."""
-
-    reason: Reason
-    field: str
-    value: str
-    message: str
-
-    @staticmethod
-    def of(refusal: PlanRefused) -> RefusalKept:
-        """The refusal as a value."""
-        return RefusalKept(refusal.reason, refusal.field, str(refusal.value), refusal.message)
-
-    def refusal(self) -> PlanRefused:
-        """The refusal again."""
-        return PlanRefused(self.reason, field=self.field, value=self.value, message=self.message)
-
-
-@dataclass(frozen=True, slots=True)
 class PlanMade:
     """The planner made a plan; `texts` are the content ids of its AADLs and port labels."""
 
@@ -83,16 +62,6 @@ class PlanDeclined:
 
     job_uid: str
     digest: str
-    refusal: RefusalKept
-
-
-@dataclass(frozen=True, slots=True)
-class WidthsUnplaced:
-    """These widths have no placement."""
-
-    job_uid: str
-    digest: str
-    widths: RequestedWidths
     refusal: RefusalKept
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
+from planner.refusals import PlanRefused
 from services.chassis.running.stage import Urgency
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
@@ -124,14 +125,39 @@ class RecordPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepRefusal(_WithMessage):
-    """Keep that these widths have no placement, as if the planner had refused the inputs."""
+class RefusalKept:
+    """A refusal of the planner, of a placement, or of what PEs share."""
+
+    reason: Reason
+    field: str
+    value: str
+    message: str
+
+    @staticmethod
+    def of(refusal: PlanRefused) -> RefusalKept:
+        """The refusal as a value."""
+        return RefusalKept(refusal.reason, refusal.field, str(refusal.value), refusal.message)
+
+    def refusal(self) -> PlanRefused:
+        """The refusal again."""
+        return PlanRefused(self.reason, field=self.field, value=self.value, message=self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class WidthsUnplaced:
+    """The observation that inputs have no placement for widths as they were requested."""
 
     job_uid: str
-    inputs: PlanInputs
+    digest: str
     widths: RequestedWidths
-    reason: Reason
-    message: str
+    refusal: RefusalKept
+
+
+@dataclass(frozen=True, slots=True)
+class KeepRefusal:
+    """Remember that these widths have no placement, as if the planner had refused the inputs."""
+
+    unplaced: WidthsUnplaced
 
 
 @dataclass(frozen=True, slots=True)

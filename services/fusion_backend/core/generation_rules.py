@@ -16,6 +16,8 @@ from enum import Enum
 from typing import Final
 
 from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from planner.refusals import PlanRefused
 from services.chassis.running.rules import Rule, always
 from services.fusion_backend.core.effects import (
@@ -27,6 +29,8 @@ from services.fusion_backend.core.effects import (
     Plan,
     ReadPlan,
     RecordPlan,
+    RefusalKept,
+    WidthsUnplaced,
 )
 from services.fusion_backend.core.membership import pools_to_settle
 from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState, placement_of
@@ -117,8 +121,9 @@ def keep_refusal(at: Situation) -> Effects:
     refusal, question = at.placement_refusal, at.question
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
-    inputs, widths = question.plan.inputs, at.widths.requested
-    return (KeepRefusal(at.job.uid, inputs, widths, refusal.reason, refusal.message),)
+    kept = RefusalKept(refusal.reason, "", "", shown(refusal.message, MESSAGE_CHARS_MAX))
+    digest, widths = question.plan.inputs.digest, at.widths.requested
+    return (KeepRefusal(WidthsUnplaced(at.job.uid, digest, widths, kept)),)
 
 
 def record(at: Situation) -> Effects:

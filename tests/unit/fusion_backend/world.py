@@ -193,9 +193,7 @@ class World:
             case RecordPlan():
                 self._record(snapshot, effect)
             case KeepRefusal():
-                refusal = PlanRefused(effect.reason, field="", value="", message=effect.message)
-                known = self.answers.of(effect.job_uid)
-                known.learn_unplaced(effect.inputs, effect.widths, refusal)
+                self.answers.observe(effect.unplaced)
             case CreateChild():
                 self._create(effect.kind, body_of(snapshot, effect))
             case PatchChild():
