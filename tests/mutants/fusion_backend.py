@@ -162,8 +162,8 @@ MUTANTS = (
     ),
     Mutant(
         "a refusal is not read back as it was written",
-        f"{_CORE}/conditions.py",
-        "refused_of",
+        f"{_CORE}/seen.py",
+        "RegionSeen.refused",
         'str(field.get("inputsDigest"))',
         '""',
         ("tests/unit/fusion_backend/test_refused_widths.py",),

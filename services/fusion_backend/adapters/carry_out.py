@@ -24,7 +24,7 @@ from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Provisioner
 from services.fusion_backend.core import children
 from services.fusion_backend.core.clearing import is_member, is_owned
-from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
+from services.fusion_backend.core.conditions import job_status_patch
 from services.fusion_backend.core.effects import (
     AdoptChild,
     ConfirmJobGone,
@@ -46,9 +46,11 @@ from services.fusion_backend.core.effects import (
     WriteRegionStatus,
 )
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
+from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
+from services.fusion_backend.core.widths import region_status_patch
 
 JOB = "Job"
 
@@ -188,7 +190,7 @@ class CarryOut:
                 warning=True,
             )
         patch = region_status_patch(
-            entry.data["status"],
+            RegionSeen(entry),
             effect,
             selector=children.region_selector(job, effect.index),
             now=self._wiring.runtime.clock.now(),

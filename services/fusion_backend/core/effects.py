@@ -17,6 +17,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import PlanRefused
 from services.chassis.running.stage import Urgency
+from services.fusion_backend.core.seen import RefusedWidth
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
 
@@ -237,27 +238,6 @@ class DeleteChildren:
 
     kind: str
     job_uid: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedWidth:
-    """The refused width of a ParallelRegion, as its `status.refused` says.
-
-    `inputs_digest` is that of the refused plan, which would have followed the plan of `generation`;
-    empty for a width that no plan is made for. `text` is the status' message, with `message` in it.
-    """
-
-    width: int
-    reason: Reason
-    message: str
-    inputs_digest: str
-    generation: int
-    text: str
-
-    def __post_init__(self) -> None:
-        """Texts as any reader may see them, and as long as a status takes them."""
-        object.__setattr__(self, "message", shown(self.message, MESSAGE_CHARS_MAX))
-        object.__setattr__(self, "text", shown(self.text, MESSAGE_CHARS_MAX))
 
 
 @dataclass(frozen=True, slots=True)

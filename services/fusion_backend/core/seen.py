@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.reasons import Reason, reason_of
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from services.chassis.table.entries import Entry, is_deleting
 
 
@@ -83,6 +86,37 @@ class PeSeen(_Seen):
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedWidth:
+    """The refused width of a ParallelRegion, as its `status.refused` says.
+
+    `inputs_digest` is that of the refused plan, which would have followed the plan of `generation`;
+    empty for a width that no plan is made for. `text` is the status' message, with `message` in it.
+    """
+
+    width: int
+    reason: Reason
+    message: str
+    inputs_digest: str
+    generation: int
+    text: str
+
+    def __post_init__(self) -> None:
+        """Texts as any reader may see them, and as long as a status takes them."""
+        object.__setattr__(self, "message", shown(self.message, MESSAGE_CHARS_MAX))
+        object.__setattr__(self, "text", shown(self.text, MESSAGE_CHARS_MAX))
+
+    def to_json(self) -> dict[str, Any]:
+        """The field `status.refused`; `text` stands beside it."""
+        return {
+            "width": self.width,
+            "reason": self.reason.value,
+            "message": self.message,
+            "inputsDigest": self.inputs_digest,
+            "generation": self.generation,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class RegionSeen(_Seen):
     """A ParallelRegion."""
 
@@ -106,10 +140,30 @@ class RegionSeen(_Seen):
         """The same for people."""
         return str(self.status.get("message") or "")
 
+    def says(self, fields: Mapping[str, Any]) -> bool:
+        """Whether its status has these fields, each with this value."""
+        return all(self.status.get(name) == value for name, value in fields.items())
+
     @property
     def has_refused(self) -> bool:
         """Whether its status has the field `refused`; one of an older release has not."""
         return self.status.get("refused") is not None
+
+    @property
+    def refused(self) -> RefusedWidth | None:
+        """The refusal in its status; None without one that we can read."""
+        field = self.status.get("refused") or {}
+        reason = reason_of(field.get("reason"))
+        if reason is None:
+            return None
+        return RefusedWidth(
+            width=field.get("width", -1),
+            reason=reason,
+            message=str(field.get("message") or ""),
+            inputs_digest=str(field.get("inputsDigest")),
+            generation=field.get("generation", -1),
+            text=self.message,
+        )
 
 
 @dataclass(frozen=True, slots=True)

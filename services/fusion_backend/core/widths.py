@@ -14,21 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from contracts import labels
+from contracts.moments import moment_of
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
-from services.fusion_backend.core.conditions import (
-    accepted_of,
-    condition,
-    is_current,
-    refused_field,
-    refused_of,
+from services.fusion_backend.core.conditions import condition, is_current, patched_conditions
+from services.fusion_backend.core.effects import (
+    DesiredCondition,
+    RequestedWidths,
+    WriteRegionStatus,
 )
-from services.fusion_backend.core.effects import RefusedWidth, RequestedWidths, WriteRegionStatus
-from services.fusion_backend.core.seen import RegionSeen
+from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
@@ -182,7 +182,7 @@ def _recorded_refusal(
     digest = _trial(plan, {region.name: width}).digest
     if not seen.has_refused:
         return _refusal_of_older_release(seen, plan, width, digest)
-    found = refused_of(seen.status)
+    found = seen.refused
     if found is None or found.generation != plan.record.generation:
         return None
     return found if (found.width, found.inputs_digest) == (width, digest) else None
@@ -283,14 +283,41 @@ def _waits(
 
 
 def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:
-    status = seen.status
-    fields = ("width", "reason", "message", "observedGeneration", "refused")
-    if not is_current(status, accepted_of(desired)):
-        return False
-    return {key: status.get(key) for key in fields} == {
+    return is_current(seen.status, _accepted(desired)) and seen.says(_fields(desired))
+
+
+def region_status_patch(
+    seen: RegionSeen, desired: WriteRegionStatus, *, selector: str, now: float
+) -> dict[str, Any]:
+    """The patch of a ParallelRegion's status."""
+    _, generation, _ = seen.reported
+    accepted, observed = _accepted(desired), desired.observed_generation
+    return {
+        "status": {
+            **_fields(desired),
+            "replicas": desired.width,
+            "selector": selector,
+            "generation": max(desired.generation, int(generation or 0)),
+            "conditions": patched_conditions(seen.status, (accepted,), observed, moment_of(now)),
+        }
+    }
+
+
+def _fields(desired: WriteRegionStatus) -> dict[str, Any]:
+    return {
         "width": desired.width,
+        "observedGeneration": desired.observed_generation,
         "reason": desired.reason.value,
         "message": desired.message,
-        "observedGeneration": desired.observed_generation,
-        "refused": refused_field(desired.refused),
+        "refused": desired.refused.to_json() if desired.refused is not None else None,
     }
+
+
+def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
+    """The condition Accepted of a ParallelRegion."""
+    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
+    if desired.refused is not None:
+        return replace(accepted, status="False", reason=desired.refused.reason)
+    if desired.awaited is not None:
+        return replace(accepted, status="Unknown", reason=desired.awaited)
+    return accepted

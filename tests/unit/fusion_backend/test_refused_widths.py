@@ -11,7 +11,6 @@ import pytest
 from contracts.reasons import Reason
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
-from services.fusion_backend.core.conditions import refused_field
 from services.fusion_backend.core.spec.inputs import resized
 from services.fusion_backend.core.widths import width_requests
 from tests.unit.fusion_backend.hosted_world import CLOSEST, hosted
@@ -182,6 +181,6 @@ def test_a_width_that_was_refused_beside_another_one_is_tried_alone_when_that_is
     status = world.objects["ParallelRegion", f"{JOB}-1"].setdefault("status", {})
     generation = world.objects["ParallelRegion", f"{JOB}-1"]["metadata"]["generation"]
     status |= {"reason": "WidthRefused", "width": 2, "generation": 0}
-    status |= {"observedGeneration": generation, "refused": refused_field(refused)}
+    status |= {"observedGeneration": generation, "refused": refused.to_json()}
     world.converge()
     assert world.status()["widths"][second] == 3

@@ -8,18 +8,16 @@ from contracts.reasons import Reason
 from contracts.resources.conditions import stalled_patch
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from planner.refusals import PlanRefused
-from services.fusion_backend.core.conditions import (
-    is_current,
-    job_status_patch,
-    region_status_patch,
-)
+from services.chassis.table.entries import Entry
+from services.fusion_backend.core.conditions import is_current, job_status_patch
 from services.fusion_backend.core.effects import (
     Announcement,
     DesiredCondition,
     JobStatusChange,
-    RefusedWidth,
     WriteRegionStatus,
 )
+from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
+from services.fusion_backend.core.widths import region_status_patch
 from tests.hostile import HOSTILE, harm, texts
 from tests.unit.fusion_backend.world import World
 
@@ -42,7 +40,8 @@ def test_whatever_a_status_or_an_event_is_to_say_is_harmless_and_bounded(text: s
     patch = job_status_patch({}, change, generation=1, now=0.0)
     refused = RefusedWidth(4, Reason.WIDTH_INVALID, text, "", 0, text)
     width = WriteRegionStatus("x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refused=refused)
-    region = region_status_patch({}, width, selector="", now=0.0)
+    seen = RegionSeen(Entry("ParallelRegion", "default", "x-0", "uid", 1, {"status": {}}))
+    region = region_status_patch(seen, width, selector="", now=0.0)
     check(patch, region, event.message, width.message)
     assert is_current(patch["status"], said)
 

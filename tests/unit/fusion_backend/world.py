@@ -20,7 +20,7 @@ from services.chassis.table.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
 from services.fusion_backend.core.children import region_selector
-from services.fusion_backend.core.conditions import job_status_patch, region_status_patch
+from services.fusion_backend.core.conditions import job_status_patch
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
     AdoptChild,
@@ -41,9 +41,11 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
+from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import request
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
+from services.fusion_backend.core.widths import region_status_patch
 from tests.unit.fusion_backend.shop import application
 
 Obj = dict[str, Any]
@@ -262,7 +264,7 @@ class World:
         if effect.refused is not None:
             self.events.append((effect.refused.reason.value, effect.message))
         patch = region_status_patch(
-            entry.data["status"],
+            RegionSeen(entry),
             effect,
             selector=region_selector(snapshot.job, effect.index),
             now=self.now,
