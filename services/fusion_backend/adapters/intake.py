@@ -16,12 +16,12 @@ from contracts.reasons import Reason
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
+from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     JobSeen,
     KnownPlan,
     Snapshot,
-    controlling_job,
     job_uid_of,
     plan_number,
 )

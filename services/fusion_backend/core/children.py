@@ -22,6 +22,8 @@ from planner.numbering.records import (
     PoolRecord,
     RegionRecord,
 )
+from services.chassis.table.entries import Entry
+from services.fusion_backend.core.seen import PeSeen, labels_of
 from services.fusion_backend.core.snapshot import JobSeen
 from services.fusion_backend.core.spec.dividing import share_of_job
 
@@ -229,19 +231,17 @@ def processing_element(
     }
 
 
-def processing_element_patch(
-    job: JobSeen, record: PlanRecord, pe: PeRecord, seen: Mapping[str, Any]
-) -> Body:
+def processing_element_patch(job: JobSeen, record: PlanRecord, pe: PeRecord, entry: Entry) -> Body:
     """What a resize changes of a PE: whatever a PE that is made now would have otherwise.
 
     `launchCount` is people's.
     """
     marks: dict[str, str | None] = {
-        key: None for key in seen["metadata"]["labels"] if key.startswith(labels.REGION_PREFIX)
+        key: None for key in labels_of(entry) if key.startswith(labels.REGION_PREFIX)
     }
     marks |= {labels.region_label(index): "true" for index in pe.regions}
     marks[labels.GENERATION] = str(record.generation)
-    before = {key: value for key, value in (seen.get("spec") or {}).items() if key != "launchCount"}
+    before = {key: value for key, value in PeSeen(entry).spec.items() if key != "launchCount"}
     return {
         "metadata": {"labels": marks},
         "spec": merge_patch(before, _pe_spec(job, record, pe)),

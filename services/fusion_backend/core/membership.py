@@ -16,8 +16,7 @@ from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, annotation, is_deleting
 from services.fusion_backend.core.children import (
-    Body,
-    host_pool,
+    declaration,
     is_declared,
     marks_of_job,
     marks_of_regions,
@@ -298,28 +297,25 @@ def pools_to_settle(snapshot: Snapshot, plan: KnownPlan) -> tuple[CreateChild | 
 
     A pool that an earlier question brought in may have had the same number and be another one.
     """
-    assert snapshot.job is not None, "pools belong to a Job"
     seen, effects = snapshot.of("HostPool"), list[CreateChild | DeleteChild]()
     for pool in plan.record.pools:
-        body = host_pool(snapshot.job, plan.record, pool)
-        name = body["metadata"]["name"]
+        name = labels.pe_name(snapshot.name, pool.index)
         entry = seen.get(name)
         if entry is None:
             effects.append(
                 CreateChild("HostPool", name, plan.record.generation, planned_from=plan.inputs)
             )
-        elif _is_other_pool(entry, body) and not is_deleting(entry):
+        elif _is_other_pool(entry, pool, plan.record.generation) and not is_deleting(entry):
             effects.append(DeleteChild(entry.kind, name, entry.uid, entry.resource_version))
     return tuple(effects)
 
 
-def _is_other_pool(entry: Entry, body: Body) -> bool:
+def _is_other_pool(entry: Entry, pool: PoolRecord, generation: int) -> bool:
     """Whether a pool of a plan that was only requested is another than the one of its number."""
-    if stamp_of(entry) < int(body["metadata"]["labels"][labels.GENERATION]):
+    if stamp_of(entry) < generation:
         return False
-    declared = body["spec"]["hostpool"]
     seen = PoolSeen(entry).declared
-    return any(seen.get(key) != value for key, value in declared.items())
+    return any(seen.get(key) != value for key, value in declaration(pool).items())
 
 
 def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Entry]:

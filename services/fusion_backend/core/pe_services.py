@@ -7,9 +7,6 @@ here. What it fills in, and what has no effect on a headless Service, is not com
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from contracts import labels
 from planner.numbering.records import PeRecord, PlanRecord
 from services.chassis.table.entries import Entry, annotation
@@ -61,17 +58,18 @@ def service(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
     return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": _spec(job.name, pe)}
 
 
-def service_patch(job: JobSeen, generation: int, pe: PeRecord, seen: Mapping[str, Any]) -> Body:
-    """What a resize changes of a Service, or what somebody made of it; `seen` is its projection.
+def service_patch(job: JobSeen, generation: int, pe: PeRecord, entry: Entry) -> Body:
+    """What a resize changes of a Service, or what somebody made of it.
 
     Lists replace lists, and keys that are not ours leave the selector.
     """
+    seen = ServiceSeen(entry).spec_if_seen or {}
     return {
         "metadata": {
             "labels": {labels.GENERATION: str(generation)},
             "annotations": {labels.INPUT_PORTS: input_ports(pe)},
         },
-        "spec": merge_patch(seen.get("spec") or {}, _spec(job.name, pe)),
+        "spec": merge_patch(seen, _spec(job.name, pe)),
     }
 
 

@@ -77,11 +77,11 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             return children.job_config_map_patch(effect.generation, plan.port_labels_id, text)
         case "Service":
             pe = _pe(snapshot, plan, effect.pe)
-            return pe_services.service_patch(job, effect.generation, pe, entry.data)
+            return pe_services.service_patch(job, effect.generation, pe, entry)
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             planned = _as_planned(job, plan, snapshot.pod_rules)
-            return children.processing_element_patch(planned, plan.record, pe, entry.data)
+            return children.processing_element_patch(planned, plan.record, pe, entry)
         case "HostPool":
             return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))
         case "Placement":

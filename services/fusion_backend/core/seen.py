@@ -1,4 +1,4 @@
-"""Children as the table has them, each field under one name: nothing else looks into their JSON.
+"""Children as the table has them, each field under one name: no other module sees their JSON.
 
 A view holds its entry and copies nothing: a job of 500 PEs has 2,500 children. A projection always
 has metadata, with labels and owners; a field of a spec or a status may be absent.
@@ -236,6 +236,14 @@ def labels_of(child: Entry) -> Mapping[str, str]:
 def owner_uids_of(child: Entry) -> tuple[str, ...]:
     """The uids of the owners of a child of any kind."""
     return tuple(owner["uid"] for owner in child.data["metadata"]["owners"])
+
+
+def controlling_job(child: Entry) -> tuple[str, str] | None:
+    """(name, uid) of the Job that controls a child of any kind, or a pod."""
+    for owner in (child.data.get("metadata") or {}).get("owners") or ():
+        if owner["controller"] and owner["kind"] == "Job":
+            return str(owner["name"]), str(owner["uid"])
+    return None
 
 
 def pod_phase_of(pod: Entry) -> str:

@@ -22,6 +22,7 @@ from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, label
 from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules
@@ -204,14 +205,6 @@ class Snapshot:
     def newest(self) -> KnownPlan | None:
         """The newest plan, if its record was read."""
         return self.plans.get(self.newest_generation)
-
-
-def controlling_job(entry: Entry) -> tuple[str, str] | None:
-    """(name, uid) of the Job that controls an object."""
-    for owner in (entry.data.get("metadata") or {}).get("owners") or ():
-        if owner["controller"] and owner["kind"] == "Job":
-            return str(owner["name"]), str(owner["uid"])
-    return None
 
 
 def job_uid_of(entry: Entry) -> str:

@@ -16,6 +16,7 @@ from planner.numbering.records import (
     PoolRecord,
     RegionRecord,
 )
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core import children, pe_services
 from services.fusion_backend.core.snapshot import JobSeen
 
@@ -179,7 +180,8 @@ def test_a_resize_brings_a_pe_that_it_changes_to_what_is_planned_and_leaves_the_
         "launchCount": 7,
     }
     seen = {"metadata": {"labels": {"region.streams.ibm.com/0": "true"}}, "spec": spec}
-    assert children.processing_element_patch(job(), RECORD, PE, seen) == {
+    entry = Entry("ProcessingElement", "default", PE.name, "uid", 1, seen)
+    assert children.processing_element_patch(job(), RECORD, PE, entry) == {
         "metadata": {
             "labels": {
                 "region.streams.ibm.com/0": None,

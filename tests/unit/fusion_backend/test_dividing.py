@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core import children
 from services.fusion_backend.core.spec.dividing import divided
 from tests.unit.fusion_backend.test_children import PE, RECORD, job
@@ -58,10 +59,11 @@ def test_resources_of_the_job_are_divided_and_win_over_those_of_the_template(
 def test_a_pe_that_a_resize_changes_gets_its_share_of_the_wider_job() -> None:
     """It is launched again in any case; where its share is the same, nothing is written of it."""
     seen: Json = {"metadata": {"labels": {}}, "spec": {}}
-    patch = children.processing_element_patch(job(resources=WHOLE), FOUR, PE, seen)
+    entry = Entry("ProcessingElement", "default", PE.name, "uid", 1, seen)
+    patch = children.processing_element_patch(job(resources=WHOLE), FOUR, PE, entry)
     assert patch["spec"]["resources"] == QUARTER
     seen["spec"]["resources"] = QUARTER
-    same = children.processing_element_patch(job(resources=WHOLE), FOUR, PE, seen)
+    same = children.processing_element_patch(job(resources=WHOLE), FOUR, PE, entry)
     assert "resources" not in same["spec"]
 
 

@@ -51,13 +51,13 @@ def test_what_leads_elsewhere_is_an_edit_and_the_patch_takes_it_back(edit: Obj) 
     edited = a_service().with_spec(**edit)
     assert not is_as_planned(edited.entry(), "shop", LONE)
     mended = edited.build()
-    merge(mended, service_patch(job(), 0, LONE, edited.entry().data))
+    merge(mended, service_patch(job(), 0, LONE, edited.entry()))
     assert mended == a_service().build()
 
 
 def test_a_service_as_planned_is_given_no_spec_by_a_patch_of_its_marks() -> None:
     """Such as one whose annotation somebody took off."""
-    patch = service_patch(job(), 0, LONE, a_service().entry().data)
+    patch = service_patch(job(), 0, LONE, a_service().entry())
     assert patch["spec"] == {}
 
 
