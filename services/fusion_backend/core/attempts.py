@@ -38,7 +38,7 @@ def is_first_plan_unplaced(at: Situation) -> bool:
     """Whether what is submitted can run nowhere."""
     if at.phase is not JobPhase.SUBMITTING or at.snapshot.newest is not None:
         return False
-    return at.placement_state is PlacementState.REFUSED
+    return at.placing.state is PlacementState.REFUSED
 
 
 def is_failing(at: Situation) -> bool:

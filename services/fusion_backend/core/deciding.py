@@ -78,8 +78,8 @@ def _requeue_at(at: Situation) -> float | None:
         return None
     times = [
         at.deadline,
-        at.placing_until,
-        at.unanswered_from,
+        at.placing.until,
+        at.placing.unanswered_from,
         next_look_at(at.snapshot, at.now),
     ]
     if at.phase is JobPhase.SUBMITTED and at.healthy_since is not None:

@@ -33,7 +33,7 @@ from services.fusion_backend.core.effects import (
     WidthsUnplaced,
 )
 from services.fusion_backend.core.membership import pools_to_settle
-from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState, placement_of
+from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState
 from services.fusion_backend.core.plan_states import (
     awaits_servers,
     damage_of,
@@ -101,13 +101,12 @@ def request_placement(at: Situation) -> Effects:
 
     Pools first: hostpool-manager writes members there.
     """
-    question = at.question
+    seen, question = at.placing.seen, at.placing.question
     assert question is not None, "observed: a question"
     inputs, job = question.plan.inputs, at.job
     pools = pools_to_settle(at.snapshot, question.plan)
     if pools or not reports_placing(at):
         return pools
-    seen = placement_of(at.snapshot)
     if seen is None:
         return (CreateChild(PLACEMENT, job.name, inputs.generation, planned_from=inputs),)
     if seen.is_deleting:
@@ -118,7 +117,7 @@ def request_placement(at: Situation) -> Effects:
 
 def keep_refusal(at: Situation) -> Effects:
     """Keep the refusal as the answer, so that the same widths are not planned again."""
-    refusal, question = at.placement_refusal, at.question
+    refusal, question = at.placing.refusal, at.placing.question
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
     kept = RefusalKept(refusal.reason, "", "", shown(refusal.message, MESSAGE_CHARS_MAX))
@@ -185,28 +184,28 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.UNREQUESTED,
-        lambda at: at.placement_state is _P.UNASKED,
+        lambda at: at.placing.state is _P.UNASKED,
         request_placement,
         Reason.PLACING,
         BEGUN,
     ),
     Rule(
         _O.STAYS_UNPLACED,
-        lambda at: at.placement_state is _P.REFUSED and _has_lost_records(at),
+        lambda at: at.placing.state is _P.REFUSED and _has_lost_records(at),
         leave,
         Reason.NOTHING_TO_CHANGE,
         BEGUN,
     ),
     Rule(
         _O.UNPLACED,
-        lambda at: at.placement_state is _P.REFUSED,
+        lambda at: at.placing.state is _P.REFUSED,
         keep_refusal,
         Reason.WIDTH_REFUSED,
         BEGUN,
     ),
     Rule(
         _O.PLANNED,
-        lambda at: planned_inputs(at) is not None and not at.is_placing,
+        lambda at: planned_inputs(at) is not None and not at.placing.is_waiting,
         record,
         _of_record,
         BEGUN,
@@ -214,6 +213,6 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     # The plan in force, beside a plan that waits
     Rule(_O.TEXTS_MISSING, is_text_missing, render, Reason.REPAIRING, BEGUN),
     Rule(_O.PLANNING, lambda at: at.wanted_inputs is not None, leave, Reason.PLANNING, BEGUN),
-    Rule(_O.PLACING, lambda at: at.is_placing, leave, Reason.PLACING, BEGUN),
+    Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
     Rule(_O.AS_WANTED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
 )

@@ -9,24 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 from pydantic import ValidationError
 
+from contracts.moments import moment_of, unix_s_of
 from contracts.reasons import Reason
-from contracts.resources import PlacementPhase, PlacementSpec
+from contracts.resources import JobCondition, PlacementPhase, PlacementSpec
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.children import Body
+from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.naming_pes import with_operators
 from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
 from services.fusion_backend.core.recording import WARNINGS_MAX
 from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.widths import Waiting
 
 PLACEMENT = "Placement"
+PLACING_SETTLES_S = 2.0
+"""How long a Placement may go without an answer until a region says so."""
 
 
 class PlacementState(Enum):
@@ -39,6 +45,13 @@ class PlacementState(Enum):
     PLACED = "there is one"
 
 
+_REPORTED_AS: Final[Mapping[PlacementState | None, str]] = {
+    PlacementState.UNANSWERED: "Unknown",
+    PlacementState.WAITING: "False",
+}
+"""What the condition Placed says of them."""
+
+
 @dataclass(frozen=True)
 class Question:
     """The request to be answered before a plan is recorded; `refusal`: it cannot be written."""
@@ -46,6 +59,116 @@ class Question:
     plan: KnownPlan
     spec: Body
     refusal: PlanRefused | None = None
+
+
+@dataclass(frozen=True)
+class Placing:
+    """The question of the plan that comes next, if there is one, and how it stands at a time.
+
+    A submission has its own deadline. Widths have as long as a submission, from when the condition
+    Placed began to say that they wait; then they are refused.
+    """
+
+    snapshot: Snapshot
+    question: Question | None
+    now: float
+
+    @cached_property
+    def seen(self) -> PlacementSeen | None:
+        """The job's Placement."""
+        return placement_of(self.snapshot)
+
+    @cached_property
+    def state(self) -> PlacementState | None:
+        """How the question stands; None without one."""
+        return PlacementState.REFUSED if self.is_late else self._answer
+
+    @cached_property
+    def _answer(self) -> PlacementState | None:
+        """What the Placement says, however long that has been so."""
+        seen, question = self.seen, self.question
+        if question is None:
+            return None
+        if question.refusal is not None:
+            return PlacementState.REFUSED
+        if seen is None or seen.is_deleting or not requests(seen, question.spec):
+            return PlacementState.UNASKED
+        state, generation = _of_answer(seen), seen.answered_generation
+        is_older = state is PlacementState.PLACED and (
+            generation is None or generation < question.spec["generation"]
+        )
+        return PlacementState.UNANSWERED if is_older else state
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a plan waits for its placement."""
+        return self.state in (
+            PlacementState.UNASKED,
+            PlacementState.UNANSWERED,
+            PlacementState.WAITING,
+        )
+
+    @property
+    def is_late(self) -> bool:
+        """Whether widths have waited for their placement as long as they may."""
+        return self.until is not None and self.now >= self.until
+
+    @cached_property
+    def since(self) -> float | None:
+        """Since when the condition Placed says that widths have no placement yet.
+
+        It is False where there is none for now, and Unknown while nobody has answered.
+        """
+        job, reported = self.snapshot.job, _REPORTED_AS.get(self._answer)
+        if self.snapshot.newest is None or job is None or reported is None:
+            return None
+        placed = condition(job.status, JobCondition.PLACED.value)
+        return unix_s_of(placed["lastTransitionTime"]) if placed.get("status") == reported else None
+
+    @cached_property
+    def until(self) -> float | None:
+        """When widths that wait for their placement are refused."""
+        if self.since is None or self.snapshot.job is None:
+            return None
+        return self.since + self.snapshot.job.time_out_s
+
+    @property
+    def unanswered_from(self) -> float | None:
+        """When regions say that new widths have no answer: most have it sooner."""
+        if self.since is None or self.state is not PlacementState.UNANSWERED:
+            return None
+        return self.since + PLACING_SETTLES_S
+
+    @cached_property
+    def refusal(self) -> PlanRefused | None:
+        """Why the plan that comes next is not put in force, where it has no placement."""
+        seen, question = self.seen, self.question
+        if question is None or self.state is not PlacementState.REFUSED:
+            return None
+        if question.refusal is not None:
+            return question.refusal
+        assert seen is not None, "a refusal answers a request"
+        reason, message = reason_of(seen), message_of(seen, question.plan.record)
+        if self.is_late and self._answer is PlacementState.UNANSWERED:
+            reason = Reason.PLACEMENT_UNKNOWN
+            message = f"Placement {seen.name} has no answer"
+        if self.is_late and self.snapshot.job is not None:
+            limit = f"spec.submissionTimeOutInSeconds ({self.snapshot.job.time_out_s:g})"
+            message = f"no placement within {limit}: {message}"
+        return PlanRefused(reason, field="", value="", message=message)
+
+    @cached_property
+    def waiting(self) -> Waiting | None:
+        """What new widths wait for, once the condition Placed says it and since when."""
+        if self.since is None or self.question is None or self.seen is None:
+            return None
+        since = f"since {moment_of(self.since)}"
+        if self.state is PlacementState.WAITING:
+            message = message_of(self.seen, self.question.plan.record)
+            return Waiting(reason_of(self.seen), f"{waits_for(self.seen)} {since}: {message}")
+        if self.unanswered_from is not None and self.now >= self.unanswered_from:
+            return Waiting(Reason.PLACING, f"waits for the answer of its Placement {since}")
+        return None
 
 
 def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
@@ -65,19 +188,6 @@ def placement_of(snapshot: Snapshot) -> PlacementSeen | None:
     """The job's Placement, if it exists."""
     entry = snapshot.of(PLACEMENT).get(snapshot.name)
     return PlacementSeen(entry) if entry is not None else None
-
-
-def state_of_question(seen: PlacementSeen | None, question: Question) -> PlacementState:
-    """How a question stands."""
-    if question.refusal is not None:
-        return PlacementState.REFUSED
-    if seen is None or seen.is_deleting or not requests(seen, question.spec):
-        return PlacementState.UNASKED
-    state, generation = _of_answer(seen), seen.answered_generation
-    is_older = state is PlacementState.PLACED and (
-        generation is None or generation < question.spec["generation"]
-    )
-    return PlacementState.UNANSWERED if is_older else state
 
 
 def _of_answer(seen: PlacementSeen) -> PlacementState:
@@ -123,20 +233,3 @@ def waits_for(seen: PlacementSeen) -> str:
     """What is waited for while there is no placement."""
     is_room = reason_of(seen) is Reason.INSUFFICIENT_CAPACITY
     return "waits for capacity" if is_room else "waits for a placement"
-
-
-def refusal_of_placement(
-    seen: PlacementSeen, record: PlanRecord, *, waited_s: float | None = None
-) -> PlanRefused:
-    """The refusal of a plan that has no placement, or got none in the time that it had."""
-    if waited_s is None:
-        message = message_of(seen, record)
-        return PlanRefused(reason_of(seen), field="", value="", message=message)
-    is_waiting = _of_answer(seen) is PlacementState.WAITING
-    cause = message_of(seen, record) if is_waiting else f"Placement {seen.name} has no answer"
-    return PlanRefused(
-        reason_of(seen) if is_waiting else Reason.PLACEMENT_UNKNOWN,
-        field="",
-        value="",
-        message=f"no placement within spec.submissionTimeOutInSeconds ({waited_s:g}): {cause}",
-    )

@@ -66,7 +66,7 @@ def awaits_record(at: Situation) -> bool:
     if snapshot.newest is None or is_lost(at):
         return True
     if at.widths.ready is not None:
-        is_waiting = at.placement_state in (PlacementState.UNANSWERED, PlacementState.WAITING)
+        is_waiting = at.placing.state in (PlacementState.UNANSWERED, PlacementState.WAITING)
         return snapshot.is_behind or not is_waiting
     unplanned = at.widths.unplanned
     if unplanned is None or unplanned.digest in snapshot.troubled:

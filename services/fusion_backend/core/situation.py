@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Final
 
 from contracts import labels
-from contracts.moments import moment_of, unix_s_of
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason
-from contracts.resources import JobCondition, JobPhase, JobSpec
+from contracts.resources import JobPhase, JobSpec
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.conditions import condition
@@ -26,15 +26,9 @@ from services.fusion_backend.core.membership import (
 )
 from services.fusion_backend.core.placement_states import (
     PLACEMENT,
-    PlacementState,
+    Placing,
     Question,
-    message_of,
-    placement_of,
     question_of,
-    reason_of,
-    refusal_of_placement,
-    state_of_question,
-    waits_for,
 )
 from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
 from services.fusion_backend.core.provisions_due import provisions_missing
@@ -44,13 +38,11 @@ from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.widths import (
-    Waiting,
     WidthRequests,
     outdated_statuses,
     width_requests,
 )
 
-SUBMISSION_TIME_OUT_S = 300
 BEGUN: Final = frozenset(
     {JobPhase.SUBMITTING, JobPhase.SUBMITTED, JobPhase.RESIZING, JobPhase.COMPLETED}
 )
@@ -59,8 +51,6 @@ JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
 TROUBLE_SETTLES_S = 1.0
 """How long something must go wrong until a condition says so: most trouble passes sooner."""
-PLACING_SETTLES_S = 2.0
-"""How long a Placement may go without an answer until a region says so."""
 HEALTH_SETTLES_S = 5.0
 """How long Healthy stays True at least: pods that come and go must not write on every step."""
 
@@ -131,8 +121,11 @@ class Situation:
         return refusal or self.snapshot.answer_to(self.first_inputs.digest)
 
     @cached_property
-    def question(self) -> Question | None:
-        """What has to be answered before the plan that comes next is recorded, if anything."""
+    def placing(self) -> Placing:
+        """What has to be answered before the plan that comes next is recorded; how that stands."""
+        return Placing(self.snapshot, self._question(), self.now)
+
+    def _question(self) -> Question | None:
         if self.snapshot.newest is not None:
             ready = self.widths.ready
             return None if ready is None else question_of(self.snapshot, ready)
@@ -141,69 +134,6 @@ class Situation:
             return None
         is_refused = isinstance(self.first_outcome, PlanRefused)
         return None if is_refused else question_of(self.snapshot, self.first_inputs)
-
-    @cached_property
-    def placement_state(self) -> PlacementState | None:
-        """How that question stands."""
-        if self.question is None:
-            return None
-        if self.is_late:
-            return PlacementState.REFUSED
-        return state_of_question(placement_of(self.snapshot), self.question)
-
-    @cached_property
-    def placement_refusal(self) -> PlanRefused | None:
-        """Why the plan that comes next is not put in force, where it has no placement."""
-        if self.question is None or self.placement_state is not PlacementState.REFUSED:
-            return None
-        if self.question.refusal is not None:
-            return self.question.refusal
-        entry = placement_of(self.snapshot)
-        assert entry is not None, "a refusal answers a request"
-        waited_s = self.time_out_s if self.is_late else None
-        return refusal_of_placement(entry, self.question.plan.record, waited_s=waited_s)
-
-    @property
-    def is_placing(self) -> bool:
-        """Whether a plan waits for its placement."""
-        return self.placement_state in (
-            PlacementState.UNASKED,
-            PlacementState.UNANSWERED,
-            PlacementState.WAITING,
-        )
-
-    @property
-    def is_late(self) -> bool:
-        """Whether widths have waited for their placement as long as they may."""
-        return self.placing_until is not None and self.now >= self.placing_until
-
-    @cached_property
-    def placing_until(self) -> float | None:
-        """When widths that wait for their placement are refused.
-
-        They have as long as a submission, from when the condition Placed began to say so; it is
-        False where there is no placement for now, and Unknown while nobody has answered.
-        """
-        return None if self.placing_since is None else self.placing_since + self.time_out_s
-
-    @cached_property
-    def placing_since(self) -> float | None:
-        """Since when the condition Placed says that new widths have no placement yet."""
-        if self.snapshot.newest is None or self.question is None:
-            return None
-        state = state_of_question(placement_of(self.snapshot), self.question)
-        placed = condition(self.job.status, JobCondition.PLACED.value)
-        wanted = {PlacementState.UNANSWERED: "Unknown", PlacementState.WAITING: "False"}.get(state)
-        if wanted is None or placed.get("status") != wanted:
-            return None
-        return unix_s_of(placed["lastTransitionTime"])
-
-    @property
-    def unanswered_from(self) -> float | None:
-        """When regions say that new widths have no answer: most have it sooner."""
-        if self.placing_since is None or self.placement_state is not PlacementState.UNANSWERED:
-            return None
-        return self.placing_since + PLACING_SETTLES_S
 
     @cached_property
     def edit_refusal(self) -> PlanRefused | None:
@@ -241,8 +171,8 @@ class Situation:
             found = self.difference
             subjects |= {f"{each.kind} {each.name}" for each in found.creates}
             subjects |= {f"{each.kind} {each.name}" for each in found.patches}
-        if self.question is not None:
-            pools = self.question.plan.record.pools
+        if self.placing.question is not None:
+            pools = self.placing.question.plan.record.pools
             subjects |= {f"HostPool {labels.pe_name(self.job.name, pool.index)}" for pool in pools}
             subjects.add(f"{PLACEMENT} {self.job.name}")
         newest = self.snapshot.newest_generation
@@ -274,13 +204,7 @@ class Situation:
         started = self.job.status.get("startedAt")
         if self.phase is not JobPhase.SUBMITTING or not started:
             return None
-        return unix_s_of(started) + self.time_out_s
-
-    @property
-    def time_out_s(self) -> float:
-        """How long a submission may take, and a resize may wait for its placement."""
-        limit_s = self.job.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
-        return float(limit_s)
+        return unix_s_of(started) + self.job.time_out_s
 
     @cached_property
     def widths(self) -> WidthRequests:
@@ -313,7 +237,7 @@ class Situation:
         unplanned = self.widths.unplanned
         is_planned = unplanned is not None and unplanned.digest not in self.snapshot.troubled
         is_unsaid = any(each.refused is not None for each in self.outdated_statuses)
-        return is_planned or is_unsaid or self.question is not None
+        return is_planned or is_unsaid or self.placing.question is not None
 
     @cached_property
     def podless(self) -> list[int]:
@@ -349,24 +273,8 @@ class Situation:
         """
         is_settled = self.phase is JobPhase.SUBMITTING or not (self.in_progress and self.podless)
         return outdated_statuses(
-            self.snapshot, self.plan, self.widths, self.waiting_widths, is_settled=is_settled
+            self.snapshot, self.plan, self.widths, self.placing.waiting, is_settled=is_settled
         )
-
-    @cached_property
-    def waiting_widths(self) -> Waiting | None:
-        """What new widths wait for, once the condition Placed says it and since when."""
-        if self.placing_since is None or self.question is None:
-            return None
-        since, entry = self.placing_since, placement_of(self.snapshot)
-        waits_since = f"since {moment_of(since)}"
-        if self.placement_state is PlacementState.WAITING and entry is not None:
-            text = (
-                f"{waits_for(entry)} {waits_since}: {message_of(entry, self.question.plan.record)}"
-            )
-            return Waiting(reason_of(entry), text)
-        if self.unanswered_from is not None and self.now >= self.unanswered_from:
-            return Waiting(Reason.PLACING, f"waits for the answer of its Placement {waits_since}")
-        return None
 
     @property
     def healthy_since(self) -> float | None:

@@ -28,6 +28,7 @@ from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES, PodRules
 from services.fusion_backend.core.spec.provisions import Provisions
 
+SUBMISSION_TIME_OUT_S = 300
 CHILD_KINDS = (
     "ConfigMap",
     "Service",
@@ -71,6 +72,12 @@ class JobSeen:
         For what a job that runs goes on without: its plan and its PEs hold what is in force.
         """
         return None if isinstance(self.spec, Unreadable) else self.spec.get(name)
+
+    @property
+    def time_out_s(self) -> float:
+        """How long a submission may take, and a resize may wait for its placement."""
+        limit_s = self.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
+        return float(limit_s)
 
     @property
     def phase(self) -> str:

@@ -234,7 +234,7 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     # What something waits for
     Rule(
         _O.PLACING_UNRECORDED,
-        lambda at: at.is_placing and not reports_placing(at),
+        lambda at: at.placing.is_waiting and not reports_placing(at),
         WriteStatus(placing),
         Reason.PLACING,
         BEGUN,

@@ -20,11 +20,8 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.placement_states import PlacementState
 from services.fusion_backend.core.plan_states import damage_of
-from services.fusion_backend.core.situation import (
-    SUBMISSION_TIME_OUT_S,
-    TROUBLE_SETTLES_S,
-    Situation,
-)
+from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
+from services.fusion_backend.core.snapshot import SUBMISSION_TIME_OUT_S
 from services.fusion_backend.core.spec.accepting import ignored, sentence
 from services.fusion_backend.core.spec.editing import waiting_fields
 from services.fusion_backend.core.spec.inputs import template_of
@@ -110,7 +107,7 @@ def _of_failure(
     for each in JobCondition:
         if each in (culprit, JobCondition.SUBMITTED):
             yield DesiredCondition(each.value, "False", reason, message)
-        elif each is JobCondition.PLACED and situation.placement_state is PlacementState.WAITING:
+        elif each is JobCondition.PLACED and situation.placing.state is PlacementState.WAITING:
             yield placed(situation)
         elif each is JobCondition.PLACED and reason is Reason.CONSTRAINTS_CONTRADICT:
             yield DesiredCondition(
@@ -128,7 +125,7 @@ def _of_failure(
 
 
 def _culprit(situation: Situation, refusal: PlanRefused) -> JobCondition:
-    if refusal is situation.placement_refusal:
+    if refusal is situation.placing.refusal:
         return JobCondition.PLACED
     if refusal.reason in _ABOUT_FUSION:
         return JobCondition.FUSED
@@ -163,8 +160,8 @@ def refusal_of(situation: Situation) -> PlanRefused:
             " where an orphaning deletion left it, and give the Job's annotation"
             f" {labels.RETRY} a new value; or submit the job under another name",
         )
-    if snapshot.newest is None and situation.placement_refusal is not None:
-        return situation.placement_refusal
+    if snapshot.newest is None and situation.placing.refusal is not None:
+        return situation.placing.refusal
     limit_s = situation.job.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
     return PlanRefused(
         Reason.SUBMISSION_TIMED_OUT,
@@ -183,8 +180,8 @@ def waited_for(situation: Situation) -> str:
         if situation.snapshot.newest_generation >= 0:
             return f"its plan record was not read{detail}"
         if (
-            situation.question is not None
-            and situation.placement_state is not PlacementState.PLACED
+            situation.placing.question is not None
+            and situation.placing.state is not PlacementState.PLACED
         ):
             return f"{placement_awaited(situation)}{detail}"
         return (

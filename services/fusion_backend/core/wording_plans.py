@@ -15,13 +15,12 @@ from services.fusion_backend.core.effects import DesiredCondition, JobStatusChan
 from services.fusion_backend.core.placement_requests import needs_placement
 from services.fusion_backend.core.placement_states import (
     PlacementState,
-    Question,
     message_of,
-    placement_of,
     reason_of,
     state_in_force,
     waits_for,
 )
+from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import KnownPlan
 
@@ -60,31 +59,27 @@ def widths_of(record: PlanRecord) -> str:
 
 def placed(situation: Situation) -> DesiredCondition:
     """The condition Placed: of the plan that is requested, else of the one in force."""
-    if situation.question is not None and situation.placement_state is not None:
-        waiting = ""
+    placement = situation.placing
+    if placement.question is not None and placement.state is not None:
+        record, waiting = placement.question.plan.record, ""
         if situation.snapshot.newest is not None:
-            waiting = f"widths {widths_of(situation.question.plan.record)} wait: "
-        return _placed(
-            situation, situation.placement_state, situation.question.plan.record, waiting
-        )
+            waiting = f"widths {widths_of(record)} wait: "
+        return _placed(placement.seen, placement.state, record, waiting)
     plan = situation.snapshot.newest
     if plan is None or not needs_placement(plan.record):
         return DesiredCondition(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
-    state = state_in_force(placement_of(situation.snapshot))
-    return _placed(situation, state, plan.record)
+    return _placed(placement.seen, state_in_force(placement.seen), plan.record)
 
 
 def _placed(
-    situation: Situation, state: PlacementState, record: PlanRecord, waiting: str = ""
+    seen: PlacementSeen | None, state: PlacementState, record: PlanRecord, waiting: str = ""
 ) -> DesiredCondition:
-    name, entry = JobCondition.PLACED.value, placement_of(situation.snapshot)
+    name = JobCondition.PLACED.value
     if state is PlacementState.PLACED:
         return DesiredCondition(name, "True", Reason.PLACED)
-    if entry is None or state in (PlacementState.UNASKED, PlacementState.UNANSWERED):
+    if seen is None or state in (PlacementState.UNASKED, PlacementState.UNANSWERED):
         return DesiredCondition(name, "Unknown", Reason.PLACING)
-    return DesiredCondition(
-        name, "False", reason_of(entry), f"{waiting}{message_of(entry, record)}"
-    )
+    return DesiredCondition(name, "False", reason_of(seen), f"{waiting}{message_of(seen, record)}")
 
 
 def reports_placing(situation: Situation) -> bool:
@@ -94,36 +89,32 @@ def reports_placing(situation: Situation) -> bool:
 
 def placing(situation: Situation) -> JobStatusChange:
     """A plan waits for its placement; a submission says beside its phase what it waits for."""
-    question, condition = situation.question, placed(situation)
-    if question is None or situation.snapshot.newest is not None:
+    placement, condition = situation.placing, placed(situation)
+    if placement.question is None or situation.snapshot.newest is not None:
         return JobStatusChange(conditions=(condition,))
+    plan = placement.question.plan
     return JobStatusChange(
         phase=situation.job.phase,
         reason=Reason.SUBMITTING if situation.phase is JobPhase.SUBMITTING else condition.reason,
-        message=_waits(situation, condition, question),
-        conditions=(fused(question.plan), condition),
+        message=_waits(placement.seen, condition, plan),
+        conditions=(fused(plan), condition),
     )
 
 
-def _waits(situation: Situation, condition: DesiredCondition, question: Question) -> str:
+def _waits(seen: PlacementSeen | None, condition: DesiredCondition, plan: KnownPlan) -> str:
     if condition.status != "False":
-        pes = counted(len(question.plan.record.pes), "PE")
+        pes = counted(len(plan.record.pes), "PE")
         return f"it is being decided where {pes} can run"
-    entry = placement_of(situation.snapshot)
-    assert entry is not None, "what is False has an answer"
-    return f"{waits_for(entry)}: {condition.message}"
+    assert seen is not None, "what is False has an answer"
+    return f"{waits_for(seen)}: {condition.message}"
 
 
 def placement_awaited(situation: Situation) -> str:
     """What a submission was waiting for that has its plan, for people."""
-    entry, question = placement_of(situation.snapshot), situation.question
-    if (
-        situation.placement_state is PlacementState.WAITING
-        and entry is not None
-        and question is not None
-    ):
-        message = message_of(entry, question.plan.record)
-        return f"it has no placement: {reason_of(entry)}: {message}"
-    if situation.placement_state is PlacementState.UNANSWERED:
+    placement = situation.placing
+    if placement.state is PlacementState.WAITING and placement.seen and placement.question:
+        message = message_of(placement.seen, placement.question.plan.record)
+        return f"it has no placement: {reason_of(placement.seen)}: {message}"
+    if placement.state is PlacementState.UNANSWERED:
         return f"nobody decided where it runs: Placement {situation.job.name} has no answer"
     return "its Placement does not request it yet"

@@ -14,7 +14,7 @@ from contracts import labels
 from contracts.moments import moment_of
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import PatchChild, RecordPlan, WriteRegionStatus
-from services.fusion_backend.core.situation import PLACING_SETTLES_S
+from services.fusion_backend.core.placement_states import PLACING_SETTLES_S
 from tests.unit.fusion_backend.hosted_world import (
     CLOSEST,
     PLACEMENT,
