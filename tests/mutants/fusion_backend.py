@@ -58,10 +58,10 @@ MUTANTS = (
     ),
     Mutant(
         "a newer width waits until the older resize is complete",
-        f"{_CORE}/plan_states.py",
-        "planned_inputs",
-        "return at.widths.ready",
-        "return None if at.in_progress else at.widths.ready",
+        f"{_CORE}/situation.py",
+        "Situation.planned_inputs",
+        "return self.widths.ready",
+        "return None if self.in_progress else self.widths.ready",
         (_RESIZING, "-k", "newer_width"),
     ),
     Mutant(
@@ -114,9 +114,9 @@ MUTANTS = (
     ),
     Mutant(
         "a generation is complete before its pods are there",
-        f"{_CORE}/plan_states.py",
-        "is_in_force",
-        "has_pods = not (at.in_progress and at.podless)",
+        f"{_CORE}/situation.py",
+        "Situation.is_put_in_force",
+        "has_pods = not (self.in_progress and self.podless)",
         "has_pods = True",
         ("tests/simulation/test_weaknesses.py", "-k", "last_pod"),
     ),

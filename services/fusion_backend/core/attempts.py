@@ -5,7 +5,6 @@ from __future__ import annotations
 from contracts.resources import JobPhase
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.placement_states import PlacementState
-from services.fusion_backend.core.plan_states import is_plan_refused
 from services.fusion_backend.core.situation import Situation
 
 
@@ -31,7 +30,7 @@ def is_name_taken(at: Situation) -> bool:
 
 def is_first_plan_refused(at: Situation) -> bool:
     """Whether the planner refuses what is submitted."""
-    return at.phase is JobPhase.SUBMITTING and is_plan_refused(at)
+    return at.phase is JobPhase.SUBMITTING and at.is_plan_refused
 
 
 def is_first_plan_unplaced(at: Situation) -> bool:

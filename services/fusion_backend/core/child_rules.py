@@ -9,7 +9,6 @@ from contracts.reasons import Reason
 from contracts.resources import JobPhase
 from services.chassis.running.rules import Rule, always
 from services.fusion_backend.core.effects import CreateChild, Effect, PatchChild
-from services.fusion_backend.core.plan_states import awaits_record, is_text_missing
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 
@@ -45,9 +44,9 @@ def _of_phase(at: Situation) -> Reason:
 _O = ChildObservation
 CHILD_RULES: Final[tuple[JobRule, ...]] = (
     *NOT_GOING_ON,
-    Rule(_O.RECORD_AWAITED, awaits_record, leave, Reason.WAITING, BEGUN),
+    Rule(_O.RECORD_AWAITED, lambda at: at.awaits_record, leave, Reason.WAITING, BEGUN),
     Rule(_O.DIFFERENT, lambda at: at.difference.is_writable, write_children, _of_phase, BEGUN),
-    Rule(_O.TEXTS_AWAITED, is_text_missing, leave, Reason.WAITING, BEGUN),
+    Rule(_O.TEXTS_AWAITED, lambda at: at.is_text_missing, leave, Reason.WAITING, BEGUN),
     Rule(_O.CHILDREN_LEAVING, lambda at: at.difference.leaving > 0, leave, Reason.WAITING, BEGUN),
     Rule(_O.AS_PLANNED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
 )

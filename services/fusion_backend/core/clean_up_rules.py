@@ -13,7 +13,6 @@ from services.chassis.running.rules import Rule, always
 from services.fusion_backend.core.attempts import has_failed, has_remains, is_failing
 from services.fusion_backend.core.clearing import job_confirmed_gone, strangers_cleared
 from services.fusion_backend.core.effects import Effect
-from services.fusion_backend.core.plan_states import awaits_record
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 
@@ -77,7 +76,7 @@ CLEAN_UP_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.JOB_FAILED, has_failed, leave, Reason.NOTHING_TO_CHANGE),
     Rule(_O.JOB_FAILING, is_failing, leave, Reason.WAITING),
     Rule(_O.NOT_BEGUN, lambda at: not at.has_begun, leave, Reason.WAITING),
-    Rule(_O.RECORD_AWAITED, awaits_record, leave, Reason.WAITING, BEGUN),
+    Rule(_O.RECORD_AWAITED, lambda at: at.awaits_record, leave, Reason.WAITING, BEGUN),
     Rule(_O.CHILDREN_DIFFER, lambda at: not at.difference.is_empty, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.PODS_MISSING,

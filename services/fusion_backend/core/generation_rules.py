@@ -34,15 +34,6 @@ from services.fusion_backend.core.effects import (
 )
 from services.fusion_backend.core.membership import pools_to_settle
 from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState
-from services.fusion_backend.core.plan_states import (
-    awaits_servers,
-    damage_of,
-    is_lost,
-    is_plan_refused,
-    is_text_missing,
-    is_unread,
-    planned_inputs,
-)
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized
@@ -127,7 +118,7 @@ def keep_refusal(at: Situation) -> Effects:
 
 def record(at: Situation) -> Effects:
     """Create the plan record."""
-    inputs = planned_inputs(at)
+    inputs = at.planned_inputs
     assert inputs is not None, "observed: inputs with an answer"
     return (RecordPlan(inputs.generation, inputs),)
 
@@ -167,14 +158,12 @@ _O, _P = GenerationObservation, PlacementState
 GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     *NOT_GOING_ON,
     # The newest record
-    Rule(
-        _O.RECORD_DAMAGED, lambda at: damage_of(at) is not None, discard_record, Reason.PLAN_DAMAGED
-    ),
-    Rule(_O.RECORD_UNREAD, is_unread, read_record, Reason.WAITING),
-    Rule(_O.RECORD_LOST, is_lost, record_again, Reason.REPAIRING),
+    Rule(_O.RECORD_DAMAGED, lambda at: at.damage is not None, discard_record, Reason.PLAN_DAMAGED),
+    Rule(_O.RECORD_UNREAD, lambda at: at.is_unread, read_record, Reason.WAITING),
+    Rule(_O.RECORD_LOST, lambda at: at.is_lost, record_again, Reason.REPAIRING),
     # The plan that comes next
-    Rule(_O.PLAN_REFUSED, is_plan_refused, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
-    Rule(_O.SERVERS_UNKNOWN, awaits_servers, leave, Reason.WAITING, BEGUN),
+    Rule(_O.PLAN_REFUSED, lambda at: at.is_plan_refused, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+    Rule(_O.SERVERS_UNKNOWN, lambda at: at.awaits_servers, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.UNPLANNED,
         lambda at: at.wanted_inputs is not None and at.may_plan(at.wanted_inputs),
@@ -205,13 +194,13 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.PLANNED,
-        lambda at: planned_inputs(at) is not None and not at.placing.is_waiting,
+        lambda at: at.planned_inputs is not None and not at.placing.is_waiting,
         record,
         _of_record,
         BEGUN,
     ),
     # The plan in force, beside a plan that waits
-    Rule(_O.TEXTS_MISSING, is_text_missing, render, Reason.REPAIRING, BEGUN),
+    Rule(_O.TEXTS_MISSING, lambda at: at.is_text_missing, render, Reason.REPAIRING, BEGUN),
     Rule(_O.PLANNING, lambda at: at.wanted_inputs is not None, leave, Reason.PLANNING, BEGUN),
     Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
     Rule(_O.AS_WANTED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),

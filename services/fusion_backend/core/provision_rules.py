@@ -12,7 +12,6 @@ from typing import Final
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule, always, rule_for
 from services.fusion_backend.core.effects import Effect, FindServers
-from services.fusion_backend.core.plan_states import awaits_servers
 from services.fusion_backend.core.provisions_due import provisions_due, servers_awaited
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
@@ -50,7 +49,7 @@ _O = ProvisionObservation
 PROVISION_RULES: Final[tuple[JobRule, ...]] = (
     *NOT_GOING_ON,
     Rule(_O.STATUS_DUE, _is_status_due, leave, Reason.WAITING, BEGUN),
-    Rule(_O.SERVERS_UNKNOWN, awaits_servers, find_servers, Reason.WAITING, BEGUN),
+    Rule(_O.SERVERS_UNKNOWN, lambda at: at.awaits_servers, find_servers, Reason.WAITING, BEGUN),
     Rule(
         _O.DUE,
         lambda at: bool(provisions_due(at.snapshot, at.now)),

@@ -12,7 +12,6 @@ from typing import Final
 from contracts.reasons import Reason
 from services.chassis.running.rules import Rule, always
 from services.fusion_backend.core.effects import Effect
-from services.fusion_backend.core.plan_states import awaits_record
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 
@@ -42,7 +41,7 @@ def _first_of_statuses(at: Situation) -> Reason:
 _O = RegionObservation
 REGION_RULES: Final[tuple[JobRule, ...]] = (
     *NOT_GOING_ON,
-    Rule(_O.RECORD_AWAITED, awaits_record, leave, Reason.WAITING, BEGUN),
+    Rule(_O.RECORD_AWAITED, lambda at: at.awaits_record, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.WIDTH_REFUSED,
         _is_refusal_unreported,

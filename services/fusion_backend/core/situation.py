@@ -15,6 +15,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, JobSpec
+from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.conditions import condition
@@ -26,14 +27,22 @@ from services.fusion_backend.core.membership import (
 )
 from services.fusion_backend.core.placement_states import (
     PLACEMENT,
+    PlacementState,
     Placing,
     Question,
     question_of,
 )
 from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
-from services.fusion_backend.core.provisions_due import provisions_missing
+from services.fusion_backend.core.provisions_due import provisions_missing, servers_awaited
 from services.fusion_backend.core.seen import PeSeen
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot, Trouble
+from services.fusion_backend.core.snapshot import (
+    Damage,
+    JobSeen,
+    KnownPlan,
+    Outcome,
+    Snapshot,
+    Trouble,
+)
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
@@ -134,6 +143,87 @@ class Situation:
             return None
         is_refused = isinstance(self.first_outcome, PlanRefused)
         return None if is_refused else question_of(self.snapshot, self.first_inputs)
+
+    # ------------------------------------------------------------------ the newest record
+
+    @cached_property
+    def damage(self) -> Damage | None:
+        """Why the newest record cannot be read."""
+        if self.snapshot.newest is not None:
+            return None
+        return self.snapshot.damaged.get(self.snapshot.newest_generation)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the newest record is still to be read."""
+        return self.snapshot.newest is None and self.snapshot.newest_generation >= 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the newest record was deleted, and we still know its plan."""
+        snapshot = self.snapshot
+        return snapshot.newest is not None and snapshot.newest_generation not in snapshot.heads
+
+    @cached_property
+    def is_plan_refused(self) -> bool:
+        """Whether there is no plan to go by, and the planner refuses to make one."""
+        if self.is_unread or self.is_lost:
+            return False
+        if self.snapshot.newest is not None:
+            is_answered = self.widths.ready is None and self.widths.unplanned is None
+            return self.snapshot.is_behind and is_answered
+        if self.phase is not JobPhase.SUBMITTING and self.spec_refusal is not None:
+            return True
+        return isinstance(self.first_outcome, PlanRefused)
+
+    @cached_property
+    def awaits_servers(self) -> bool:
+        """Whether there is no plan, and its redis servers are to be found first."""
+        if self.snapshot.newest is not None or self.is_unread or self.is_plan_refused:
+            return False
+        return servers_awaited(self.snapshot) is not None
+
+    @property
+    def planned_inputs(self) -> PlanInputs | None:
+        """The inputs of the plan that comes next, once the planner has answered."""
+        if self.snapshot.newest is not None:
+            return self.widths.ready
+        return self.first_inputs if isinstance(self.first_outcome, PlanResult) else None
+
+    @cached_property
+    def awaits_record(self) -> bool:
+        """Whether there is no plan, or another record comes at once: what it replaces is left.
+
+        A newer plan may wait for its placement for minutes, and the planner may fail for reasons of
+        its own. What is in force is kept meanwhile, unless it is older than the status says.
+        """
+        snapshot = self.snapshot
+        if snapshot.newest is None or self.is_lost:
+            return True
+        if self.widths.ready is not None:
+            is_waiting = self.placing.state in (PlacementState.UNANSWERED, PlacementState.WAITING)
+            return snapshot.is_behind or not is_waiting
+        unplanned = self.widths.unplanned
+        if unplanned is None or unplanned.digest in snapshot.troubled:
+            return snapshot.is_behind
+        return snapshot.is_behind or self.in_progress or not snapshot.is_planning
+
+    @cached_property
+    def is_text_missing(self) -> bool:
+        """Whether a text of the newest plan has to be written and is not known."""
+        if self.awaits_record:
+            return False
+        return bool(self.difference.textless) or self.difference.port_labels_textless
+
+    @cached_property
+    def is_put_in_force(self) -> bool:
+        """Whether every object of the newest plan exists and nothing else, and regions say so."""
+        if self.awaits_record or not self.difference.is_empty:
+            return False
+        has_pods = not (self.in_progress and self.podless)
+        return has_pods and not self.leftovers and not self.outdated_statuses
+
+    # ------------------------------------------------------------------ refusals, trouble, times
 
     @cached_property
     def edit_refusal(self) -> PlanRefused | None:

@@ -27,7 +27,6 @@ from services.fusion_backend.core.attempts import (
 )
 from services.fusion_backend.core.conditions import is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
-from services.fusion_backend.core.plan_states import damage_of, is_in_force
 from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
@@ -101,7 +100,7 @@ def _is_deletion_held(at: Situation) -> bool:
 
 
 def _is_damage_unrecorded(at: Situation) -> bool:
-    if damage_of(at) is None:
+    if at.damage is None:
         return False
     desired = wording.damaged(at).conditions
     return not all(is_current(at.job.status, each) for each in desired)
@@ -113,11 +112,11 @@ def _is_trouble_unrecorded(at: Situation) -> bool:
 
 
 def _has_work_done(at: Situation) -> bool:
-    return is_in_force(at) and all_completed(at.snapshot, at.plan.record)
+    return at.is_put_in_force and all_completed(at.snapshot, at.plan.record)
 
 
 def _conditions_differ(at: Situation) -> bool:
-    if not is_in_force(at):
+    if not at.is_put_in_force:
         return False
     status = at.job.status
     is_seen = status.get("observedGeneration") == at.job.generation
@@ -190,7 +189,7 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.COMPLETE,
-        lambda at: at.in_progress and is_in_force(at),
+        lambda at: at.in_progress and at.is_put_in_force,
         WriteStatus(wording.submitted, _P.SUBMITTED),
         Reason.SUBMITTED,
         BEGUN,
@@ -212,7 +211,7 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.WORK_RESUMED,
-        lambda at: at.phase is _P.COMPLETED and is_in_force(at) and not _has_work_done(at),
+        lambda at: at.phase is _P.COMPLETED and at.is_put_in_force and not _has_work_done(at),
         WriteStatus(wording.submitted, _P.SUBMITTED),
         Reason.SUBMITTED,
         frozenset({_P.COMPLETED}),
@@ -226,7 +225,7 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.HEALTH_CHANGED,
-        lambda at: at.phase is _P.SUBMITTED and is_in_force(at) and at.health_changed,
+        lambda at: at.phase is _P.SUBMITTED and at.is_put_in_force and at.health_changed,
         WriteStatus(wording.health_seen),
         Reason.SOME_NOT_RUNNING,
         frozenset({_P.SUBMITTED}),

@@ -19,7 +19,6 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
 )
 from services.fusion_backend.core.placement_states import PlacementState
-from services.fusion_backend.core.plan_states import damage_of
 from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import SUBMISSION_TIME_OUT_S
 from services.fusion_backend.core.spec.accepting import ignored, sentence
@@ -260,7 +259,7 @@ def deleting(situation: Situation) -> Change:
 
 def damaged(situation: Situation) -> Change:
     """The newest plan record cannot be read."""
-    damage = damage_of(situation)
+    damage = situation.damage
     assert damage is not None, "observed: a damaged record"
     message = f"{damage.text}; it is deleted, and the same plan is made again"
     if not damage.is_lost:
