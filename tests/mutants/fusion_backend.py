@@ -59,9 +59,11 @@ MUTANTS = (
     Mutant(
         "a newer width waits until the older resize is complete",
         f"{_CORE}/situation.py",
-        "Situation.planned_inputs",
-        "return self.widths.ready",
-        "return None if self.in_progress else self.widths.ready",
+        "Situation.next_plan",
+        "if self.snapshot.newest is not None:",
+        "if self.snapshot.newest is not None and self.in_progress:\n"
+        "    return WidthRequests()\n"
+        "if self.snapshot.newest is not None:",
         (_RESIZING, "-k", "newer_width"),
     ),
     Mutant(

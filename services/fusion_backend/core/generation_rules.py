@@ -83,8 +83,9 @@ def record_again(at: Situation) -> Effects:
 
 def plan(at: Situation) -> Effects:
     """Run the planner."""
-    assert at.wanted_inputs is not None, "observed: inputs without an answer"
-    return (Plan(at.job.uid, at.wanted_inputs),)
+    inputs = at.next_plan.unplanned
+    assert inputs is not None, "observed: inputs without an answer"
+    return (Plan(at.job.uid, inputs),)
 
 
 def request_placement(at: Situation) -> Effects:
@@ -112,13 +113,13 @@ def keep_refusal(at: Situation) -> Effects:
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
     kept = RefusalKept(refusal.reason, "", "", shown(refusal.message, MESSAGE_CHARS_MAX))
-    digest, widths = question.plan.inputs.digest, at.widths.requested
+    digest, widths = question.plan.inputs.digest, at.next_plan.requested
     return (KeepRefusal(WidthsUnplaced(at.job.uid, digest, widths, kept)),)
 
 
 def record(at: Situation) -> Effects:
     """Create the plan record."""
-    inputs = at.planned_inputs
+    inputs = at.next_plan.ready
     assert inputs is not None, "observed: inputs with an answer"
     return (RecordPlan(inputs.generation, inputs),)
 
@@ -166,7 +167,7 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.SERVERS_UNKNOWN, lambda at: at.awaits_servers, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.UNPLANNED,
-        lambda at: at.wanted_inputs is not None and at.may_plan(at.wanted_inputs),
+        lambda at: at.next_plan.unplanned is not None and at.may_plan(at.next_plan.unplanned),
         plan,
         Reason.PLANNING,
         BEGUN,
@@ -194,14 +195,14 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.PLANNED,
-        lambda at: at.planned_inputs is not None and not at.placing.is_waiting,
+        lambda at: at.next_plan.ready is not None and not at.placing.is_waiting,
         record,
         _of_record,
         BEGUN,
     ),
     # The plan in force, beside a plan that waits
     Rule(_O.TEXTS_MISSING, lambda at: at.is_text_missing, render, Reason.REPAIRING, BEGUN),
-    Rule(_O.PLANNING, lambda at: at.wanted_inputs is not None, leave, Reason.PLANNING, BEGUN),
+    Rule(_O.PLANNING, lambda at: at.next_plan.unplanned is not None, leave, Reason.PLANNING, BEGUN),
     Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
     Rule(_O.AS_WANTED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
 )

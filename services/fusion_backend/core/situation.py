@@ -15,7 +15,6 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, JobSpec
-from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.conditions import condition
@@ -29,7 +28,6 @@ from services.fusion_backend.core.placement_states import (
     PLACEMENT,
     PlacementState,
     Placing,
-    Question,
     question_of,
 )
 from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
@@ -39,7 +37,6 @@ from services.fusion_backend.core.snapshot import (
     Damage,
     JobSeen,
     KnownPlan,
-    Outcome,
     Snapshot,
     Trouble,
 )
@@ -48,6 +45,7 @@ from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
 from services.fusion_backend.core.widths import (
     WidthRequests,
+    first_request,
     outdated_statuses,
     width_requests,
 )
@@ -124,25 +122,23 @@ class Situation:
         )
 
     @cached_property
-    def first_outcome(self) -> Outcome | None:
-        """The planner's answer to the first inputs, if it has answered, or what nobody can use."""
-        refusal = self.snapshot.provisions.refusal
-        return refusal or self.snapshot.answer_to(self.first_inputs.digest)
+    def next_plan(self) -> WidthRequests:
+        """The plan that comes next: the first one, or what the ParallelRegions ask for."""
+        if self.snapshot.newest is not None:
+            return width_requests(self.snapshot, self.snapshot.newest)
+        is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
+        if not is_planning or self.job.id is None:
+            return WidthRequests()
+        if self.spec_refusal is not None:
+            return WidthRequests(refusal=self.spec_refusal)
+        return first_request(self.snapshot, self.first_inputs)
 
     @cached_property
     def placing(self) -> Placing:
         """What has to be answered before the plan that comes next is recorded; how that stands."""
-        return Placing(self.snapshot, self._question(), self.now)
-
-    def _question(self) -> Question | None:
-        if self.snapshot.newest is not None:
-            ready = self.widths.ready
-            return None if ready is None else question_of(self.snapshot, ready)
-        is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
-        if not is_planning or self.job.id is None or self.spec_refusal:
-            return None
-        is_refused = isinstance(self.first_outcome, PlanRefused)
-        return None if is_refused else question_of(self.snapshot, self.first_inputs)
+        ready = self.next_plan.ready
+        question = question_of(self.snapshot, ready) if ready is not None else None
+        return Placing(self.snapshot, question, self.now)
 
     # ------------------------------------------------------------------ the newest record
 
@@ -167,14 +163,7 @@ class Situation:
     @cached_property
     def is_plan_refused(self) -> bool:
         """Whether there is no plan to go by, and the planner refuses to make one."""
-        if self.is_unread or self.is_lost:
-            return False
-        if self.snapshot.newest is not None:
-            is_answered = self.widths.ready is None and self.widths.unplanned is None
-            return self.snapshot.is_behind and is_answered
-        if self.phase is not JobPhase.SUBMITTING and self.spec_refusal is not None:
-            return True
-        return isinstance(self.first_outcome, PlanRefused)
+        return not self.is_lost and self.next_plan.refusal is not None
 
     @cached_property
     def awaits_servers(self) -> bool:
@@ -182,13 +171,6 @@ class Situation:
         if self.snapshot.newest is not None or self.is_unread or self.is_plan_refused:
             return False
         return servers_awaited(self.snapshot) is not None
-
-    @property
-    def planned_inputs(self) -> PlanInputs | None:
-        """The inputs of the plan that comes next, once the planner has answered."""
-        if self.snapshot.newest is not None:
-            return self.widths.ready
-        return self.first_inputs if isinstance(self.first_outcome, PlanResult) else None
 
     @cached_property
     def awaits_record(self) -> bool:
@@ -200,10 +182,10 @@ class Situation:
         snapshot = self.snapshot
         if snapshot.newest is None or self.is_lost:
             return True
-        if self.widths.ready is not None:
+        if self.next_plan.ready is not None:
             is_waiting = self.placing.state in (PlacementState.UNANSWERED, PlacementState.WAITING)
             return snapshot.is_behind or not is_waiting
-        unplanned = self.widths.unplanned
+        unplanned = self.next_plan.unplanned
         if unplanned is None or unplanned.digest in snapshot.troubled:
             return snapshot.is_behind
         return snapshot.is_behind or self.in_progress or not snapshot.is_planning
@@ -235,16 +217,6 @@ class Situation:
         """Whether the planner may be called now: one plan of a job at a time, and not too often."""
         trouble = self.snapshot.troubled.get(inputs.digest)
         return not self.snapshot.is_planning and (trouble is None or trouble.until <= self.now)
-
-    @cached_property
-    def wanted_inputs(self) -> PlanInputs | None:
-        """What the planner is to answer, if anything."""
-        if self.snapshot.newest is not None:
-            return self.widths.unplanned
-        is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
-        if not is_planning or self.job.id is None or self.spec_refusal:
-            return None
-        return self.first_inputs if self.first_outcome is None else None
 
     @cached_property
     def trouble(self) -> Trouble | None:
@@ -285,7 +257,7 @@ class Situation:
     @property
     def planning_trouble(self) -> Trouble | None:
         """What keeps the planner from answering."""
-        wanted = self.wanted_inputs
+        wanted = self.next_plan.unplanned
         return self.snapshot.troubled.get(wanted.digest) if wanted is not None else None
 
     @cached_property
@@ -295,11 +267,6 @@ class Situation:
         if self.phase is not JobPhase.SUBMITTING or not started:
             return None
         return unix_s_of(started) + self.job.time_out_s
-
-    @cached_property
-    def widths(self) -> WidthRequests:
-        """What the ParallelRegions ask for."""
-        return width_requests(self.snapshot, self.plan)
 
     @cached_property
     def in_progress(self) -> bool:
@@ -324,7 +291,7 @@ class Situation:
 
         It does so until the regions say what was refused: a restarted service knows by them.
         """
-        unplanned = self.widths.unplanned
+        unplanned = self.next_plan.unplanned
         is_planned = unplanned is not None and unplanned.digest not in self.snapshot.troubled
         is_unsaid = any(each.refused is not None for each in self.outdated_statuses)
         return is_planned or is_unsaid or self.placing.question is not None
@@ -363,7 +330,7 @@ class Situation:
         """
         is_settled = self.phase is JobPhase.SUBMITTING or not (self.in_progress and self.podless)
         return outdated_statuses(
-            self.snapshot, self.plan, self.widths, self.placing.waiting, is_settled=is_settled
+            self.snapshot, self.plan, self.next_plan, self.placing.waiting, is_settled=is_settled
         )
 
     @property

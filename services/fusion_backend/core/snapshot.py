@@ -181,15 +181,6 @@ class Snapshot:
     def _newest_pes(self) -> Mapping[int, PeRecord]:
         return {pe.id: pe for pe in self.newest.record.pes} if self.newest else {}
 
-    def answer_to(self, inputs_digest: str, widths: RequestedWidths = ()) -> Outcome | None:
-        """The plan of these inputs, or why there is none; None: nobody was asked.
-
-        The planner's answer depends on its inputs only. That of a placement depends on the cluster,
-        too: it counts for the widths as they were requested, so that requesting them again asks
-        again.
-        """
-        return self.unplaced.get((inputs_digest, widths)) or self.outcomes.get(inputs_digest)
-
     def of(self, kind: str) -> Mapping[str, Entry]:
         """Children of a kind by name."""
         return self.children.get(kind) or {}

@@ -29,7 +29,7 @@ from services.fusion_backend.core.effects import (
     WriteRegionStatus,
 )
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
-from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Snapshot
+from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
 from services.fusion_backend.core.spec.inputs import PlanInputs, resized
@@ -37,15 +37,46 @@ from services.fusion_backend.core.spec.inputs import PlanInputs, resized
 
 @dataclass(frozen=True, slots=True)
 class WidthRequests:
-    """`unplanned`: a trial without an answer; `ready`: what can be recorded; `refused`: by region.
+    """The plan that comes next, if one is wanted.
 
-    `requested` are the widths of `ready`.
+    `unplanned`: a trial without an answer; `ready`: what can be recorded, once it has a placement;
+    `refused`: by region. `requested` are the widths of `ready`. `refusal`: why a job without a
+    plan to go by gets none.
     """
 
     unplanned: PlanInputs | None = None
     ready: PlanInputs | None = None
     refused: Mapping[str, RefusedWidth] = field(default_factory=dict)
     requested: RequestedWidths = ()
+    refusal: PlanRefused | None = None
+
+
+def first_request(snapshot: Snapshot, inputs: PlanInputs) -> WidthRequests:
+    """The first plan of an attempt, or of a job that has lost every record."""
+    refusal = snapshot.provisions.refusal
+    return WidthRequests(refusal=refusal) if refusal is not None else _of_one(snapshot, inputs)
+
+
+def _of_one(snapshot: Snapshot, inputs: PlanInputs) -> WidthRequests:
+    """A plan of widths that no region requests: an answer to it counts without any."""
+    outcome = _answer_to(snapshot, inputs)
+    if outcome is None:
+        return WidthRequests(unplanned=inputs)
+    if isinstance(outcome, PlanRefused):
+        return WidthRequests(refusal=outcome)
+    return WidthRequests(ready=inputs)
+
+
+def _answer_to(
+    snapshot: Snapshot, inputs: PlanInputs, widths: RequestedWidths = ()
+) -> Outcome | None:
+    """The plan of these inputs, or why there is none; None: nobody was asked.
+
+    The planner's answer depends on its inputs only. That of a placement depends on the cluster,
+    too: it counts for the widths as they were requested, so that requesting them again asks again.
+    """
+    refusal = snapshot.unplaced.get((inputs.digest, widths))
+    return refusal or snapshot.outcomes.get(inputs.digest)
 
 
 def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
@@ -67,7 +98,7 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     if not wanted:
         return WidthRequests(refused=refused)
     together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
-    outcome = snapshot.answer_to(together.digest, requested)
+    outcome = _answer_to(snapshot, together, requested)
     if outcome is None:
         return WidthRequests(unplanned=together, refused=refused)
     if not isinstance(outcome, PlanRefused):
@@ -79,11 +110,7 @@ def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthReque
     in_force: Mapping[str, int] = job.status.get("widths") or {}
     known = {name: in_force.get(name, width) for name, width in plan.record.widths.items()}
     inputs = replace(_trial(plan, known), generation=job.plan_generation)
-    outcome = snapshot.answer_to(inputs.digest)
-    if outcome is None:
-        return WidthRequests(unplanned=inputs)
-    is_refused = isinstance(outcome, PlanRefused)
-    return WidthRequests() if is_refused else WidthRequests(ready=inputs)
+    return _of_one(snapshot, inputs)
 
 
 def _one_by_one(
@@ -96,7 +123,7 @@ def _one_by_one(
     for name in sorted(wanted):
         widths = {**accepted, name: wanted[name]}
         inputs = _trial(plan, widths)
-        outcome = snapshot.answer_to(inputs.digest, _requested_of(snapshot, plan, widths))
+        outcome = _answer_to(snapshot, inputs, _requested_of(snapshot, plan, widths))
         if outcome is None:
             return WidthRequests(unplanned=inputs, refused=refused)
         if isinstance(outcome, PlanRefused):

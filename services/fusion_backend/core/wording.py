@@ -146,9 +146,8 @@ def refusal_of(situation: Situation) -> PlanRefused:
     snapshot = situation.snapshot
     if snapshot.newest_generation < 0 and situation.spec_refusal:
         return situation.spec_refusal
-    is_first = snapshot.newest_generation < 0 and situation.job.id is not None
-    if is_first and isinstance(situation.first_outcome, PlanRefused):
-        return situation.first_outcome
+    if snapshot.newest_generation < 0 and situation.next_plan.refusal is not None:
+        return situation.next_plan.refusal
     if snapshot.name_taken:
         return PlanRefused(
             Reason.NAME_TAKEN,

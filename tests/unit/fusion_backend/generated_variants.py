@@ -157,7 +157,7 @@ def _planning_fails(snapshot: Snapshot, _draw: random.Random) -> Snapshot:
     """The planner cannot answer for reasons of its own."""
     digest = _next_digest(snapshot)
     if digest is None and snapshot.newest is not None and snapshot.job is not None:
-        unplanned = Situation(snapshot, 0.0).widths.unplanned
+        unplanned = Situation(snapshot, 0.0).next_plan.unplanned
         digest = unplanned.digest if unplanned is not None else None
     if digest is None:
         return snapshot
