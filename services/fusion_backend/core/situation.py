@@ -289,7 +289,9 @@ class Situation:
     def is_requesting(self) -> bool:
         """Whether the Placement may speak of a newer plan than the newest record.
 
-        It does so until the regions say what was refused: a restarted service knows by them.
+        Then neither the Placement nor a HostPool is patched back to the plan in force, and no pool
+        of the newer plan is deleted. After a refusal this holds until the regions report it: a
+        restarted service reads it there.
         """
         unplanned = self.next_plan.unplanned
         is_planned = unplanned is not None and unplanned.digest not in self.snapshot.troubled

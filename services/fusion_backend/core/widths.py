@@ -8,6 +8,9 @@
    until the width is set again, a newer plan comes into force, or the inputs of the plan change.
 
 Every trial is a plan under the digest of its inputs; a trial without an answer is planned first.
+In memory, a refusal is an answer under that digest, and one of a placement for the widths as they
+were requested. It is kept over the end of a resize, until the job fails, the Job is gone or the
+service restarts; of a job's refused placements the newest 64 are kept.
 """
 
 from __future__ import annotations
