@@ -48,7 +48,9 @@ class GenerationObservation(Enum):
     RECORD_DAMAGED = "the newest plan record cannot be read"
     RECORD_UNREAD = "the newest plan record is not read yet"
     RECORD_LOST = "the newest record was deleted, and we still know the plan"
-    PLAN_REFUSED = "a job that runs has lost its records, and the planner refuses to plan it again"
+    LOST_AND_REFUSED = (
+        "a job that runs has lost its records, and the planner refuses to plan it again"
+    )
     SERVERS_UNKNOWN = "the redis servers of the checkpoints are not found yet"
     UNPLANNED = "a plan is wanted, and the planner may be called"
     UNREQUESTED = "the plan needs a placement, and the Placement does not request it yet"
@@ -163,7 +165,9 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.RECORD_UNREAD, lambda at: at.is_unread, read_record, Reason.WAITING),
     Rule(_O.RECORD_LOST, lambda at: at.is_lost, record_again, Reason.REPAIRING),
     # The plan that comes next
-    Rule(_O.PLAN_REFUSED, lambda at: at.is_plan_refused, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
+    Rule(
+        _O.LOST_AND_REFUSED, lambda at: at.is_plan_refused, leave, Reason.NOTHING_TO_CHANGE, BEGUN
+    ),
     Rule(_O.SERVERS_UNKNOWN, lambda at: at.awaits_servers, leave, Reason.WAITING, BEGUN),
     Rule(
         _O.UNPLANNED,
