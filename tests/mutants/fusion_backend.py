@@ -11,7 +11,6 @@ _A_JOB = f"{_LIFE}/test_life_of_a_job.py"
 _CARRY_OUT = f"{_LIFE}/test_carry_out.py"
 _RESIZING = "tests/simulation/test_resizing.py"
 _CERTIFICATES = f"{_SHELL}/certificates.py"
-_PROVISIONS = f"{_LIFE}/test_provisions.py"
 _SHARED = "tests/simulation/test_provisions.py"
 _POD_RULES = f"{_LIFE}/test_pod_rules.py"
 
@@ -275,7 +274,7 @@ MUTANTS = (
         "Certificates.keep",
         "validity is None or validity.renewed_from <= self._clock.now():",
         "validity is None:",
-        (_PROVISIONS, "-k", "renewed_from"),
+        (f"{_LIFE}/test_provisions.py", "-k", "renewed_from"),
     ),
     Mutant(
         "a renewal overwrites what somebody changed meanwhile",
@@ -283,7 +282,7 @@ MUTANTS = (
         "Certificates._renew",
         ',\nresource_version=int(meta["resourceVersion"]),\n            )',
         ",\n            )",
-        (_PROVISIONS, "-k", "changes_while"),
+        (f"{_LIFE}/test_provisions.py", "-k", "changes_while"),
     ),
     Mutant(
         "a Secret of somebody else's is taken for the certificate",
@@ -332,7 +331,7 @@ MUTANTS = (
         "Provisioner.find_servers",
         "if JobSeen.of(entry) != snapshot.job:",
         "if False:",
-        (_PROVISIONS, "-k", "after_an_edit"),
+        (f"{_LIFE}/test_provisions.py", "-k", "after_an_edit"),
     ),
     Mutant(
         "trouble with what has been found meanwhile is told for ever",
