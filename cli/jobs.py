@@ -193,7 +193,9 @@ async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> J
     if len(short) == 1:
         return short[0]
     if not aliases:
-        await job_object(kube, namespace, job)
+        status = (await job_object(kube, namespace, job)).get("status") or {}
+        if status.get("generation") is None and status.get("phase") in (None, "Submitting"):
+            raise Failure(f"job {job} is not planned yet: try again when it is submitted")
         raise Failure(f"job {job} has no parallel region")
     raise Failure(f"job {job} has no parallel region {alias}; it has {', '.join(sorted(aliases))}")
 
@@ -271,7 +273,10 @@ async def watch_resize(
     console: Screen,
     timeout_s: float,
 ) -> ResizeOutcome:
-    """Show the job until the width is in force and every pod runs, or the width is refused."""
+    """Show the job until the width is in force and every pod runs, or the width is refused.
+
+    A processing element that was at rest before is not waited for: a resize does not launch it.
+    """
     start = time.monotonic()
     alias, width = requested.alias, requested.width
 
@@ -283,7 +288,8 @@ async def watch_resize(
         view = follower.view
         if view is None or view.has_failed or refused_in(view):
             return True
-        return view.regions.get(alias, (0, 0)) == (width, width) and view.is_running
+        is_in_force = view.regions.get(alias, (0, 0)) == (width, width)
+        return is_in_force and view.runs_except(before.at_rest)
 
     async with shown(follower, console):
         end = await follower.until(f"width {width} of {alias}", settled, timeout_s)

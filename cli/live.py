@@ -19,7 +19,24 @@ Obj = Mapping[str, Any]
 PES_SHOWN_MAX = 40
 LISTED_CHARS_MAX = 300
 """Of the message and of the regions of a job in a list; `get JOB` shows more."""
+PROBLEMS_SHOWN_MAX = 5
+"""Of PEs that do not run; `kubectl get stp -o wide` shows all."""
+_ON_THE_WAY = frozenset(
+    (
+        "",
+        Reason.FIRST_LAUNCH,
+        Reason.LAUNCH_DUE,
+        Reason.LAUNCH_REQUESTED,
+        Reason.RESTART_REQUESTED,
+        Reason.CONTENT_CHANGED,
+        Reason.REASSIGNED,
+        Reason.POD_STARTING,
+        Reason.POD_SUPERSEDED,
+    )
+)
+"""Reasons of a status whose PE will run soon: nothing is wrong."""
 _COLOURS = {
+    "Stopped": "red",
     "Running": "green",
     "Submitted": "green",
     "Completed": "blue",
@@ -34,7 +51,11 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class PeView:
-    """The view of one processing element; `pod` is the uid of its newest pod."""
+    """The view of one processing element; `pod` is the uid of its newest pod.
+
+    Without a pod, phase and launch are those of its status. `problem` is what its status says of a
+    PE that does not run, empty if nothing stands in its way.
+    """
 
     id: int
     name: str
@@ -44,11 +65,17 @@ class PeView:
     pod_name: str
     node: str
     operators: tuple[str, ...]
+    problem: str = ""
 
     @property
     def is_running(self) -> bool:
         """Its pod runs or has succeeded."""
         return self.phase in ("Running", "Succeeded")
+
+    @property
+    def is_at_rest(self) -> bool:
+        """It ended, or somebody stopped it."""
+        return self.phase in ("Stopped", "Failed", "Completed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +106,17 @@ class JobView:
     @property
     def is_running(self) -> bool:
         """Submitted, and every pod runs or has succeeded."""
-        return self.is_submitted and all(pe.is_running for pe in self.pes.values())
+        return self.runs_except(frozenset())
+
+    @property
+    def at_rest(self) -> frozenset[int]:
+        """The ids of processing elements that ended or were stopped."""
+        return frozenset(pe.id for pe in self.pes.values() if pe.is_at_rest)
+
+    def runs_except(self, resting: frozenset[int]) -> bool:
+        """Whether it runs, but for these processing elements, which are still at rest."""
+        rest = self.at_rest & resting
+        return self.is_submitted and all(pe.is_running or pe.id in rest for pe in self.pes.values())
 
     @property
     def has_failed(self) -> bool:
@@ -140,18 +177,26 @@ def _number(label: object, otherwise: int) -> int:
 
 def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
     pe_id = int(pe["spec"]["id"])
-    pod = newest.get(pe_id)
+    pod, recorded = newest.get(pe_id), pe.get("status") or {}
     status = (pod or {}).get("status") or {}
+    phase = status.get("phase", "Pending") if pod else recorded.get("phase") or "Waiting"
     return PeView(
         id=pe_id,
         name=pe["metadata"]["name"],
-        phase=status.get("phase", "Pending") if pod else "Waiting",
-        launch=_launch(pod) if pod else 0,
+        phase=phase,
+        launch=_launch(pod) if pod else int(recorded.get("launchCount") or 0),
         pod=pod["metadata"]["uid"] if pod else "",
         pod_name=pod["metadata"]["name"] if pod else "",
         node=((pod or {}).get("spec") or {}).get("nodeName", ""),
         operators=tuple(sorted(pe["spec"].get("operators") or ())),
+        problem="" if phase in ("Running", "Succeeded") else _problem(recorded),
     )
+
+
+def _problem(status: Obj) -> str:
+    reason = status.get("reason") or ""
+    is_quiet = reason in _ON_THE_WAY or status.get("phase") in ("Running", "Completed")
+    return "" if is_quiet else f"{reason}: {status.get('message') or ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +299,16 @@ def job_line(job: JobView) -> Line:
 
 
 def problems_of(job: JobView) -> list[str]:
-    """Messages of a failed job and of refused widths."""
+    """Messages of a failed job, of refused widths, and of processing elements that do not run."""
     problems = [f"{job.reason}: {job.message}"] if job.has_failed else []
     refused = ((alias, refusal(job, alias)) for alias in sorted(job.regions))
-    return problems + [f"{alias}: {why}" for alias, why in refused if why]
+    problems += [f"{alias}: {why}" for alias, why in refused if why]
+    pes = [job.pes[pe_id] for pe_id in sorted(job.pes) if job.pes[pe_id].problem]
+    problems += [f"{pe.name} is {pe.phase}: {pe.problem}" for pe in pes[:PROBLEMS_SHOWN_MAX]]
+    more = len(pes) - PROBLEMS_SHOWN_MAX
+    if more > 0:
+        problems.append(f"{more} more do not run: `kubectl get stp -o wide` shows why")
+    return problems
 
 
 def waits_of(view: JobView) -> str:

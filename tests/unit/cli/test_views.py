@@ -87,6 +87,51 @@ def test_the_newest_pod_that_stays_is_the_pes() -> None:
     assert (view.pes[0].pod, view.pes[0].launch, view.pes[0].phase) == ("u0-3", 3, "Running")
 
 
+def test_a_pe_without_a_pod_shows_its_status_and_why_it_does_not_run() -> None:
+    """It is Stopped, as kubectl says, and does not wait for anything."""
+    stopped = pe(0) | {
+        "status": {
+            "phase": "Stopped",
+            "launchCount": 4,
+            "reason": "PodDeleted",
+            "message": "No restart follows.",
+        }
+    }
+    view = view_of(job(), [], [stopped], [])
+    assert (view.pes[0].phase, view.pes[0].launch) == ("Stopped", 4)
+    assert "j-0 is Stopped: PodDeleted: No restart follows." in plain(job_panel(view))
+
+
+def test_a_resize_does_not_wait_for_a_pe_that_was_at_rest_before() -> None:
+    stopped = pe(0) | {"status": {"phase": "Stopped", "reason": "PodDeleted"}}
+    before = view_of(job(), [region(2, 2)], [stopped, pe(1)], [pod(1)])
+    assert before.at_rest == {0}
+    assert not before.is_running
+    assert before.runs_except(before.at_rest)
+    failed = pe(1) | {"status": {"phase": "Failed", "reason": "PodFailed"}}
+    assert not view_of(job(), [region(2, 2)], [stopped, failed], []).runs_except(before.at_rest)
+    starting = view_of(job(), [region(2, 2)], [pe(0), pe(1)], [pod(0, phase="Pending"), pod(1)])
+    assert not starting.runs_except(before.at_rest)
+
+
+def test_a_pe_that_runs_or_will_soon_has_no_problem() -> None:
+    blocked = {"phase": "Starting", "reason": "Unschedulable", "message": "no room"}
+    waiting = view_of(job(), [], [pe(0) | {"status": blocked}], [pod(0, phase="Pending")])
+    assert waiting.pes[0].problem == "Unschedulable: no room"
+    running = view_of(job(), [], [pe(0) | {"status": blocked}], [pod(0)])
+    assert running.pes[0].problem == ""
+    starting = pe(0) | {"status": {"phase": "Starting", "reason": "PodStarting", "message": "m"}}
+    assert view_of(job(), [], [starting], []).pes[0].problem == ""
+
+
+def test_of_many_pes_that_do_not_run_some_are_named() -> None:
+    status = {"phase": "Failed", "reason": "PodFailed", "message": "m"}
+    text = plain(job_panel(view_of(job(), [], [pe(n) | {"status": status} for n in range(9)], [])))
+    assert "j-4 is Failed: PodFailed: m" in text
+    assert "j-5 is" not in text
+    assert "4 more do not run" in text
+
+
 def test_a_comparison_lists_added_restarted_untouched_and_removed_pes() -> None:
     """By the pods' uids, not by their names."""
     before = view_of(job(), [], [pe(0), pe(1), pe(2)], [pod(0), pod(1), pod(2)])
