@@ -19,9 +19,17 @@ _TWICE = "tests/unit/launching/test_deciding_twice.py"
 
 MUTANTS = (
     Mutant(
+        "a pod that was out of view stays failed",
+        f"{_LAUNCHES}/situation.py",
+        "Situation.phase",
+        "return PePhase.STOPPED if was_absent else recorded",
+        "return recorded",
+        (_TWICE,),
+    ),
+    Mutant(
         "the reason of a back-off that is over is taken for that of the recorded end",
         f"{_LAUNCHES}/ending.py",
-        "_recorded_end",
+        "recorded_end",
         "status.condition(BACKING_OFF) if is_backing_off else None",
         "status.condition(BACKING_OFF)",
         (_TWICE,),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import zlib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
@@ -39,10 +40,13 @@ class RecordKept:
         return RecordKept(digest, base64.b64encode(gzip.compress(text, mtime=0)).decode())
 
     def record(self, known: Mapping[str, PlanRecord]) -> PlanRecord:
-        """The record; KeyError if it is not known and not here."""
+        """The record; KeyError if it is not known and not here, ValueError if it is damaged."""
         if not self.packed:
             return known[self.sha256]
-        return PlanRecord.from_json(gzip.decompress(base64.b64decode(self.packed)))
+        try:
+            return PlanRecord.from_json(gzip.decompress(base64.b64decode(self.packed)))
+        except (OSError, EOFError, zlib.error) as damage:
+            raise ValueError(f"plan record {self.sha256} is damaged: {damage}") from damage
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,8 +153,12 @@ def _of_record(at: Situation) -> Reason:
     return Reason.FUSED if at.snapshot.newest is None else Reason.RESIZING
 
 
-def _has_lost_records(at: Situation) -> bool:
-    return at.snapshot.newest is None
+def _is_unrequested(at: Situation) -> bool:
+    """Whether nobody requested the widths of the plan that comes next: its record was lost.
+
+    Its refusal is not kept. Nothing would end it, since no region requests these widths again.
+    """
+    return at.snapshot.newest is None or at.snapshot.is_behind
 
 
 _O, _P = GenerationObservation, PlacementState
@@ -185,7 +189,7 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.STAYS_UNPLACED,
-        lambda at: at.placing.state is _P.REFUSED and _has_lost_records(at),
+        lambda at: at.placing.state is _P.REFUSED and _is_unrequested(at),
         leave,
         Reason.NOTHING_TO_CHANGE,
         BEGUN,

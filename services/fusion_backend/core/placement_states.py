@@ -117,10 +117,12 @@ class Placing:
     def since(self) -> float | None:
         """Since when the condition Placed says that widths have no placement yet.
 
-        It is False where there is none for now, and Unknown while nobody has answered.
+        It is False where there is none for now, and Unknown while nobody has answered. None for a
+        plan that is made again, since its record was lost: it is not refused for being late.
         """
-        job, reported = self.snapshot.job, _REPORTED_AS.get(self._answer)
-        if self.snapshot.newest is None or job is None or reported is None:
+        snapshot, reported = self.snapshot, _REPORTED_AS.get(self._answer)
+        job, is_requested = snapshot.job, snapshot.newest is not None and not snapshot.is_behind
+        if job is None or not is_requested or reported is None:
             return None
         placed = condition(job.status, JobCondition.PLACED.value)
         return unix_s_of(placed["lastTransitionTime"]) if placed.get("status") == reported else None

@@ -50,6 +50,11 @@ def with_conditions(
     return conditions
 
 
+def any_holds(status: LaunchStatus) -> bool:
+    """Whether the status says that something is wrong, or is waited for."""
+    return any(each.type in ALL and each.status == _TRUE for each in status.conditions)
+
+
 def with_restart(
     conditions: tuple[StatedCondition, ...], reason: Reason, message: str, now: float
 ) -> tuple[StatedCondition, ...]:

@@ -42,13 +42,13 @@ def end_of(owner: Owner, *, pod: Pod | None, last: Pod | None, node: Node) -> En
         if pod.is_over and recorded is PePhase.COMPLETED:
             return End.COMPLETED
         if pod.is_over and recorded is PePhase.FAILED:
-            end = _recorded_end(owner.status)
+            end = recorded_end(owner.status)
             return End.FAILED if end is End.DELETED else end  # it is there after all
         return _end_of_pod(pod)
     if recorded is PePhase.COMPLETED:
         return End.COMPLETED
     if recorded is PePhase.FAILED:
-        return _recorded_end(owner.status)
+        return recorded_end(owner.status)
     if recorded is PePhase.STOPPED:
         return End.DELETED
     return _end_of_gone(last, node)
@@ -73,7 +73,7 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
     return End.DISRUPTED if node.explains_loss else End.DELETED
 
 
-def _recorded_end(status: LaunchStatus) -> End:
+def recorded_end(status: LaunchStatus) -> End:
     """What ended the launch that a status records as failed.
 
     While its restart backs off the condition says it, also of a pod that was deleted. The reason of

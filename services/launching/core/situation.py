@@ -13,7 +13,8 @@ from functools import cached_property
 
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
-from services.launching.core.ending import End, end_of
+from services.launching.core.conditions import any_holds
+from services.launching.core.ending import End, end_of, recorded_end
 from services.launching.core.hanging import (
     blocks_next_launch,
     counts_as_gone,
@@ -72,10 +73,18 @@ class Situation:
 
     # ------------------------------------------------------------------ its newest launch
 
-    @property
+    @cached_property
     def phase(self) -> PePhase:
-        """The recorded phase."""
-        return self.owner.status.phase
+        """The recorded phase.
+
+        A launch counts as stopped that failed for the absence of its pod, if the pod is there after
+        all: it was out of view, as when somebody took its labels away.
+        """
+        recorded, pod = self.owner.status.phase, self.pod
+        if recorded is not PePhase.FAILED or pod is None or pod.is_over or pod.is_deleting:
+            return recorded
+        was_absent = recorded_end(self.owner.status) is not End.FAILED
+        return PePhase.STOPPED if was_absent else recorded
 
     @cached_property
     def launch(self) -> int:
@@ -221,11 +230,11 @@ class Situation:
 
     @property
     def is_as_recorded(self) -> bool:
-        """Whether the pod starts or runs, as the recorded phase says, and nothing is wrong."""
-        pod = self.pod
+        """Whether the pod starts or runs, nothing is wrong, and the status says just that."""
+        pod, status = self.pod, self.owner.status
         if pod is None or pod.is_deleting or pod.is_unreported or pod.blocked is not None:
             return False
-        return self.phase is _RECORDED_AS.get(pod.phase)
+        return status.phase is _RECORDED_AS.get(pod.phase) and not any_holds(status)
 
     @property
     def was_pull_recorded(self) -> bool:

@@ -59,8 +59,9 @@ class PodStateMachine:
         return intake.snapshot_of(table, key, self._launches, self._assignments)
 
     def take_in(self, what: str, content: Mapping[str, Any]) -> None:
-        """Let an observation count that was entered before."""
-        assert what == LAUNCHED, what
+        """Let an observation count that was entered before. Raises ValueError for another kind."""
+        if what != LAUNCHED:
+            raise ValueError(f"nobody takes in {what}")
         self._launches.take_in(content)
 
     def decide(self, snapshot: Snapshot, now: float) -> Decision[Effect]:

@@ -10,6 +10,7 @@ import pytest
 from contracts.reasons import Reason
 from contracts.resources import StatedCondition
 from contracts.resources.processing_element import PePhase
+from services.chassis.running.rules import RuleDefect
 from services.launching.core.conditions import BACKING_OFF
 from services.launching.core.deciding import decide_launches
 from services.launching.core.effects import CreatePod, PatchStatus
@@ -113,3 +114,51 @@ def test_what_is_observed_is_recorded_while_a_requested_launch_waits_for_its_gat
     (effect,) = decide_launches(Situation(snapshot, worker, context, NOW, Timing())).effects
     assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 5)
+
+
+@pytest.mark.parametrize(
+    ("policies", "node"),
+    [
+        (RestartPolicies(restart_deleted=True), Node("n")),
+        (RestartPolicies(), Node("n", is_ready=False)),
+        (RestartPolicies(restart_failed=False), Node("n", is_closed=True)),
+        (RestartPolicies(), Node("n")),
+    ],
+)
+def test_a_pod_that_was_out_of_view_is_recorded_as_it_is(
+    policies: RestartPolicies, node: Node
+) -> None:
+    """As one whose labels somebody took away for a moment: its launch had not ended."""
+    worker = replace(WORKER, policies=policies, status=replace(RUNNING, restarts=3))
+    seen = replace(pod(5, "Running"), created_at=NOW - 1)
+    absent = LaunchSnapshot(owner=worker, last=seen, nodes=(node,))
+    (effect,) = decide_launches(Situation(absent, worker, READY, NOW, Timing())).effects
+    assert isinstance(effect, PatchStatus)
+    assert effect.status.phase in (PePhase.FAILED, PePhase.STOPPED)
+    again = replace(worker, status=effect.status)
+    (after,) = statuses(again, seen, times=1)
+    assert after.status.phase is PePhase.RUNNING
+    assert {each.status for each in after.status.conditions} <= {"False"}
+
+
+def test_a_pod_that_failed_and_runs_again_is_a_defect() -> None:
+    """No kubelet says so; nothing is done."""
+    status = replace(RUNNING, phase=PePhase.FAILED, reason=Reason.POD_FAILED.value)
+    with pytest.raises(RuleDefect, match="POD_RUNNING is observed in phase Failed"):
+        list(statuses(replace(WORKER, status=status), pod(5, "Running"), times=1))
+
+
+def test_a_request_that_waits_for_its_gates_does_not_hide_that_a_trouble_is_over() -> None:
+    silent = replace(pod(5, "Running"), is_unreported=True)
+    (worker,) = statuses(replace(WORKER, status=RUNNING), silent, times=1)
+    assert worker.status.reason == Reason.POD_UNKNOWN.value
+    changed = replace(worker, content_id="c2")
+    snapshot = LaunchSnapshot(owner=changed, pods=(pod(5, "Running"),), nodes=(Node("n"),))
+    context = replace(READY, has_mounts=False)
+    (effect,) = decide_launches(Situation(snapshot, changed, context, NOW, Timing())).effects
+    assert isinstance(effect, PatchStatus)
+    assert effect.status.reason == Reason.POD_RUNNING.value
+    recovered = replace(changed, status=effect.status)
+    again = replace(snapshot, owner=recovered)
+    decision = decide_launches(Situation(again, recovered, context, NOW, Timing()))
+    assert (decision.effects, decision.rules["worker"]) == ((), "REQUEST_WAITS")

@@ -36,7 +36,8 @@ def _with_request(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
     """Now and then a PE whose content changed while its gates are closed, which is rare else."""
     if snapshot.owner is None or draw.random() > 0.06:
         return snapshot
-    status = replace(snapshot.owner.status, phase=draw.choice((PePhase.STARTING, PePhase.RUNNING)))
+    phase = draw.choice((PePhase.STARTING, PePhase.RUNNING))
+    status = replace(snapshot.owner.status, phase=phase, conditions=())
     owner = replace(snapshot.owner, content_id="c3", status=status)
     return replace(snapshot, owner=owner, has_pe_config_map=False)
 
