@@ -105,13 +105,14 @@ def test_an_owner_created_with_a_raised_floor_tells_what_its_pod_waits_for() -> 
     assert effect.status.message == "The worker waits for its gang."
 
 
-def test_what_is_observed_is_recorded_while_a_requested_launch_waits_for_its_gates() -> None:
+@pytest.mark.parametrize("request_", [{"content_id": "after"}, {"restart": "now"}])
+def test_what_is_observed_is_recorded_while_a_requested_launch_waits_for_its_gates(
+    request_: dict[str, str],
+) -> None:
     context = replace(READY, has_mounts=False)
-    starting = replace(RUNNING, phase=PePhase.STARTING, content_id="before")
-    worker = replace(WORKER, status=starting)
-    running = replace(pod(5, "Running"), content_id="before")
-    snapshot = LaunchSnapshot(owner=worker, pods=(running,), nodes=(Node("n"),))
-    (effect,) = decide_launches(Situation(snapshot, worker, context, NOW, Timing())).effects
+    worker = replace(WORKER, status=replace(RUNNING, phase=PePhase.STARTING), **request_)  # type: ignore[arg-type]
+    running = LaunchSnapshot(owner=worker, pods=(pod(5, "Running"),), nodes=(Node("n"),))
+    (effect,) = decide_launches(Situation(running, worker, context, NOW, Timing())).effects
     assert isinstance(effect, PatchStatus)
     assert (effect.status.phase, effect.status.launch_count) == (PePhase.RUNNING, 5)
 
