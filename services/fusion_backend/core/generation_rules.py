@@ -60,6 +60,7 @@ class GenerationObservation(Enum):
     TEXTS_MISSING = "a text of the plan in force has to be written and is not known"
     PLANNING = "the planner works on it or is called again later"
     PLACING = "a plan waits for its placement"
+    WIDTHS_REFUSED = "the widths that differ from the newest plan are refused"
     AS_WANTED = "the newest plan is the wanted one"
 
 
@@ -212,5 +213,13 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.TEXTS_MISSING, lambda at: at.is_text_missing, render, Reason.REPAIRING, BEGUN),
     Rule(_O.PLANNING, lambda at: at.next_plan.unplanned is not None, leave, Reason.PLANNING, BEGUN),
     Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
+    Rule(
+        # Which ones, and why: widths.py. The regions report it (region_rules.py).
+        _O.WIDTHS_REFUSED,
+        lambda at: bool(at.next_plan.refused),
+        leave,
+        Reason.WIDTH_REFUSED,
+        BEGUN,
+    ),
     Rule(_O.AS_WANTED, always, leave, Reason.NOTHING_TO_CHANGE, BEGUN),
 )
