@@ -4,7 +4,8 @@ The first generation is a resize from nothing, and goes the same way as later on
 
 * Nothing is in force before the first one. If it is refused, the job fails (status_rules.py).
 * Several widths are tried together, then one by one (widths.py); a refusal is kept for the regions.
-* A record that is lost is written again, and one that cannot be read is deleted.
+* A record that is lost is written again, and one that cannot be read is deleted. If such a plan has
+  no placement, that is not kept: nobody requests its widths, so no request would end it.
 
 Writing what a record plans is the business of child_rules.py.
 """
