@@ -21,9 +21,8 @@ from contracts import labels
 from contracts.facts import Epoch, Fact, FactType, project
 from contracts.topics import CLUSTER
 from services.chassis.log.bus import Partition
-from services.chassis.process.collecting import Freezing
+from services.chassis.process.collecting import Freezing, freeze
 from services.chassis.process.metrics import Metrics
-from services.chassis.running.hosting import freeze
 from services.chassis.table.reading import BATCH_RECORDS_MAX
 from services.chassis.table.table import Table
 from services.chassis.table.viewing import Views

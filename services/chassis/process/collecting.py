@@ -37,6 +37,12 @@ class Freezing:
             self._freeze()
 
 
+def freeze() -> None:
+    """Take all objects out of the collector's sight. Garbage goes first: it would stay for ever."""
+    gc.collect()
+    gc.freeze()
+
+
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """No collection meanwhile, where there would be one."""

@@ -11,7 +11,6 @@ missing), the line is the sentence that says what to do. What a service does is 
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import random
 import signal
@@ -30,6 +29,7 @@ from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.log.memory_log import MemoryLog
 from services.chassis.log.sqlite_log import SqliteLog
 from services.chassis.process.clock import Clock, SystemClock
+from services.chassis.process.collecting import freeze
 from services.chassis.process.errors import LogRefused
 from services.chassis.process.log_lines import configure, log_of
 from services.chassis.process.metrics import Metrics
@@ -152,12 +152,6 @@ async def open_runtime(service: str, settings: ServiceSettings) -> AsyncIterator
             freeze=freeze,
             metrics=metrics,
         )
-
-
-def freeze() -> None:
-    """Take all objects out of the collector's sight. Garbage goes first: it would stay for ever."""
-    gc.collect()
-    gc.freeze()
 
 
 def open_bus(url: str, clock: Clock, *, client_id: str = "millrace", instance: str = "") -> Bus:

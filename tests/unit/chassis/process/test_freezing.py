@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from services.chassis.process.collecting import FROZEN_AT_ONCE, Freezing
-from services.chassis.running.hosting import freeze
+from services.chassis.process.collecting import FROZEN_AT_ONCE, Freezing, freeze
 
 
 def test_nothing_is_frozen_before_enough_is_kept() -> None:
