@@ -1,6 +1,6 @@
 """What the status of a Job says next: one write a decision, the most urgent one first.
 
-The sentences are made in wording.py. Everything that a status says of a plan in force is written
+The sentences are made in wording*.py. Everything that a status says of a plan in force is written
 when every object of the plan exists, nothing is left over and the regions have their statuses.
 """
 
@@ -30,6 +30,8 @@ from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJo
 from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
+from services.fusion_backend.core.wording_conditions import progress, steady
+from services.fusion_backend.core.wording_failures import failed, refusal_of
 from services.fusion_backend.core.wording_plans import placing, reports_placing
 
 
@@ -88,7 +90,7 @@ class BeginAttempt:
 
 
 def _of_refusal(at: Situation) -> Reason:
-    return wording.refusal_of(at).reason
+    return refusal_of(at).reason
 
 
 def _is_deletion_held(at: Situation) -> bool:
@@ -107,8 +109,8 @@ def _is_damage_unrecorded(at: Situation) -> bool:
 
 
 def _is_trouble_unrecorded(at: Situation) -> bool:
-    progress = wording.progress(at)
-    return progress is not None and not is_current(at.job.status, progress)
+    desired = progress(at)
+    return desired is not None and not is_current(at.job.status, desired)
 
 
 def _has_work_done(at: Situation) -> bool:
@@ -120,7 +122,7 @@ def _conditions_differ(at: Situation) -> bool:
         return False
     status = at.job.status
     is_seen = status.get("observedGeneration") == at.job.generation
-    return not is_seen or not all(is_current(status, each) for each in wording.steady(at))
+    return not is_seen or not all(is_current(status, each) for each in steady(at))
 
 
 _O, _P = StatusObservation, JobPhase
@@ -128,7 +130,7 @@ _FIRST: Final = frozenset({_P.SUBMITTING})
 _NEW: Final[frozenset[StrEnum | None]] = frozenset({None, _P.SUBMITTING})
 _FAILED: Final = frozenset({_P.FAILED})
 _RUNNING: Final = frozenset({_P.SUBMITTED, _P.COMPLETED})
-_FAIL = WriteStatus(wording.failed, _P.FAILED)
+_FAIL = WriteStatus(failed, _P.FAILED)
 STATUS_RULES: Final[tuple[JobRule, ...]] = (
     # A Job that goes, or failed
     Rule(_O.JOB_GONE, lambda at: at.snapshot.job is None, leave, Reason.OWNER_DELETED),

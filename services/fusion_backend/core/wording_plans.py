@@ -1,7 +1,7 @@
 """What a Job's status says of a plan: how it is fused, and whether it has a placement.
 
 Of the plan in force, or of the one that waits for its placement. Everything else that a person
-reads about a job is made in `wording.py`.
+reads about a job is made in the other `wording*.py`.
 """
 
 from __future__ import annotations

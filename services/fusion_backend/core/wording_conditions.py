@@ -1,0 +1,99 @@
+"""The conditions of a Job: what each says of the situation, for people.
+
+Those about its plan and its placement are made in `wording_plans.py`.
+"""
+
+from __future__ import annotations
+
+from contracts.reasons import Reason
+from contracts.resources import JobCondition, JobPhase
+from planner.refusals import counted
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.effects import DesiredCondition
+from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
+from services.fusion_backend.core.spec.accepting import ignored
+from services.fusion_backend.core.spec.editing import waiting_fields
+from services.fusion_backend.core.wording_plans import fused, placed, widths_of
+
+PES_NAMED_MAX = 5
+"""How many PEs a message names; more are counted."""
+
+
+def accepted(situation: Situation) -> DesiredCondition:
+    """What becomes of the spec as it is now."""
+    name, spec, plan = JobCondition.ACCEPTED.value, situation.job.spec, situation.snapshot.newest
+    if plan is not None and situation.phase not in (None, JobPhase.FAILED):
+        if situation.edit_refusal is not None:
+            return DesiredCondition(
+                name, "False", Reason.EDIT_REFUSED, situation.edit_refusal.message
+            )
+        if waiting := waiting_fields(spec, plan.inputs):
+            text = (
+                f"{', '.join(waiting)}: accepted, and taken up by the PEs that the next resize adds"
+                " or changes"
+            )
+            return DesiredCondition(name, "True", Reason.EDIT_TAKEN_UP_LATER, text)
+    without_effect = ignored(spec)
+    if without_effect:
+        return DesiredCondition(name, "True", Reason.FIELDS_IGNORED, without_effect)
+    return DesiredCondition(name, "True", Reason.ACCEPTED)
+
+
+def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
+    """What every condition but Healthy says of a job whose newest plan is in force."""
+    return (
+        accepted(situation),
+        fused(situation.plan),
+        placed(situation),
+        # What runs may lack something that is not a child: reported once, not withdrawn in between.
+        _lasting_trouble(situation)
+        or DesiredCondition(JobCondition.SUBMITTED.value, "True", Reason.SUBMITTED),
+    )
+
+
+def health(situation: Situation) -> DesiredCondition:
+    """Whether every pod of the newest plan runs."""
+    idle = situation.not_running
+    if not idle:
+        return DesiredCondition(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
+    named = ", ".join(str(pe) for pe in idle[:PES_NAMED_MAX])
+    pes, do = counted(len(situation.plan.record.pes), "PE"), "does" if len(idle) == 1 else "do"
+    text = f"{len(idle)} of {pes} {do} not run: {named}"
+    if len(idle) > PES_NAMED_MAX:
+        text += ", …"
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.SOME_NOT_RUNNING, text)
+
+
+def progress(situation: Situation) -> DesiredCondition | None:
+    """The condition Submitted during trouble, and when it is over.
+
+    None where no report is due: a submission or a resize says itself that it goes on.
+    """
+    name = JobCondition.SUBMITTED.value
+    if situation.trouble is not None:
+        return _lasting_trouble(situation)
+    now = condition(situation.job.status, name)
+    if situation.phase is JobPhase.RESIZING and situation.snapshot.newest is not None:
+        message = being_put_in_force(situation)
+        is_plain = now.get("reason") == Reason.RESIZING
+        return None if is_plain else DesiredCondition(name, "False", Reason.RESIZING, message)
+    if situation.phase is JobPhase.SUBMITTING:
+        is_plain = now.get("reason") == Reason.SUBMITTING
+        return None if is_plain else DesiredCondition(name, "False", Reason.SUBMITTING)
+    return None
+
+
+def _lasting_trouble(situation: Situation) -> DesiredCondition | None:
+    """What the condition Submitted says of trouble that does not pass soon."""
+    trouble = situation.trouble
+    if trouble is None or situation.now < trouble.since + TROUBLE_SETTLES_S:
+        return None
+    message = f"{trouble.text}; it is tried again"
+    return DesiredCondition(JobCondition.SUBMITTED.value, "False", trouble.reason, message)
+
+
+def being_put_in_force(situation: Situation) -> str:
+    """What a resize does while it goes on."""
+    record = situation.plan.record
+    widths = widths_of(record)
+    return f"widths {widths} are being put in force as plan generation {record.generation}"
