@@ -259,7 +259,11 @@ def _rendered(meaning: PeMeaning, request: PlanRequest, sizes: Sizes) -> bytes:
 def _warnings(
     request: PlanRequest, values: SubmissionValues, fusion: Fusion, pes: int
 ) -> tuple[str, ...]:
-    found = [*values.warnings, *repeated(request.width_overrides)]
+    found = [
+        *request.application.warnings,
+        *values.warnings,
+        *repeated(request.width_overrides),
+    ]
     if fusion.scheme == "manual" and fusion.pes_max != pes:
         found.append(
             f"{counted(fusion.pes_max or 0, 'PE')} {'was' if fusion.pes_max == 1 else 'were'} "

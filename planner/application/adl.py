@@ -28,6 +28,7 @@ from planner.application.adl_nodes import (
     Value,
 )
 from planner.application.adl_operators import MembersRead, read_composite
+from planner.application.adl_pools import read_pools, warnings_of_pools
 from planner.application.adl_streaming import read_while_parsing
 from planner.application.adl_v4000 import OLD_NAMESPACE, foreign, upgraded
 from planner.application.xml_text import escape
@@ -69,6 +70,7 @@ def read_application(bundle: Bundle) -> model.Application:
         toolkits=_toolkits(application),
         metrics=_metrics(application),
         regions=tuple(map(_region, application.within("parallelRegions", "parallelRegion"))),
+        warnings=warnings_of_pools(application),
         submission_values=tuple(
             map(
                 _submission_value, application.within("submissionTimeValues", "submissionTimeValue")
@@ -159,26 +161,10 @@ def _check_names(composite: model.Composite, path: str = "") -> None:
 
 
 def _pools(application: Node) -> tuple[model.HostPool, ...]:
-    found = tuple(map(_pool, application.within("hostpools", "hostpool")))
+    found = read_pools(application)
     if (twice := _first_twice(pool.index for pool in found)) is not None:
         _refuse("hostpool@index", f"two host pools of the ADL have the index {twice}", twice)
     return found
-
-
-def _pool(node: Node) -> model.HostPool:
-    size = node.optional_number("size")
-    if size == 0:
-        node.refuse("size", size, "has size=0; a host pool has at least one host")
-    return model.HostPool(
-        index=node.number("index"),
-        name=node.word("name"),
-        size=size,
-        mode=cast(
-            Literal["shared", "exclusive"], node.choice("membershipMode", ("shared", "exclusive"))
-        ),
-        hosts=tuple(host.word("hostname") for host in node.children("host")),
-        tags=tuple(tag.word("name") for tag in node.children("tag")),
-    )
 
 
 def _first_twice(values: Iterable[Value]) -> Value | None:

@@ -275,7 +275,10 @@ class SubmissionValue:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything the planner knows of an application. Tuple types are canonical XML fragments."""
+    """Everything the planner knows of an application. Tuple types are canonical XML fragments.
+
+    `warnings`: sentences on parts of the ADL that are ignored.
+    """
 
     name: str
     scope: str
@@ -296,3 +299,4 @@ class Application:
     metrics: dict[int, Metric]
     regions: tuple[Region, ...]
     submission_values: tuple[SubmissionValue, ...]
+    warnings: tuple[str, ...] = ()

@@ -358,3 +358,35 @@ def test_pseudo_operators_have_the_defaults_of_the_specification() -> None:
     assert 'applicationScope="Default"/></a:importedStreams>' in result.aadls[0]
     assert "<value>&quot;a&quot;</value><value>&quot;b&quot;</value>" in result.aadls[0]
     assert "congestionPolicy" not in result.aadls[0].partition("<a:outputPorts>")[2]
+
+
+STRANGE_POOLS = [
+    ('rack="7"', "", "attribute rack"),
+    ("", '<zone name="a"/>', "element zone"),
+    ("", '<host hostname="h" port="1"/>', "attribute port of host"),
+    ("", '<tag name="t"><value/></tag>', "element value of tag"),
+    ("", "if possible", "text 'if possible'"),
+    ("", '<x:host xmlns:x="urn:other" hostname="h"/>', "element host"),
+]
+
+
+@pytest.mark.parametrize(("attribute", "inside", "named"), STRANGE_POOLS)
+def test_parts_of_a_host_pool_that_nothing_reads_are_reported(
+    attribute: str, inside: str, named: str
+) -> None:
+    adl = source().pool("gpu", inside=inside)
+    adl = edited(adl, ('name="gpu"', f'name="gpu" {attribute}'))
+    warning = "host pool 'gpu' in line 1 of the ADL has parts that are ignored: "
+    warnings = plan_of(adl, ONE).warnings
+    assert warnings == (f"{warning}{named}; PEs are placed without them",)
+
+
+def test_a_host_pool_with_many_strange_parts_gets_one_short_warning() -> None:
+    adl = source().pool("gpu", inside="".join(f"<e{at}/>" for at in range(9)))
+    (warning,) = plan_of(adl, ONE).warnings
+    assert "element e4 and 4 more" in warning
+
+
+def test_a_host_pool_whose_parts_are_all_read_gets_no_warning() -> None:
+    inside = ' <host hostname="h"/> <!-- why --> <tag name="t"/> '
+    assert plan_of(source().pool("gpu", inside=inside), ONE).warnings == ()
