@@ -49,6 +49,9 @@ class GithubSource(Fields):
     secret: ObjectName | None = Field(
         default=None, description="Secret whose key `token` holds the access token."
     )
+    certification_authority: CertificationAuthority | None = Field(
+        default=None, description="Root certificate to trust for this URL, as of a GitHub server."
+    )
 
 
 class Bundle(Fields):

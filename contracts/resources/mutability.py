@@ -109,6 +109,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "bundle.file": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
     "bundle.http": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
     "bundle.github": FieldNote(_O.SEED, (_M.FIRST_PLAN,)),
+    "bundle.github.certificationAuthority": FieldNote(_O.OURS, (_M.FIRST_PLAN,)),
     "bundle.url": FieldNote(_O.ORIGINAL, (_M.FIRST_PLAN,)),
     "bundle.secret": FieldNote(_O.ORIGINAL, (_M.FIRST_PLAN,), "Ignored without bundle.url."),
     "fusion": _PLANNED,

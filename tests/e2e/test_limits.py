@@ -142,7 +142,10 @@ async def create(cluster: Cluster, plural: str, body: Obj) -> None:
     await cluster.api.call("POST", f"{CORE}/{plural}", {"apiVersion": "v1", **body})
 
 
-async def test_a_server_is_held_against_the_root_of_a_config_map(cluster: Cluster) -> None:
+@pytest.mark.parametrize("source", ["http", "github"])
+async def test_a_server_is_held_against_the_root_of_a_config_map(
+    cluster: Cluster, source: str
+) -> None:
     """Without it nobody trusts the server; with it a job comes from there, as soon as it exists."""
     authority = trustme.CA()
     async with (
@@ -152,16 +155,17 @@ async def test_a_server_is_held_against_the_root_of_a_config_map(cluster: Cluste
     ):
         server.at("/good.sab", pack(example_adl()))
         url = f"https://127.0.0.1:{server.port}/good.sab"
-        await cluster.submit(
-            "without-root", {**GOOD, "bundle": {"name": "g", "http": {"url": url}}}
-        )
+        bare = {"name": "g", source: {"url": url}}
+        await cluster.submit("without-root", {**GOOD, "bundle": bare})
         await other.until("not trusted", lambda: other.phase == "Failed")
         assert other.status["reason"] == "BundleUntrusted"
-        by_root = {"configMapName": "roots", "subPath": "root.pem"}
-        bundle = {"name": "g", "http": {"url": url, "certificationAuthority": by_root}}
+        assert f"spec.bundle.{source}.certificationAuthority" in other.status["message"]
+        by_root = {"configMapName": f"{source}-roots", "subPath": "root.pem"}
+        bundle = {"name": "g", source: {"url": url, "certificationAuthority": by_root}}
         await cluster.submit("with-root", {**GOOD, "bundle": bundle})
         pem = authority.cert_pem.bytes().decode()
-        body = {"kind": "ConfigMap", "metadata": {"name": "roots"}, "data": {"root.pem": pem}}
+        body = {"kind": "ConfigMap", "metadata": {"name": f"{source}-roots"}}
+        body |= {"data": {"root.pem": pem}}
         await create(cluster, "configmaps", body)
         await job.until("running", job.all_running)
 

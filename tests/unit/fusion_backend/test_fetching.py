@@ -113,6 +113,21 @@ async def test_a_certificate_is_checked_and_one_s_own_root_is_trusted_where_it_i
     assert await fetched(wanted(url), fetcher(ca_file=str(tmp_path / "ca.pem"))) == CONTENT
 
 
+async def test_a_github_server_with_a_root_of_its_own_is_trusted_where_its_job_names_it(
+    tls: Served, authority: trustme.CA
+) -> None:
+    """The refusal names the field of the source that the Job has; the token needs the root, too."""
+    url = tls.at("/x.sab", CONTENT)
+    untrusted = await refusal(wanted(url, token="t0ken"))
+    assert untrusted.reason is Reason.BUNDLE_UNTRUSTED
+    assert "root in spec.bundle.github.certificationAuthority" in untrusted.message
+    invalid = await refusal(wanted(url, token="t0ken", certificates="none"))
+    assert invalid.field == "spec.bundle.github.certificationAuthority"
+    assert not tls.requests
+    pem = authority.cert_pem.bytes().decode()
+    assert await fetched(wanted(url, token="t0ken", certificates=pem)) == CONTENT
+
+
 async def test_what_people_write_beside_a_root_is_no_part_of_it(
     tls: Served, authority: trustme.CA
 ) -> None:

@@ -188,9 +188,9 @@ class HttpFetcher:
             except (ssl.SSLError, ValueError) as problem:
                 raise PlanRefused(
                     Reason.SPEC_INVALID,
-                    field="spec.bundle.http.certificationAuthority",
+                    field=wanted.source.ca_field,
                     value=wanted.source.ca_config_map,
-                    message="spec.bundle.http.certificationAuthority: ConfigMap"
+                    message=f"{wanted.source.ca_field}: ConfigMap"
                     f" {wanted.source.ca_config_map} holds no certificate in PEM under the key",
                 ) from problem
         return context
@@ -328,7 +328,7 @@ def _untrusted(wanted: Wanted, problem: aiohttp.ClientConnectorCertificateError)
     return wanted.refused(
         Reason.BUNDLE_UNTRUSTED,
         f"has a server whose certificate is not trusted ({shown(why)}); name the ConfigMap of its"
-        " root in spec.bundle.http.certificationAuthority",
+        f" root in {wanted.source.ca_field}",
     )
 
 

@@ -22,7 +22,6 @@ from services.fusion_backend.core.spec.inputs import BundleSource
 
 Json = dict[str, Any]
 TOKEN_KEY: Final = "token"  # noqa: S105 - the name of a key
-CA_FIELD: Final = "spec.bundle.http.certificationAuthority"
 CA_KEY: Final = "ca.crt"
 _ACCOUNT_TOKEN: Final = "kubernetes.io/service-account-token"  # noqa: S105 - a type
 
@@ -61,16 +60,18 @@ class BundleKeys:
         name = source.ca_config_map
         if not name:
             return ""
-        field = f"{CA_FIELD}.configMapName"
-        config_map = await self._read(resource_of("ConfigMap"), namespace, name, field)
+        field = source.ca_field
+        config_map = await self._read(
+            resource_of("ConfigMap"), namespace, name, f"{field}.configMapName"
+        )
         data = config_map.get("data") or {}
         key = source.ca_key or (next(iter(data)) if len(data) == 1 else CA_KEY)
         if key not in data:
             there = ", ".join(sorted(data)[:8]) or "none"
-            raise _refused(f"{CA_FIELD}.subPath", key, f"is no key of ConfigMap {name} ({there})")
+            raise _refused(f"{field}.subPath", key, f"is no key of ConfigMap {name} ({there})")
         if not str(data[key]).strip():
             what = f"is a key of ConfigMap {name} with nothing under it"
-            raise _refused(f"{CA_FIELD}.subPath", key, what)
+            raise _refused(f"{field}.subPath", key, what)
         return str(data[key])
 
     async def _read(self, resource: Resource, namespace: str, name: str, field: str) -> Json:

@@ -16,6 +16,7 @@ import orjson
 
 from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
+from contracts.resources.bundle import GithubSource, HttpSource
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
 from planner.graph.threading_models import Threading
@@ -67,6 +68,12 @@ class BundleSource:
         """The field that names the Secret; empty if such a source has no Secret."""
         fields = {"github.url": "spec.bundle.github.secret", "url": "spec.bundle.secret"}
         return fields.get(self.url_field, "")
+
+    @property
+    def ca_field(self) -> str:
+        """The field that names the ConfigMap with a root certificate; http's if none could."""
+        of = "github" if self.is_github else "http"
+        return f"spec.bundle.{of}.certificationAuthority"
 
     @property
     def is_github(self) -> bool:
@@ -159,20 +166,11 @@ def bundle_source(spec: JobSpec) -> BundleSource:
     bundle = spec.bundle
     policy = bundle.pull_policy.value
     if bundle.http is not None:
-        ca = bundle.http.certification_authority
-        return BundleSource(
-            bundle.name,
-            url=bundle.http.url,
-            url_field="http.url",
-            ca_config_map=ca.config_map_name if ca else "",
-            ca_key=(ca.sub_path or "") if ca else "",
-            pull_policy=policy,
-        )
+        return _behind(bundle.http, BundleSource(bundle.name, url_field="http.url"), policy)
     if bundle.github is not None:
         secret = bundle.github.secret or ""
-        url = bundle.github.url
-        return BundleSource(
-            bundle.name, url=url, url_field="github.url", secret=secret, pull_policy=policy
+        return _behind(
+            bundle.github, BundleSource(bundle.name, url_field="github.url", secret=secret), policy
         )
     if bundle.url:
         secret = bundle.secret or ""
@@ -180,6 +178,17 @@ def bundle_source(spec: JobSpec) -> BundleSource:
             bundle.name, url=bundle.url, url_field="url", secret=secret, pull_policy=policy
         )
     return BundleSource(bundle.name, bundle.file.path if bundle.file else "")
+
+
+def _behind(given: HttpSource | GithubSource, source: BundleSource, policy: str) -> BundleSource:
+    ca = given.certification_authority
+    return replace(
+        source,
+        url=given.url,
+        ca_config_map=ca.config_map_name if ca else "",
+        ca_key=(ca.sub_path or "") if ca else "",
+        pull_policy=policy,
+    )
 
 
 def bundle_differences(
@@ -197,10 +206,11 @@ def bundle_differences(
         before = in_force.value if in_force.url else "none"
         after = wanted.value if wanted.url else "not given"
         yield field, after if after != before else f"{after} with another query", before
+    ca_field = (wanted if wanted.ca_config_map else in_force).ca_field
     for name, field in (
         ("secret", wanted.secret_field or in_force.secret_field),
-        ("ca_config_map", "spec.bundle.http.certificationAuthority.configMapName"),
-        ("ca_key", "spec.bundle.http.certificationAuthority.subPath"),
+        ("ca_config_map", f"{ca_field}.configMapName"),
+        ("ca_key", f"{ca_field}.subPath"),
         ("pull_policy", "spec.bundle.pullPolicy"),
     ):
         before, after = getattr(in_force, name), getattr(wanted, name)

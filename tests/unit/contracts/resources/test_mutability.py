@@ -96,7 +96,13 @@ OURS_RESTARTS = {
 }
 OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
 OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
-OURS_JOB = below("placement", "topologyKey required nodeName")
+OURS_JOB = {
+    *below("placement", "topologyKey required nodeName"),
+    *(
+        below("bundle.github.certificationAuthority", "configMapName subPath")
+        - {"bundle", "bundle.github"}
+    ),
+}
 
 
 def paths(of: Iterable[Field]) -> set[str]:
