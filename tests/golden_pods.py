@@ -136,11 +136,7 @@ PE: Path = ("containers", 0)
 ENV: Path = (*PE, "env")
 MOUNTS: Path = (*PE, "volumeMounts")
 VOLUMES: Path = ("volumes",)
-DEBUGGED: Json = {"capabilities": {"add": ["SYS_ADMIN", "SYS_PTRACE"]}}
-IN_FILES = [
-    variable("STREAMS_CHECKPOINT_REPOSITORY", "fileSystem"),
-    variable("STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION", '{ "Dir" : "/checkpoint" }'),
-]
+DEBUGGED: Json = {"capabilities": {"add": ["SYS_PTRACE"]}}
 
 
 def _mounted(name: str, path: str, source: Json, **within: str) -> Mapping[Path, list[Any]]:
@@ -156,8 +152,14 @@ def _claim(name: str) -> Json:
     return {"persistentVolumeClaim": {"claimName": name}}
 
 
-def _checkpoints(source: Json, **within: str) -> Mapping[Path, list[Any]]:
-    return {ENV: IN_FILES, **_mounted("checkpoint-volume", "/checkpoint", source, **within)}
+def _checkpoints(
+    source: Json, path: str = "/checkpoint", **within: str
+) -> Mapping[Path, list[Any]]:
+    variables = [
+        variable("STREAMS_CHECKPOINT_REPOSITORY", "fileSystem"),
+        variable("STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION", f'{{ "Dir" : "{path}" }}'),
+    ]
+    return {ENV: variables, **_mounted("checkpoint-volume", path, source, **within)}
 
 
 TRANSPORT = {
@@ -242,11 +244,15 @@ VARIANTS: Mapping[str, Variant] = {
     ),
     "checkpoints under a path": Variant(
         {"checkpointDataStore": {"fileSystem": {"path": "/c"}}},
-        adds=_checkpoints(_host_path("/c")),
+        adds=_checkpoints(_host_path("/c"), "/c"),
     ),
     "checkpoints on a claim": Variant(
-        {"checkpointRepository": {"fileSystem": {"volumeClaim": {"name": "disk", "subPath": "c"}}}},
-        adds=_checkpoints(_claim("disk"), subPath="c"),
+        {
+            "checkpointRepository": {
+                "fileSystem": {"path": "/c", "volumeClaim": {"name": "disk", "subPath": "s"}}
+            }
+        },
+        adds=_checkpoints(_claim("disk"), "/c", subPath="s"),
     ),
     "checkpoints in redis": Variant(
         {"checkpointRepository": {"redis": REDIS}},

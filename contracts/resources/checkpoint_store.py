@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import ConfigDict, Field
 
 from .fields import INT32_MAX, NOT_NULLABLE, Fields, ObjectName, Text, VolumeClaim, rules
+
+CHECKPOINT_PATH: Final = "/checkpoint"
+"""Where checkpoints are in a PE whose spec names no path."""
+CHECKPOINT_PATH_PATTERN: Final = "^/[^:]*$"
+"""An absolute path; the API server allows no colon in a mount path."""
 
 
 class FileSystemStore(Fields):
     """Checkpoints in a file system."""
 
     path: Text | None = Field(
-        default="/checkpoint",
-        description="Path on the node where checkpoints are kept when there is no volumeClaim;"
-        " null: that of pod-state-machine's settings.",
+        default=None,
+        pattern=CHECKPOINT_PATH_PATTERN,
+        description="Where checkpoints are mounted in the PE; absent: /checkpoint.",
     )
     volume_claim: VolumeClaim | None = Field(
         default=None, description="Claim on which checkpoints are kept."
     )
+
+    @property
+    def mount_path(self) -> str:
+        """Where checkpoints are in the PE."""
+        return self.path or CHECKPOINT_PATH
 
 
 class RedisStore(Fields):

@@ -230,7 +230,12 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "dataVolumeClaim": _LAUNCHED,
     "checkpointRepository": FieldNote(_O.SEED, (_M.LAUNCH,)),
     "checkpointDataStore": FieldNote(_O.ORIGINAL, (_M.LAUNCH,)),
-    "checkpointRepository.fileSystem": _LAUNCHED,
+    "checkpointRepository.fileSystem": FieldNote(
+        _O.BOTH,
+        (_M.LAUNCH,),
+        "Without a volumeClaim checkpoints are kept on the node: under `path`, or if it is absent,"
+        " under `MILLRACE_CHECKPOINT_PATH` of pod-state-machine.",
+    ),
     "checkpointRepository.redis": FieldNote(
         _O.BOTH,
         (),

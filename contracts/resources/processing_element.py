@@ -181,7 +181,7 @@ class ProcessingElementTemplate(Fields):
 
     # Debugging and tracing
     allow_ptrace: bool = Field(
-        default=False, description="Adds the capabilities that gdb needs to attach to the PE."
+        default=False, description="Adds the capability SYS_PTRACE, so that gdb can attach."
     )
     run_with_valgrind: bool = Field(
         default=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from contracts.resources.checkpoint_store import CHECKPOINT_PATH
 from contracts.resources.processing_element import BuildType
 from services.chassis.process.settings import ServiceSettings
 from services.launching.core.snapshot import Timing
@@ -24,7 +25,8 @@ class PodStateMachineSettings(ServiceSettings):
         default="", description="path on nodes mounted at /data where a PE names none; empty: none"
     )
     checkpoint_path: str = Field(
-        default="", description="path on nodes for checkpoints where a PE names none"
+        default=CHECKPOINT_PATH,
+        description="path on nodes for checkpoints where a PE names none; empty: it gets no pod",
     )
     status_settle_s: float = Field(
         default=5.0,

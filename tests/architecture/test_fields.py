@@ -8,6 +8,7 @@ launch, and what is decided of pods that run or have ended.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -118,7 +119,10 @@ def sample(schema: Mapping[str, Any], variant: int) -> Any:
             return variant == 0
         case "integer":
             return int(schema.get("minimum", 0)) + variant + 1
-    return "TLSv1.2" if "pattern" in schema else f"text-{variant}"
+    if "pattern" not in schema:
+        return f"text-{variant}"
+    samples = ("TLSv1.2", f"/text-{variant}")
+    return next(each for each in samples if re.search(schema["pattern"], each))
 
 
 def least(schema: Mapping[str, Any]) -> Json:

@@ -16,6 +16,7 @@ from tests.mutants import (
     node_tainter,
     planner,
     pod_state_machine,
+    pods,
     reading,
     sandbox,
     watch_ingest,
@@ -32,6 +33,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *inputs_and_pools.MUTANTS,
     *node_tainter.MUTANTS,
     *pod_state_machine.MUTANTS,
+    *pods.MUTANTS,
     *sandbox.MUTANTS,
     *cli.MUTANTS,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Final
 
 from services.pod_state_machine.core.pod_inputs import Launch
 
 INSTALL: Final = "/usr/local/streams"
-CHECKPOINTS_IN_FILES: Final = '{ "Dir" : "/checkpoint" }'
 
 Value = Callable[[Launch], str | None]
 
@@ -24,7 +24,9 @@ def _checkpoint_configuration(launch: Launch) -> str | None:
     store = launch.spec.checkpoints
     if store is None:
         return None
-    return CHECKPOINTS_IN_FILES if store.redis is None else launch.job.redis_config
+    if store.file_system is None:
+        return launch.job.redis_config
+    return f'{{ "Dir" : {json.dumps(store.file_system.mount_path)} }}'
 
 
 VARIABLES: Final[tuple[tuple[str, Value], ...]] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from contracts.resources.checkpoint_store import CHECKPOINT_PATH
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
 from services.pod_state_machine.core.snapshot import Assignment, Job, Pe
 
@@ -19,7 +20,7 @@ class RuntimeImage:
     repository: str = "openstreams"
     build_type: BuildType = BuildType.DEBUG
     data_path: str = ""
-    checkpoint_path: str = ""
+    checkpoint_path: str = CHECKPOINT_PATH
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ RUN_AS_USER: Final = 2098
 RUN_AS_GROUP: Final = 2015
 BOOTSTRAP: Final = f"{INSTALL}/system/impl/bin/streams-k8s-bootstrap"
 LIVE_FILE: Final = "/tmp/live"  # noqa: S108  the runtime image creates it
-DEBUGGERS_NEED: Final = ("SYS_ADMIN", "SYS_PTRACE")
+DEBUGGERS_NEED: Final = "SYS_PTRACE"
 
 Json = dict[str, Any]
 
@@ -129,9 +129,9 @@ def _image(launch: Launch) -> str:
 def _privileges(spec: ProcessingElementSpec) -> Json:
     """No privilege escalation, unless a debugger must attach.
 
-    A process that is not root gets the debugger's capabilities from its executable, which is an
-    escalation: the API server refuses a pod that adds them and forbids it.
+    A process that is not root gets the debugger's capability from its executable, which is an
+    escalation: where it is forbidden, gdb attaches to nothing.
     """
     if spec.allow_ptrace or spec.run_with_valgrind:
-        return {"capabilities": {"add": list(DEBUGGERS_NEED)}}
+        return {"capabilities": {"add": [DEBUGGERS_NEED]}}
     return {"allowPrivilegeEscalation": False}

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from contracts import labels
+from contracts.resources.checkpoint_store import CHECKPOINT_PATH
 from contracts.resources.fields import VolumeClaim
-from services.pod_state_machine.core.pod_inputs import Launch
+from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible
 
 Json = dict[str, Any]
 
 
 class Mounted(NamedTuple):
-    """A volume of a launch: its source, and the path in it that is mounted."""
+    """A volume of a launch: its source, and the path in it that is mounted.
+
+    `at` is where it is mounted; empty where the row of the volume says so.
+    """
 
     source: Json
     sub_path: str = ""
+    at: str = ""
 
 
 def _pe_config(launch: Launch) -> Mounted:
@@ -47,7 +53,18 @@ def _checkpoints(launch: Launch) -> Mounted | None:
     if store is None or store.file_system is None:
         return None
     files = store.file_system
-    return _claim_or_path(files.volume_claim, files.path or launch.runtime.checkpoint_path)
+    source = _claim_or_path(files.volume_claim, files.path or launch.runtime.checkpoint_path)
+    if source is None:
+        why = "give a path or a volumeClaim: pod-state-machine has no MILLRACE_CHECKPOINT_PATH"
+        raise PodImpossible(f"{_place_of_checkpoints(launch)}.path", files.path, why)
+    return source._replace(at=files.mount_path)
+
+
+def _place_of_checkpoints(launch: Launch) -> str:
+    """The field of the spec that says where checkpoints are, under the name that it has there."""
+    is_original = launch.spec.checkpoint_repository is None
+    name = "checkpointDataStore" if is_original else "checkpointRepository"
+    return f"spec.{name}.fileSystem"
 
 
 def _app_properties(launch: Launch) -> Mounted | None:
@@ -72,7 +89,7 @@ VOLUMES: Final[tuple[tuple[str, str, Callable[[Launch], Mounted | None]], ...]] 
     ("pe-config-volume", "/etc/config/pe", _pe_config),
     ("job-config-volume", "/etc/config/job", _job_config),
     ("data-volume", "/data", _data),
-    ("checkpoint-volume", "/checkpoint", _checkpoints),
+    ("checkpoint-volume", CHECKPOINT_PATH, _checkpoints),
     ("app-properties-secret-volume", "/etc/config/app", _app_properties),
     ("restricted-properties-secret-volume", "/etc/config/restricted", _restricted_properties),
 )
@@ -80,7 +97,7 @@ VOLUMES: Final[tuple[tuple[str, str, Callable[[Launch], Mounted | None]], ...]] 
 
 
 def volumes_and_mounts(launch: Launch) -> tuple[list[Json], list[Json]]:
-    """Volumes and their mounts, in the same order."""
+    """Volumes and their mounts, in the same order. Raises PodImpossible."""
     volumes: list[Json] = []
     mounts: list[Json] = []
     for name, path, of in VOLUMES:
@@ -89,5 +106,16 @@ def volumes_and_mounts(launch: Launch) -> tuple[list[Json], list[Json]]:
             continue
         volumes.append({"name": name, **mounted.source})
         within = {"subPath": mounted.sub_path} if mounted.sub_path else {}
-        mounts.append({"name": name, "mountPath": path, **within})
+        mounts.append({"name": name, "mountPath": mounted.at or path, **within})
+    _check_checkpoints(launch, mounts)
     return volumes, mounts
+
+
+def _check_checkpoints(launch: Launch, mounts: list[Json]) -> None:
+    """The one mount path that a spec chooses must not be that of another volume."""
+    paths = [posixpath.normpath(each["mountPath"]) for each in mounts]
+    store = launch.spec.checkpoints
+    path = store.file_system.path if store and store.file_system else None
+    if path and paths.count(posixpath.normpath(path)) > 1:
+        why = "another volume of the PE is mounted there"
+        raise PodImpossible(f"{_place_of_checkpoints(launch)}.path", path, why)

@@ -68,7 +68,10 @@ def test_a_refusal_names_field_value_level_setting_and_what_to_do() -> None:
     ("pe", "field"),
     [
         ({"dataPath": "/d"}, "dataPath"),
-        ({"checkpointRepository": {"fileSystem": {}}}, "checkpointRepository.fileSystem.path"),
+        (
+            {"checkpointRepository": {"fileSystem": {"path": "/c"}}},
+            "checkpointRepository.fileSystem.path",
+        ),
         (
             {"checkpointDataStore": {"fileSystem": {"path": "/c"}}},
             "checkpointDataStore.fileSystem.path",
@@ -97,12 +100,20 @@ def test_a_field_of_the_job_that_needs_more_has_a_setting_that_is_on(pe: Json, f
         {"dataVolumeClaim": {"name": "disk"}, "dataPath": "/d"},
         {"checkpointRepository": {"fileSystem": {"volumeClaim": {"name": "disk"}}}},
         {"checkpointRepository": {"fileSystem": {"path": None}}},
+        {"checkpointDataStore": {"fileSystem": {}}},
         {"allowPtrace": False, "runWithValgrind": False},
     ],
 )
 def test_what_comes_to_no_path_of_the_job_s_own_is_no_matter_of_the_settings(pe: Json) -> None:
     """A claim wins over a path; no path at all is that of pod-state-machine's settings."""
     assert refused(PodRules(host_paths=False, ptrace=False), **pe) is None
+
+
+def test_level_restricted_refuses_the_path_of_the_settings_too() -> None:
+    """It is a path of the host, and the API server would refuse the pod."""
+    found = refusal(RESTRICTED, checkpointRepository={"fileSystem": {}})
+    assert found.field == f"{PE}.checkpointRepository.fileSystem.path"
+    assert "volumeClaim" in found.message
 
 
 @pytest.mark.parametrize("group", ["containers", "initContainers"])
@@ -188,7 +199,8 @@ def test_an_option_gives_a_pod_that_meets_the_level_or_is_refused(option: str) -
     else:
         assert told.reason is Reason.POD_SECURITY
     strict = PodRules(Level.BASELINE, host_paths=False, ptrace=False)
-    if refused(strict, **spec) is None:
+    is_on_path_of_settings = option == "checkpoints in a file system"
+    if refused(strict, **spec) is None and not is_on_path_of_settings:
         assert excesses(rendered(strict, **spec), Level.BASELINE, "pod") == ()
     assert rendered(DEFAULT_RULES, **spec) == pod(**spec)
 

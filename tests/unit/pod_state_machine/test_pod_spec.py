@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -141,7 +142,7 @@ def test_data_comes_from_the_claim_else_the_path_else_the_settings() -> None:
 
 @pytest.mark.parametrize("synonym", ["checkpointRepository", "checkpointDataStore"])
 def test_checkpoints_come_from_the_claim_else_the_path_else_the_settings(synonym: str) -> None:
-    """The setting is reached by a null only: a path that is left out is /checkpoint."""
+    """A path that is left out is that of the settings, on the node alone."""
     setting = RuntimeImage(checkpoint_path="/s")
 
     def source(**files: Any) -> Json | None:
@@ -150,10 +151,38 @@ def test_checkpoints_come_from_the_claim_else_the_path_else_the_settings(synonym
 
     on_claim = source(volumeClaim={"name": "disk"}, path=None)
     assert on_claim == {"persistentVolumeClaim": {"claimName": "disk"}}
-    assert source() == {"hostPath": {"path": "/checkpoint", "type": ""}}
-    assert source(path=None) == {"hostPath": {"path": "/s", "type": ""}}
-    nowhere: Json = {synonym: {"fileSystem": {"path": None}}}
-    assert "checkpoint-volume" not in sources(pod(**nowhere))
+    assert source(path="/c") == {"hostPath": {"path": "/c", "type": ""}}
+    for left_out in ({}, {"path": None}):
+        assert source(**left_out) == {"hostPath": {"path": "/s", "type": ""}}
+    nowhere: Json = {synonym: {"fileSystem": {}}}
+    assert sources(pod(**nowhere))["checkpoint-volume"]["hostPath"]["path"] == "/checkpoint"
+    with pytest.raises(PodImpossible, match=f"spec.{synonym}.fileSystem.path: give a path or"):
+        pod(RuntimeImage(checkpoint_path=""), **nowhere)
+
+
+@pytest.mark.parametrize(
+    ("files", "path"),
+    [
+        ({}, "/checkpoint"),
+        ({"path": "/c"}, "/c"),
+        ({"volumeClaim": {"name": "disk"}}, "/checkpoint"),
+        ({"volumeClaim": {"name": "disk"}, "path": "/c"}, "/c"),
+    ],
+)
+def test_checkpoints_are_in_the_pe_where_the_spec_says(files: Json, path: str) -> None:
+    """Beside a volume claim, too; and the runtime gets the same path."""
+    manifest = pod(RuntimeImage(checkpoint_path="/s"), checkpointRepository={"fileSystem": files})
+    container = manifest["spec"]["containers"][0]
+    mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert mounts["checkpoint-volume"] == path
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    configuration = variables["STREAMS_CHECKPOINT_REPOSITORY_CONFIGURATION"]
+    assert json.loads(configuration) == {"Dir": path}
+
+
+def test_checkpoints_are_not_mounted_over_another_volume() -> None:
+    with pytest.raises(PodImpossible, match=r"fileSystem\.path: another volume.*'/data/'"):
+        pod(dataPath="/d", checkpointRepository={"fileSystem": {"path": "/data/"}})
 
 
 def test_pull_policy_and_secret_are_those_of_the_pe_or_the_job() -> None:

@@ -105,7 +105,7 @@ def test_capabilities_of_a_debugger_stay_beside_dropped_ones() -> None:
     dropped = {"name": "pe", "securityContext": {"capabilities": {"drop": ["NET_RAW"]}}}
     manifest = pod(allowPtrace=True, podTemplate={"spec": {"containers": [dropped]}})
     assert manifest["spec"]["containers"][0]["securityContext"] == {
-        "capabilities": {"add": ["SYS_ADMIN", "SYS_PTRACE"], "drop": ["NET_RAW"]}
+        "capabilities": {"add": ["SYS_PTRACE"], "drop": ["NET_RAW"]}
     }
 
 

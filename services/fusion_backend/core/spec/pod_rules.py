@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.resources.checkpoint_store import FileSystemStore
 from contracts.resources.pod_template import PE_CONTAINER
 from services.fusion_backend.core.spec.pod_parts import Group, Json, containers_of, fields_of
 from services.fusion_backend.core.spec.pod_security import Level, excesses
@@ -66,11 +65,11 @@ def faults_of(spec: Json, rules: PodRules) -> Iterator[Fault]:
 
 
 _STORES: Final = ("checkpointRepository", "checkpointDataStore")
-_DEFAULT_PATH: Final = FileSystemStore.model_fields["path"].default
 
 
 def _host_paths(pe: Group, rules: PodRules) -> Iterator[Fault]:
-    """A path that the Job itself chooses; that of pod-state-machine's settings is no matter."""
+    """A path that the Job itself chooses; below restricted, that of pod-state-machine's settings is
+    the administrator's."""
     off = _off(HOST_PATHS_SETTING, rules.host_paths, rules.level)
     if not off:
         return
@@ -79,9 +78,10 @@ def _host_paths(pe: Group, rules: PodRules) -> Iterator[Fault]:
         yield f"{TEMPLATE}.dataPath", pe.at("dataPath"), why
     for name in _STORES:
         files = pe.inner(f"{name}.fileSystem")
-        is_required = isinstance(pe.at(f"{name}.fileSystem"), Mapping)
-        path = files.fields.get("path", _DEFAULT_PATH)
-        if is_required and path and files.at("volumeClaim") is None:
+        is_used = isinstance(pe.at(f"{name}.fileSystem"), Mapping)
+        is_any_refused = is_used and rules.level is Level.RESTRICTED
+        path = files.at("path")
+        if (path or is_any_refused) and files.at("volumeClaim") is None:
             why = f"{off} a path of the host: use fileSystem.volumeClaim"
             yield f"{files.place}.path", path, why
 

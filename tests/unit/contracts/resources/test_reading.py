@@ -65,7 +65,8 @@ def test_the_checkpoint_store_is_read_under_both_names(field: str) -> None:
     store = pe(**{field: {"fileSystem": {}}}).checkpoints
     assert store is not None
     assert store.file_system is not None
-    assert store.file_system.path == "/checkpoint"
+    assert store.file_system.path is None
+    assert store.file_system.mount_path == "/checkpoint"
 
 
 def test_submission_time_values_that_were_left_unquoted_are_read_as_text() -> None:
