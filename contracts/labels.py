@@ -28,6 +28,8 @@ LAUNCH_COUNT = f"{PREFIX}/launch-count"
 CONSISTENT_REGION = f"{PREFIX}/cr"
 PLAN = f"{PREFIX}/plan"
 REGION_PREFIX = f"region.{PREFIX}/"
+CHANNEL_PREFIX = f"channel.{PREFIX}/"
+"""Prefix of the label of a pod that stands for one channel of a region; then the region's index."""
 
 APPLICATION_NAME = f"{PREFIX}/applicationName"
 APPLICATION_SCOPE = f"{PREFIX}/applicationScope"
@@ -157,6 +159,11 @@ def member_places(labels: Mapping[str, str]) -> dict[str, str]:
 def selector_of_job(job: str, job_uid: str) -> str:
     """Selects what is of one Job: an object that bears its uid and another name is not."""
     return f"{JOB_UID}={job_uid},{JOB}={job}"
+
+
+def channel_label(region_index: int) -> str:
+    """The pod label that says: this pod stands for one channel of the region with this index."""
+    return f"{CHANNEL_PREFIX}{region_index}"
 
 
 def region_label(region_index: int) -> str:

@@ -137,6 +137,15 @@ class Reason(StrEnum):
     WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
     WIDTH_WAITS = "WidthWaits", "The new width waits for a placement; the last one is in force."
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
+    CHANNELS_COUNTED = (
+        "ChannelsCounted",
+        "Each channel has one pod that autoscalers count: metrics of every kind work.",
+    )
+    CHANNELS_SHARED = "ChannelsShared", "Not every channel has a pod that stands for it alone."
+    CHANNELS_UNMARKED = (
+        "ChannelsUnmarked",
+        "Pods of channels lack the label by which autoscalers count them.",
+    )
     ACCEPTED = "Accepted", "The job's spec is accepted."
     EDIT_TAKEN_UP_LATER = (
         "EditTakenUpLater",

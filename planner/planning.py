@@ -29,6 +29,7 @@ from planner.description.ports import port_labels
 from planner.description.sizing import Sizes
 from planner.drafting import Draft, draft, split_further
 from planner.fusion.placing import PeHost, place_of
+from planner.graph.channels import channels_stood_for
 from planner.numbering.records import (
     Fusion,
     PeRecord,
@@ -185,6 +186,7 @@ def _contents(drafted: Draft, sizes: Sizes, keep: Keep) -> tuple[PeRecord, ...]:
     describer = _describer(drafted)
     positions = compat.positions(placed)
     before = {pe.id: pe for pe in request.previous.pes} if request.previous else {}
+    stood_for = channels_stood_for(drafted.topology.operators.values(), placed)
     records: list[PeRecord] = []
     for pe in sorted(placed):
         meaning = describer.describe(pe, placed[pe])
@@ -201,7 +203,8 @@ def _contents(drafted: Draft, sizes: Sizes, keep: Keep) -> tuple[PeRecord, ...]:
             content_id = hashlib.sha256(text).hexdigest()
             keep(content_id, text)
         place = place_of(drafted.topology, placed[pe])
-        records.append(_pe_record(request, meaning, digest, content_id, place))
+        record = _pe_record(request, meaning, digest, content_id, place)
+        records.append(replace(record, channel_of=stood_for[pe]))
     return tuple(records)
 
 

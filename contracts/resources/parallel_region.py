@@ -56,7 +56,8 @@ class ParallelRegionStatus(Fields):
         default=None, description="The width in force, for the scale subresource."
     )
     selector: Text | None = Field(
-        default=None, description="Label selector of the pods that run channels of the region."
+        default=None,
+        description="Label selector of one pod of each channel, or of no pod: see Scalable.",
     )
     generation: Count | None = Field(
         default=None,

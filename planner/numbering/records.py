@@ -17,9 +17,8 @@ import orjson
 
 from planner.numbering.record_text import array_of, loaded
 
-SCHEMA_VERSION = 3
-"""2: a row of ports may have a length. 3: PEs say their place in a host pool, and which operators
-ask for a host of their own. Older records read the same."""
+SCHEMA_VERSION = 4
+"""2: rows of ports with a length. 3: PEs have places in pools, isolated operators. 4: channels."""
 
 Direction = Literal["in", "out"]
 FusionType = Literal["noChannelInfluence", "channelIsolation", "channelExlocation"]
@@ -96,7 +95,7 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class PeRecord:
-    """One PE of the plan. `meaning` and `content_id` are SHA-256 in hex, `isolated` operators."""
+    """One PE. `meaning`, `content_id`: SHA-256 in hex; `channel_of`: channels.py, None: unknown."""
 
     id: int
     name: str
@@ -115,6 +114,7 @@ class PeRecord:
     isolation: bool = False
     in_pool_index: int | None = None
     isolated: tuple[str, ...] = ()
+    channel_of: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

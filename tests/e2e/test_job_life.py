@@ -224,7 +224,7 @@ async def test_a_width_over_the_limit_is_reported_touches_nothing_and_heals(
         await cluster.resize(job, REGION, 3)
         await job.until("healed", lambda: region()["status"]["reason"] == "WidthInForce")
         assert "refused" not in region()["status"]
-        (accepted,) = region()["status"]["conditions"]
+        accepted, _ = region()["status"]["conditions"]
         assert accepted["status"] == "True"
         assert but(job.versions(), "regions") == but(before, "regions")
 

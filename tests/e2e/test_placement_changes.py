@@ -243,5 +243,5 @@ async def _still_narrow(job: JobObjects, before: Mapping[str, str]) -> str:
 
 
 def _accepted(job: JobObjects) -> Obj:
-    (accepted,) = _region(job)["status"]["conditions"]
+    accepted, _ = _region(job)["status"]["conditions"]
     return dict(accepted)

@@ -8,6 +8,7 @@ fail; a unit test says when the text that it replaces is not there any more.
 from __future__ import annotations
 
 from tests.mutants import (
+    autoscaling,
     chassis,
     cli,
     fusion_backend,
@@ -28,6 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *reading.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,
+    *autoscaling.MUTANTS,
     *planner.MUTANTS,
     *hostpool_manager.MUTANTS,
     *inputs_and_pools.MUTANTS,

@@ -22,7 +22,6 @@ from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.job_ids import JobIds, JobIdsUsedUp
 from services.fusion_backend.adapters.plans import Plans
 from services.fusion_backend.adapters.provisioner import Provisioner
-from services.fusion_backend.core import children
 from services.fusion_backend.core.clearing import is_member, is_owned
 from services.fusion_backend.core.conditions import job_status_patch
 from services.fusion_backend.core.effects import (
@@ -45,12 +44,12 @@ from services.fusion_backend.core.effects import (
     WriteJobStatus,
     WriteRegionStatus,
 )
+from services.fusion_backend.core.region_statuses import region_status_patch
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
-from services.fusion_backend.core.widths import region_status_patch
 
 JOB = "Job"
 
@@ -179,7 +178,7 @@ class CarryOut:
             self._answers.of(job_uid).settle()
 
     async def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> str:
-        job = _job(snapshot)
+        _job(snapshot)
         entry = self._seen(snapshot, "ParallelRegion", effect.name)
         if effect.refused is not None:
             await self._writer.emit_event(
@@ -189,12 +188,8 @@ class CarryOut:
                 generation=effect.observed_generation,
                 warning=True,
             )
-        patch = region_status_patch(
-            RegionSeen(entry),
-            effect,
-            selector=children.region_selector(job, effect.index),
-            now=self._wiring.runtime.clock.now(),
-        )
+        now = self._wiring.runtime.clock.now()
+        patch = region_status_patch(RegionSeen(entry), effect, now=now)
         return await self._writer.patch(entry, patch, subresource="status")
 
     # ------------------------------------------------------------------ children

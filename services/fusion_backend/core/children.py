@@ -30,6 +30,7 @@ from services.fusion_backend.core.spec.dividing import share_of_job
 Body = dict[str, Any]
 
 DEFAULT_POOL = "$default"
+_PREFIXES_THAT_CHANGE = (labels.REGION_PREFIX, labels.CHANNEL_PREFIX)
 
 
 def owner_of(job: JobSeen) -> Body:
@@ -69,8 +70,13 @@ def marks_of_pe(pe: int) -> dict[str, str]:
 
 def marks_of_regions(pe: PeRecord) -> dict[str, str]:
     """The labels that a PE has beside, and hands on to its pods."""
+    return {labels.CONSISTENT_REGION: "false", **_marks_that_change(pe)}
+
+
+def _marks_that_change(pe: PeRecord) -> dict[str, str]:
+    """Those of them that depend on the operators of the PE."""
     regions = {labels.region_label(index): "true" for index in pe.regions}
-    return {labels.CONSISTENT_REGION: "false", **regions}
+    return regions | {labels.channel_label(index): "true" for index in pe.channel_of or ()}
 
 
 def described(record: PlanRecord, meta: Body) -> Body:
@@ -140,11 +146,6 @@ def parallel_region(
             "job": job.name,
         },
     }
-
-
-def region_selector(job: JobSeen, region_index: int) -> str:
-    """The selector of the pods that run channels of a region."""
-    return f"{labels.JOB}={job.name},{labels.region_label(region_index)}"
 
 
 def declaration(pool: PoolRecord) -> Body:
@@ -237,9 +238,9 @@ def processing_element_patch(job: JobSeen, record: PlanRecord, pe: PeRecord, ent
     `launchCount` is people's.
     """
     marks: dict[str, str | None] = {
-        key: None for key in labels_of(entry) if key.startswith(labels.REGION_PREFIX)
+        key: None for key in labels_of(entry) if key.startswith(_PREFIXES_THAT_CHANGE)
     }
-    marks |= {labels.region_label(index): "true" for index in pe.regions}
+    marks |= _marks_that_change(pe)
     marks[labels.GENERATION] = str(record.generation)
     before = {key: value for key, value in PeSeen(entry).spec.items() if key != "launchCount"}
     return {

@@ -244,7 +244,7 @@ class DeleteChildren:
 class WriteRegionStatus(_WithMessage):
     """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
 
-    That is `refused`, or `awaited` is why it waits.
+    That is `refused`, or `awaited` is why it waits. `selector` and `scalable`: see counting.py.
     """
 
     name: str
@@ -254,6 +254,8 @@ class WriteRegionStatus(_WithMessage):
     observed_generation: int
     reason: Reason
     message: str
+    selector: str
+    scalable: DesiredCondition
     refused: RefusedWidth | None = None
     awaited: Reason | None = None
 

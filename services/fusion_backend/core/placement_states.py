@@ -25,10 +25,10 @@ from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.naming_pes import with_operators
 from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
 from services.fusion_backend.core.recording import WARNINGS_MAX
+from services.fusion_backend.core.region_statuses import Waiting
 from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
-from services.fusion_backend.core.widths import Waiting
 
 PLACEMENT = "Placement"
 PLACING_SETTLES_S = 2.0

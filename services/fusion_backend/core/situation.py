@@ -32,6 +32,7 @@ from services.fusion_backend.core.placement_states import (
 )
 from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
 from services.fusion_backend.core.provisions_due import provisions_missing, servers_awaited
+from services.fusion_backend.core.region_statuses import outdated_statuses
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import (
     Damage,
@@ -46,7 +47,6 @@ from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, t
 from services.fusion_backend.core.widths import (
     WidthRequests,
     first_request,
-    outdated_statuses,
     width_requests,
 )
 

@@ -1,4 +1,4 @@
-"""Which widths are requested, which of them can be put in force, and what a region reports.
+"""Which widths are requested, and which of them can be put in force.
 
 1. Widths that differ from the newest plan are tried together: one resize, one new generation.
 2. If that is refused, they are added one by one in the order of names, and those that fit make the
@@ -17,20 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from contracts import labels
-from contracts.moments import moment_of
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
-from contracts.resources.fields import INT32_MAX, MESSAGE_CHARS_MAX
+from contracts.resources.fields import INT32_MAX
 from planner.numbering.records import RegionRecord
 from planner.refusals import PlanRefused, shown
-from services.fusion_backend.core.conditions import condition, is_current, patched_conditions
-from services.fusion_backend.core.effects import (
-    DesiredCondition,
-    RequestedWidths,
-    WriteRegionStatus,
-)
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.effects import RequestedWidths
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
@@ -194,7 +188,7 @@ def _refused_width(
         message=message,
         inputs_digest=inputs_digest,
         generation=plan.record.generation,
-        text=f"{_stays(in_force)}{message}",
+        text=f"{stays(in_force)}{message}",
     )
 
 
@@ -229,7 +223,7 @@ def _refusal_of_older_release(
     return RefusedWidth(width, reason, text, digest, plan.record.generation, text)
 
 
-def _stays(width: int) -> str:
+def stays(width: int) -> str:
     return f"width {width} stays in force: "
 
 
@@ -247,107 +241,3 @@ def region_seen(snapshot: Snapshot, region: RegionRecord) -> RegionSeen | None:
     """The ParallelRegion of a region, if it exists."""
     entry = snapshot.of("ParallelRegion").get(labels.pe_name(snapshot.name, region.index))
     return RegionSeen(entry) if entry is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What wanted widths wait for, as a sentence without its subject, and why."""
-
-    reason: Reason
-    text: str
-
-
-def outdated_statuses(
-    snapshot: Snapshot,
-    plan: KnownPlan,
-    widths: WidthRequests,
-    waiting: Waiting | None,
-    *,
-    is_settled: bool,
-) -> tuple[WriteRegionStatus, ...]:
-    """Statuses of ParallelRegions that do not say what is so.
-
-    A new width is reported in force only when the generation is complete (`is_settled`).
-    """
-    statuses = []
-    requested = dict(widths.requested) if waiting is not None else {}
-    for region in plan.record.regions:
-        seen = region_seen(snapshot, region)
-        if seen is None or seen.is_deleting:
-            continue
-        refusal = widths.refused.get(region.name)
-        status = _in_force(seen, region, plan.record.generation)
-        if refusal is not None:
-            status = _refused(status, refusal)
-        elif waiting is not None and region.name in requested:
-            status = _waits(status, region, seen, waiting)
-        elif not is_settled:
-            continue
-        if not _is_current(seen, status):
-            statuses.append(status)
-    return tuple(statuses)
-
-
-def _in_force(seen: RegionSeen, region: RegionRecord, generation: int) -> WriteRegionStatus:
-    return WriteRegionStatus(
-        name=seen.name,
-        index=region.index,
-        width=region.width,
-        generation=generation,
-        observed_generation=seen.spec_generation,
-        reason=Reason.WIDTH_IN_FORCE,
-        message=f"width {region.width} is in force",
-    )
-
-
-def _refused(desired: WriteRegionStatus, refused: RefusedWidth) -> WriteRegionStatus:
-    return replace(desired, reason=Reason.WIDTH_REFUSED, message=refused.text, refused=refused)
-
-
-def _waits(
-    desired: WriteRegionStatus, region: RegionRecord, seen: RegionSeen, waiting: Waiting
-) -> WriteRegionStatus:
-    wanted = f"width {seen.width(region.width)} {waiting.text}"
-    message = f"{_stays(region.width)}{wanted}"[:MESSAGE_CHARS_MAX]
-    return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
-
-
-def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:
-    return is_current(seen.status, _accepted(desired)) and seen.says(_fields(desired))
-
-
-def region_status_patch(
-    seen: RegionSeen, desired: WriteRegionStatus, *, selector: str, now: float
-) -> dict[str, Any]:
-    """The patch of a ParallelRegion's status."""
-    _, generation, _ = seen.reported
-    accepted, observed = _accepted(desired), desired.observed_generation
-    return {
-        "status": {
-            **_fields(desired),
-            "replicas": desired.width,
-            "selector": selector,
-            "generation": max(desired.generation, int(generation or 0)),
-            "conditions": patched_conditions(seen.status, (accepted,), observed, moment_of(now)),
-        }
-    }
-
-
-def _fields(desired: WriteRegionStatus) -> dict[str, Any]:
-    return {
-        "width": desired.width,
-        "observedGeneration": desired.observed_generation,
-        "reason": desired.reason.value,
-        "message": desired.message,
-        "refused": desired.refused.to_json() if desired.refused is not None else None,
-    }
-
-
-def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
-    """The condition Accepted of a ParallelRegion."""
-    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
-    if desired.refused is not None:
-        return replace(accepted, status="False", reason=desired.refused.reason)
-    if desired.awaited is not None:
-        return replace(accepted, status="Unknown", reason=desired.awaited)
-    return accepted

@@ -84,7 +84,6 @@ def test_the_regions_say_which_width_is_in_force() -> None:
     world = submitted()
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
     assert (status["width"], status["replicas"], status["reason"]) == (2, 2, "WidthInForce")
-    assert status["selector"] == f"{labels.JOB}={JOB},{labels.region_label(0)}"
 
 
 # --------------------------------------------------------------------------- resizing

@@ -51,7 +51,7 @@ def test_a_refused_resize_leaves_the_last_good_width_untouched() -> None:
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
     assert (status["width"], status["reason"]) == (2, "WidthRefused")
     assert CLOSEST in status["message"]
-    (accepted,) = status["conditions"]
+    accepted, _ = status["conditions"]
     assert (accepted["status"], accepted["reason"]) == ("False", "ExlocationImpossible")
     assert world.events[-1][0] == "ExlocationImpossible"
     after = world.meaning()
@@ -153,7 +153,7 @@ def test_a_resize_waits_for_capacity_while_everything_else_goes_on() -> None:
 def region_of(world: HostedWorld) -> tuple[str, str, str, str]:
     """What a region says: its reason, its message, its condition's status and since when."""
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
-    (accepted,) = status["conditions"]
+    accepted, _ = status["conditions"]
     assert accepted["message"] == status["message"]
     return status["reason"], status["message"], accepted["status"], accepted["lastTransitionTime"]
 

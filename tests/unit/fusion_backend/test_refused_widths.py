@@ -53,7 +53,7 @@ def test_a_refusal_has_width_reason_message_inputs_and_plan(refuse: Any) -> None
     assert refused["width"] == world.objects[REGION]["spec"]["width"]
     assert refused["generation"] == status["generation"] == world.status()["generation"]
     assert len(refused["inputsDigest"]) == 64
-    (accepted,) = status["conditions"]
+    accepted, _ = status["conditions"]
     assert accepted["reason"] == refused["reason"]
     assert status["message"] == f"width 2 stays in force: {refused['message']}"
 
@@ -151,7 +151,7 @@ def test_the_condition_of_a_refused_region_is_written_again() -> None:
     status_of(world)["conditions"] = []
     world.converge()
     assert {**status_of(world), "conditions": None} == {**whole, "conditions": None}
-    (before,), (after,) = whole["conditions"], status_of(world)["conditions"]
+    (before, _), (after, _) = whole["conditions"], status_of(world)["conditions"]
     assert {**before, "lastTransitionTime": ""} == {**after, "lastTransitionTime": ""}
 
 

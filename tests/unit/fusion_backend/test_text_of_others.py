@@ -16,8 +16,8 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
     WriteRegionStatus,
 )
+from services.fusion_backend.core.region_statuses import region_status_patch
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
-from services.fusion_backend.core.widths import region_status_patch
 from tests.hostile import HOSTILE, harm, texts
 from tests.unit.fusion_backend.world import World
 
@@ -34,16 +34,20 @@ def check(*values: object) -> None:
 
 @TEXTS
 def test_whatever_a_status_or_an_event_is_to_say_is_harmless_and_bounded(text: str) -> None:
-    said = DesiredCondition("Submitted", "False", Reason.SUBMITTING, f"pod of x: {text}")
+    submitted = DesiredCondition("Submitted", "False", Reason.SUBMITTING, f"pod of x: {text}")
     event = Announcement(Reason.SUBMITTING, text, 1)
-    change = JobStatusChange("Failed", Reason.NAME_TAKEN, text, (said,), announcements=(event,))
+    change = JobStatusChange(
+        "Failed", Reason.NAME_TAKEN, text, (submitted,), announcements=(event,)
+    )
     patch = job_status_patch({}, change, generation=1, now=0.0)
     refused = RefusedWidth(4, Reason.WIDTH_INVALID, text, "", 0, text)
-    width = WriteRegionStatus("x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, refused=refused)
+    width = WriteRegionStatus(
+        "x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, "", submitted, refused=refused
+    )
     seen = RegionSeen(Entry("ParallelRegion", "default", "x-0", "uid", 1, {"status": {}}))
-    region = region_status_patch(seen, width, selector="", now=0.0)
+    region = region_status_patch(seen, width, now=0.0)
     check(patch, region, event.message, width.message)
-    assert is_current(patch["status"], said)
+    assert is_current(patch["status"], submitted)
 
 
 @TEXTS

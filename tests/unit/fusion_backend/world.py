@@ -19,7 +19,6 @@ from services.chassis.running.stage import Decision
 from services.chassis.table.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
-from services.fusion_backend.core.children import region_selector
 from services.fusion_backend.core.conditions import job_status_patch
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
@@ -40,12 +39,12 @@ from services.fusion_backend.core.effects import (
     WriteRegionStatus,
 )
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
+from services.fusion_backend.core.region_statuses import region_status_patch
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import request
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
-from services.fusion_backend.core.widths import region_status_patch
 from tests.unit.fusion_backend.shop import application
 
 Obj = dict[str, Any]
@@ -263,12 +262,7 @@ class World:
         entry = snapshot.of("ParallelRegion")[effect.name]
         if effect.refused is not None:
             self.events.append((effect.refused.reason.value, effect.message))
-        patch = region_status_patch(
-            RegionSeen(entry),
-            effect,
-            selector=region_selector(snapshot.job, effect.index),
-            now=self.now,
-        )
+        patch = region_status_patch(RegionSeen(entry), effect, now=self.now)
         self._write("PATCH", "ParallelRegion", effect.name, patch)
 
     # ------------------------------------------------------------------ what the others do

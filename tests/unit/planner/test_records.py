@@ -34,7 +34,7 @@ def test_equal_requests_give_equal_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", '{"schema": 3}', '{"schema": 2}', '{"schema": 1}', "no json"]
+    "text", ["{}", "[]", *(f'{{"schema": {number}}}' for number in range(1, 5)), "no json"]
 )
 def test_what_is_no_record_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the one documented error
@@ -42,19 +42,21 @@ def test_what_is_no_record_is_a_value_error(text: str) -> None:
 
 
 def test_a_record_of_an_older_release_reads_the_same() -> None:
-    """It knew neither places in pools nor the names of isolated operators."""
+    """It knew neither places in pools, the names of isolated operators nor channels of PEs."""
     adl = nested()
     adl.operators["a"].host_isolated = True
     record = plan_of(adl, Fusion.legacy()).record
     document = json.loads(record.to_json())
     for pe in document["pes"]:
         assert pe.pop("in_pool_index") is None
-        del pe["isolated"]
+        del pe["isolated"], pe["channel_of"]
     again = PlanRecord.from_json(json.dumps(document | {"schema": 2}))
-    assert again == replace(record, pes=tuple(replace(pe, isolated=()) for pe in record.pes))
+    assert again == replace(
+        record, pes=tuple(replace(pe, isolated=(), channel_of=None) for pe in record.pes)
+    )
     assert again.isolated == record.isolated == {0: ("a",)}
-    with pytest.raises(ValueError, match="schema version 1 to 3"):
-        PlanRecord.from_json(json.dumps(document | {"schema": 4}))
+    with pytest.raises(ValueError, match="schema version 1 to 4"):
+        PlanRecord.from_json(json.dumps(document | {"schema": 5}))
 
 
 def test_a_record_names_its_pes_and_their_objects() -> None:

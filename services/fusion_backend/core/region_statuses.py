@@ -1,0 +1,132 @@
+"""What ParallelRegions report: the width in force, what becomes of a new one, what can be counted.
+
+Which widths are requested, refused or wait is decided in `widths.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contracts.moments import moment_of
+from contracts.reasons import Reason
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from planner.numbering.records import RegionRecord
+from services.fusion_backend.core.conditions import is_current, patched_conditions
+from services.fusion_backend.core.counting import Counting, counting
+from services.fusion_backend.core.effects import DesiredCondition, WriteRegionStatus
+from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
+from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
+from services.fusion_backend.core.widths import WidthRequests, region_seen, stays
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What wanted widths wait for, as a sentence without its subject, and why."""
+
+    reason: Reason
+    text: str
+
+
+def outdated_statuses(
+    snapshot: Snapshot,
+    plan: KnownPlan,
+    widths: WidthRequests,
+    waiting: Waiting | None,
+    *,
+    is_settled: bool,
+) -> tuple[WriteRegionStatus, ...]:
+    """Statuses of ParallelRegions that do not say what is so.
+
+    A new width is reported in force only when the generation is complete (`is_settled`).
+    """
+    statuses = []
+    counted = counting(snapshot, plan.record)
+    requested = dict(widths.requested) if waiting is not None else {}
+    for region in plan.record.regions:
+        seen = region_seen(snapshot, region)
+        if seen is None or seen.is_deleting:
+            continue
+        refusal = widths.refused.get(region.name)
+        status = _in_force(seen, region, plan.record.generation, counted[region.index])
+        if refusal is not None:
+            status = _refused(status, refusal)
+        elif waiting is not None and region.name in requested:
+            status = _waits(status, region, seen, waiting)
+        elif not is_settled:
+            continue
+        if not _is_current(seen, status):
+            statuses.append(status)
+    return tuple(statuses)
+
+
+def _in_force(
+    seen: RegionSeen, region: RegionRecord, generation: int, counted: Counting
+) -> WriteRegionStatus:
+    return WriteRegionStatus(
+        name=seen.name,
+        index=region.index,
+        width=region.width,
+        generation=generation,
+        observed_generation=seen.spec_generation,
+        reason=Reason.WIDTH_IN_FORCE,
+        message=f"width {region.width} is in force",
+        selector=counted.selector,
+        scalable=counted.scalable,
+    )
+
+
+def _refused(desired: WriteRegionStatus, refused: RefusedWidth) -> WriteRegionStatus:
+    return replace(desired, reason=Reason.WIDTH_REFUSED, message=refused.text, refused=refused)
+
+
+def _waits(
+    desired: WriteRegionStatus, region: RegionRecord, seen: RegionSeen, waiting: Waiting
+) -> WriteRegionStatus:
+    wanted = f"width {seen.width(region.width)} {waiting.text}"
+    message = f"{stays(region.width)}{wanted}"[:MESSAGE_CHARS_MAX]
+    return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
+
+
+def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:
+    conditions = (_accepted(desired), desired.scalable)
+    are_current = all(is_current(seen.status, each) for each in conditions)
+    return are_current and seen.says(_fields(desired))
+
+
+def region_status_patch(
+    seen: RegionSeen, desired: WriteRegionStatus, *, now: float
+) -> dict[str, Any]:
+    """The patch of a ParallelRegion's status."""
+    _, generation, _ = seen.reported
+    conditions = (_accepted(desired), desired.scalable)
+    observed, moment = desired.observed_generation, moment_of(now)
+    return {
+        "status": {
+            **_fields(desired),
+            "replicas": desired.width,
+            "generation": max(desired.generation, int(generation or 0)),
+            "conditions": patched_conditions(seen.status, conditions, observed, moment),
+        }
+    }
+
+
+def _fields(desired: WriteRegionStatus) -> dict[str, Any]:
+    return {
+        "width": desired.width,
+        "selector": desired.selector,
+        "observedGeneration": desired.observed_generation,
+        "reason": desired.reason.value,
+        "message": desired.message,
+        "refused": desired.refused.to_json() if desired.refused is not None else None,
+    }
+
+
+def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
+    """The condition Accepted of a ParallelRegion."""
+    accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
+    if desired.refused is not None:
+        return replace(accepted, status="False", reason=desired.refused.reason)
+    if desired.awaited is not None:
+        return replace(accepted, status="Unknown", reason=desired.awaited)
+    return accepted
