@@ -40,6 +40,9 @@ Format = Annotated[
     Literal["table", "json"] | None,
     typer.Option("--format", help="Default: a table on a terminal, else JSON."),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a bundle that is there and has another content.")
+]
 BundleFile = Annotated[Path, typer.Argument(help="A bundle (.sab).")]
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -60,6 +63,7 @@ def bundle_pack(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Default: NAME.sab here.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Make a bundle of an ADL, and of the files beside it where a folder is given.
 
@@ -68,7 +72,7 @@ def bundle_pack(
     Example: millrace bundle pack examples/wordcount -o wordcount.sab
     """
     with failures_printed():
-        answer(pack_source(source, output))
+        answer(pack_source(source, output, force=force))
 
 
 @bundle_app.command("example")
@@ -76,13 +80,14 @@ def bundle_example(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Default: wordcount.WordCount.sab here.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Make the bundle of an example: an application with a parallel region, to be submitted.
 
     Example: millrace submit "$(millrace bundle example)" --name wordcount --fusion legacy
     """
     with failures_printed():
-        answer(pack_folder(WORDCOUNT, output))
+        answer(pack_folder(WORDCOUNT, output, force=force))
 
 
 @bundle_app.command("show")
@@ -148,7 +153,16 @@ class Checked:
 
 def checked(path: Path) -> Checked:
     """Open and check a bundle file. Raises Misused if it cannot be read."""
+    return checked_bundle(path)[1]
+
+
+def checked_bundle(path: Path) -> tuple[bytes, Checked]:
+    """The bytes of a bundle file, and what `checked` says of them. Raises Misused."""
     data = contents_of(path)
+    return data, _checked(path, data)
+
+
+def _checked(path: Path, data: bytes) -> Checked:
     kind = kind_of(data)
     if kind == "bundle":
         return checked_bytes(data)

@@ -12,19 +12,20 @@ from cli.recognizing import beginning_of, kind_of
 from contracts.bundle_format import BundleInvalid, pack
 
 
-def pack_source(source: Path, output: Path | None) -> Path:
+def pack_source(source: Path, output: Path | None, *, force: bool = False) -> Path:
     """Pack an ADL alone, or the folder of an application; returns the bundle's path.
 
-    Raises Misused if the source is neither, Failure if it cannot be packed.
+    `force`: a bundle with another content is replaced. Raises Misused if the source is neither,
+    Failure if it cannot be packed.
     """
     if source.is_dir():
-        return pack_folder(source, output)
+        return pack_folder(source, output, force=force)
     if source.suffix != ".adl" or not source.is_file():
         raise Misused(f"{source} is neither a folder with an .adl file nor an .adl file")
-    return _packed(source, {}, output)
+    return _packed(source, {}, output, force=force)
 
 
-def pack_folder(folder: Path, output: Path | None) -> Path:
+def pack_folder(folder: Path, output: Path | None, *, force: bool = False) -> Path:
     """Pack the folder's ADL and the files below it; returns the bundle's path.
 
     Hidden files, .yaml, .md, .sab and the bundle itself are left out. Raises Misused unless the
@@ -37,10 +38,10 @@ def pack_folder(folder: Path, output: Path | None) -> Path:
     if len(found) != 1:
         raise Misused(f"{folder} holds {len(found)} .adl files; a bundle is made of exactly one")
     (adl,) = found
-    return _packed(adl, _files(folder, (adl, _target_of(adl, output))), output)
+    return _packed(adl, _files(folder, (adl, _target_of(adl, output))), output, force=force)
 
 
-def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
+def _packed(adl: Path, files: dict[str, bytes], output: Path | None, *, force: bool) -> Path:
     target = _target_of(adl, output)
     if target.resolve() == adl.resolve():
         raise Misused(f"--output {target} is the ADL itself: name another file, such as NAME.sab")
@@ -51,6 +52,14 @@ def _packed(adl: Path, files: dict[str, bytes], output: Path | None) -> Path:
         if kind_of(data) != "ADL":
             raise Failure(f"{adl} cannot be packed: it is no ADL (XML): {beginning_of(data)}")
         content = pack(data, files=files)
+        if target.is_file():
+            if target.read_bytes() == content:
+                return target
+            if not force:
+                raise Failure(
+                    f"{target} exists and has another content: say --force to replace it, or name "
+                    "another file with --output"
+                )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     except BundleInvalid as problem:

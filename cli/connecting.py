@@ -1,12 +1,11 @@
 """How the command finds the cluster, and the bundle root of a running `millrace up`.
 
-The kubeconfig is `--kubeconfig`, else $KUBECONFIG, else ~/.kube/config. `millrace up` writes the
-bundle root into it (`kubeconfigs.py`).
+The kubeconfig is `--kubeconfig`, else that of $KUBECONFIG, else ~/.kube/config. `millrace up`
+writes the bundle root into its context (`kubeconfigs.py`).
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from cli.failing import CannotReach, Misused
-from cli.kubeconfigs import bundle_root_of, read_as_kubeconfig
+from cli.kubeconfigs import UpInfo, default_kubeconfig, read_as_kubeconfig, up_of
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.port import KubeClient, Response, Transport
@@ -48,11 +47,11 @@ def are_brokers(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A connection; `bundle_root` is None unless `millrace up` wrote the kubeconfig."""
+    """A connection; `up` is None unless the current context is of a `millrace up`."""
 
     kube: KubeClient
     kubeconfig: Path
-    bundle_root: Path | None
+    up: UpInfo | None
 
 
 class StrictTransport:
@@ -81,7 +80,7 @@ class StrictTransport:
 
 def find_kubeconfig(given: Path | None) -> Path:
     """The kubeconfig to use; raises Misused if it does not exist."""
-    path = given or Path(os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+    path = given or default_kubeconfig()
     if not path.is_file():
         raise Misused(
             f"there is no kubeconfig at {path}. Say --kubeconfig FILE (the file that "
@@ -94,12 +93,15 @@ def find_kubeconfig(given: Path | None) -> Path:
 async def connected(given: Path | None) -> AsyncIterator[Cluster]:
     """A connection to the cluster of the kubeconfig. Raises Misused, CannotReach."""
     kubeconfig = find_kubeconfig(given)
-    bundle_root = bundle_root_of(kubeconfig)
+    up = up_of(kubeconfig)
     async with aclosing_transport(kubeconfig) as transport:
         kube = KubeClient(StrictTransport(transport), USER_AGENT)
         if not await _answers(kube):
-            raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. Is it running?")
-        yield Cluster(kube, kubeconfig, bundle_root)
+            why = "Is it running?"
+            if up is not None and up.has_ended():
+                why = "The `millrace up` of its current context has ended: start it again."
+            raise CannotReach(f"the Kubernetes API of {kubeconfig} does not answer. {why}")
+        yield Cluster(kube, kubeconfig, up)
 
 
 @asynccontextmanager

@@ -1,8 +1,8 @@
 """Requests to a running `millrace up`: stop one of its services, or start it again.
 
 `up` listens on a unix socket in its state folder, for its owner only. A request is one line, `stop
-SERVICE` or `start SERVICE`. The answer is one line, sent after the request is carried out: `done:
-SENTENCE` or `refused: SENTENCE`. `running.py` implements stop and start.
+SERVICE`, `start SERVICE` or `away` (which services do not run). The answer is one line, sent after
+the request is carried out: `done: SENTENCE` or `refused: SENTENCE`. `running.py` implements them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from cli.failing import CannotReach, Failure, Misused
 
 SOCKET = "control"
 REQUEST_S_MAX = 10.0
+AWAY_S_MAX = 2.0
+"""While a service starts, other requests wait: a person is not kept waiting for a hint."""
+AWAY = "away"
+NO_SERVICE = "none"
 DONE = "done"
 REFUSED = "refused"
 
@@ -73,6 +77,16 @@ async def _carry_out(request: str, acts: Acts) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+async def services_away(state: Path) -> str:
+    """Which services of a running `up` do not run, in words; "" if all do, or it is not known."""
+    try:
+        async with asyncio.timeout(AWAY_S_MAX):
+            away = await ask(state, AWAY, "")
+    except (Failure, TimeoutError):
+        return ""
+    return "" if away == NO_SERVICE else away
 
 
 async def ask(state: Path, word: str, service: str) -> str:

@@ -9,13 +9,14 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from cli import jobs
+from cli import jobs, submitting
 from cli.bundling import pack_folder
 from cli.connecting import Cluster, connected
 from cli.following import following
+from cli.layouts import UpOptions
 from cli.live import resize_text
 from cli.resources import WORDCOUNT
-from cli.running import RunningSystem, UpOptions, running_system
+from cli.running import RunningSystem, running_system
 from cli.showing import Screen
 
 JOB = "wordcount"
@@ -50,7 +51,7 @@ async def demonstrate(
         target = (kubeconfig or Path(folder) / "kubeconfig").resolve()
         options = UpOptions(target, real=real, pair=pair)
         async with running_system(options, console.print) as system:
-            await _show(console, system)
+            await _show(console, system, Path(folder))
             if keep:
                 kept = _KEPT.format(kubeconfig=target, job=JOB, region=REGION, millrace=_command())
                 console.print(kept, soft_wrap=True)
@@ -60,15 +61,15 @@ async def demonstrate(
     return 0
 
 
-async def _show(console: Screen, system: RunningSystem) -> None:
+async def _show(console: Screen, system: RunningSystem, folder: Path) -> None:
     async with AsyncExitStack() as stack:
         cluster: Cluster = await stack.enter_async_context(connected(system.kubeconfig))
-        bundle = pack_folder(WORDCOUNT, system.kubeconfig.parent / f"{JOB}.sab")
+        bundle = pack_folder(WORDCOUNT, folder / f"{JOB}.sab")
         console.rule(f"submit {bundle.name}, parallel region {REGION} of width {WIDTH_BEFORE}")
-        submission = jobs.Submission(
+        submission = submitting.Submission(
             bundle, name=JOB, fusion="legacy", widths=(f"{REGION}={WIDTH_BEFORE}",)
         )
-        await jobs.submit(cluster, submission, None)
+        await submitting.submit(cluster, submission, system.bundles)
         follower = await stack.enter_async_context(following(cluster.kube, "default", JOB))
         await jobs.wait_running(follower, console, WAIT_S)
         console.rule(f"resize {REGION} {WIDTH_BEFORE} → {WIDTH_AFTER}")

@@ -11,7 +11,9 @@ from typing import Any
 import typer
 
 from cli.connecting import Cluster, connected
-from cli.failing import Failure
+from cli.controlling import services_away
+from cli.failing import Failure, TimedOut
+from cli.kubeconfigs import UpInfo
 from cli.showing import print_failure
 
 
@@ -42,8 +44,23 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> None:
 def run_with_cluster(
     kubeconfig: Path | None, work: Callable[[Cluster], Coroutine[Any, Any, None]]
 ) -> None:
+    """Run a command that needs a cluster; a time-out names services that are known not to run."""
+
     async def connected_work() -> None:
         async with connected(kubeconfig) as cluster:
-            await work(cluster)
+            try:
+                await work(cluster)
+            except TimedOut as late:
+                lines = str(late).split("\n")
+                raise TimedOut(*lines, *await after_time_out(cluster.up)) from None
 
     run(connected_work)
+
+
+async def after_time_out(up: UpInfo | None) -> list[str]:
+    """Lines below a time-out: what may be the cause, and what becomes of the request."""
+    lines = ["The request stands: it is carried out without this command."]
+    if up is not None and up.state is not None and (away := await services_away(up.state)):
+        start = f"`millrace service start NAME --state {up.state}` starts a stopped service."
+        lines.insert(0, f"{away}. {start}")
+    return lines

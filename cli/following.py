@@ -150,9 +150,15 @@ async def shown(follower: Follower, console: Screen) -> AsyncIterator[None]:
     Without a terminal, print a line after each change and the table at the end.
     """
 
+    existed = follower.view is not None
+
     def draw(of_view: Callable[[JobView], Renderable]) -> Renderable:
+        nonlocal existed
         view = follower.view
-        return "the job does not exist yet" if view is None else of_view(view)
+        existed = existed or view is not None
+        if view is None:
+            return f"job {follower.job} does not exist {'any more' if existed else 'yet'}"
+        return of_view(view)
 
     # The caller prints a refusal on stderr: not here, too.
     panel = partial(job_panel, problems=False)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli import jobs
+from cli import jobs, submitting
 from cli.connecting import Cluster
 from cli.ending import run_with_cluster
 from cli.following import following
 from cli.live import job_panel, job_table, resize_text
 from cli.printing import answers
-from cli.showing import answer, answer_lines
+from cli.showing import answer, answer_lines, print_lines
 from contracts.names import NAME_RULE, is_name
 
 console = answers()
@@ -50,40 +51,56 @@ Namespace = Annotated[
 ]
 Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
+JobName = Annotated[str, typer.Option(help="The Job's name; default: from the bundle's.")]
+Fusion = Annotated[str, typer.Option(help="manual=N, legacy (one PE an operator) or automatic.")]
+Widths = Annotated[
+    list[str] | None, typer.Option(help="REGION=W; REGION may hold *. May be repeated.")
+]
+Params = Annotated[
+    list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. May be repeated.")
+]
+BundleRoot = Annotated[
+    Path | None,
+    typer.Option(help="The bundle root; only for a cluster that `millrace up` did not start."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace another bundle of that name.")]
 
 
 def submit(
     bundle: Annotated[Path, typer.Argument(help="The .sab file.")],
-    name: Annotated[str, typer.Option(help="The Job's name; default: from the bundle's.")] = "",
-    fusion: Annotated[
-        str, typer.Option(help="manual=N, legacy (one PE an operator) or automatic.")
-    ] = "",
-    width: Annotated[
-        list[str] | None, typer.Option(help="REGION=W; REGION may hold *. May be repeated.")
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. May be repeated.")
-    ] = None,
-    bundles: Annotated[
-        Path | None, typer.Option(help="The bundle root, where the kubeconfig does not say it.")
-    ] = None,
+    name: JobName = "",
+    fusion: Fusion = "",
+    width: Widths = None,
+    param: Params = None,
+    bundles: BundleRoot = None,
+    force: Force = False,
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
     timeout: Timeout = WAIT_S,
 ) -> None:
-    """Submit a bundle as a Job and show its processing elements come up."""
-    submission = jobs.Submission(
+    """Submit a bundle as a Job and show its processing elements come up.
+
+    The bundle is verified first. Ctrl-C ends the command, not the job.
+    """
+    submission = submitting.Submission(
         bundle, name, namespace, fusion, tuple(width or ()), tuple(param or ())
     )
 
     async def work(cluster: Cluster) -> None:
-        job = await jobs.submit(cluster, submission, bundles)
+        job = await submitting.submit(cluster, submission, bundles, force=force)
         if not wait:
             answer(job)
             return
-        async with following(cluster.kube, namespace, job) as follower:
-            await jobs.wait_running(follower, console, timeout)
+        try:
+            async with following(cluster.kube, namespace, job) as follower:
+                await jobs.wait_running(follower, console, timeout)
+        except asyncio.CancelledError:
+            print_lines(
+                f"job {job} is submitted, and goes on without this command: `millrace get {job}` "
+                f"shows it, `millrace delete {job}` ends it"
+            )
+            raise
 
     run_with_cluster(kubeconfig, work)
 

@@ -1,18 +1,16 @@
-"""Submit, get, scale and delete jobs: the work of the commands of these names.
+"""Get, scale and delete jobs: the work of the commands of these names.
 
-Each writes at most one object. Unless the command is called with `--no-wait`, it follows the job
-until the request is in force or refused.
+`submitting.py` submits jobs. Each writes at most one object. Unless the command is called with
+`--no-wait`, it follows the job until the request is in force or refused.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +18,19 @@ from cli.connecting import JOBS, PES, PODS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
+from cli.phrasing import readable
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
-from services.chassis.process.errors import AlreadyExists, Conflict, NotFound, Rejected
+from services.chassis.process.errors import Conflict, NotFound, Rejected
 
 CONFLICTS_MAX = 10
 LEFT_POLL_S = 0.2
 NUMBER_MAX = 2**31 - 1
 """Of what the API takes as a width or a number of PEs; it says itself which ones it refuses."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """The arguments and options of `millrace submit`, not parsed yet."""
-
-    bundle: Path
-    name: str = ""
-    namespace: str = "default"
-    fusion: str = ""
-    widths: tuple[str, ...] = ()
-    params: tuple[str, ...] = ()
-    spec: dict[str, Any] = field(default_factory=dict)
 
 
 def job_name_for(bundle: Path) -> str:
@@ -83,74 +69,6 @@ def region_width_of(option: str, words: str) -> tuple[str, int]:
         what = f"say REGION=W, where W is a whole number up to {NUMBER_MAX}"
         raise Misused(f"{option} {words}: {what}".lstrip())
     return region, int(width)
-
-
-def manifest_of(submission: Submission) -> Json:
-    """The Job to create; raises Misused if an option cannot be parsed."""
-    spec: Json = {"bundle": {"name": submission.bundle.name}, **submission.spec}
-    if submission.fusion:
-        spec["fusion"] = fusion_of(submission.fusion)
-    widths = [region_width_of("--width", words) for words in submission.widths]
-    if widths:
-        spec["parallelRegions"] = [{"alias": alias, "width": width} for alias, width in widths]
-    params = dict(pair_of("--param", words) for words in submission.params)
-    if params:
-        spec["submissionTimeValues"] = params
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {
-            "name": submission.name or job_name_for(submission.bundle),
-            "namespace": submission.namespace,
-        },
-        "spec": spec,
-    }
-
-
-def put_bundle(cluster: Cluster, bundle: Path, root: Path | None) -> None:
-    """Copy the file atomically into the bundle root. Raises Misused if the root is not known."""
-    root = root or cluster.bundle_root
-    if root is None:
-        raise Misused(
-            f"{cluster.kubeconfig} does not say where the bundle root is (it was not written by "
-            "`millrace up`). Say --bundles DIR, the bundle root of the cluster's fusion-backend."
-        )
-    if not bundle.is_file():
-        raise Misused(f"there is no bundle at {bundle}")
-    content, target = bundle.read_bytes(), root / bundle.name
-    from cli.recognizing import beginning_of, kind_of  # reads XML: other commands start without it
-
-    kind = kind_of(content)
-    if kind == "ADL":
-        raise Misused(
-            f"{bundle} is an ADL, not a bundle: `millrace bundle pack {bundle}` makes one of it"
-        )
-    if kind == "neither":
-        raise Misused(f"{bundle} is no bundle (.sab): {beginning_of(content)}")
-    if target.is_file() and target.read_bytes() == content:
-        return
-    root.mkdir(parents=True, exist_ok=True)
-    draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
-    draft.write_bytes(content)
-    # As private as its folder, which may be in a --state: who may enter it may read the file.
-    draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
-    draft.replace(target)
-
-
-async def submit(cluster: Cluster, submission: Submission, root: Path | None) -> str:
-    """Create the Job; returns its name. Raises Failure with the API server's message."""
-    manifest = manifest_of(submission)
-    put_bundle(cluster, submission.bundle, root)
-    name = str(manifest["metadata"]["name"])
-    try:
-        await cluster.kube.create(JOBS, submission.namespace, manifest)
-    except AlreadyExists:
-        raise Failure(
-            f"a job {name} exists already. Say another --name, or `millrace delete {name}` first."
-        ) from None
-    except Rejected as refused:
-        raise Failure(f"the job was refused: {refused.message}") from None
-    return name
 
 
 def refuse_if_failed(view: JobView | None, job: str) -> None:
@@ -236,7 +154,7 @@ async def set_width(kube: KubeClient, region: Json, width: int) -> int:
             # Its status was written meanwhile; the requested width does not depend on it.
             region = await kube.get(REGIONS, meta["namespace"], meta["name"])
         except Rejected as refused:
-            raise Failure(f"the width was refused: {refused.message}") from None
+            raise Failure(f"the width was refused: {readable(refused.message)}") from None
         else:
             return int(patched["metadata"]["generation"])
     raise Failure(f"{region['metadata']['name']} changes too fast to be patched; try again")

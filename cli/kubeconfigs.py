@@ -1,25 +1,74 @@
-"""The kubeconfig that `millrace up` writes: when it may, and the bundle root in it.
+"""What a kubeconfig says: its form, its current context, and the `millrace up` of a context.
 
-The bundle root is an extension of the cluster. The extension also tells a kubeconfig of `up` from
-one that a person needs: only the former is overwritten.
+`up` adds a context of its own to the kubeconfig of a person (`contexts.py`). The cluster of that
+context has an extension, which other clients ignore: it names the bundle root for `millrace
+submit`, the state folder of `up`, and the context that was the current one before.
 """
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import yaml
 
 from cli.failing import Misused
-from cli.ports import LOOPBACK, taken
+from cli.private import is_locked
 
 Json = dict[str, Any]
 EXTENSION: Final = "millrace.dev/up"
-_ELSE: Final = "Say another --kubeconfig."
+SECTIONS: Final = {"clusters": "cluster", "contexts": "context", "users": "user"}
+"""The lists of a kubeconfig, and the key of what each item of them names."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpInfo:
+    """The extension of a cluster: the `up` that wrote the context, and what it left to restore.
+
+    `previous` are names of contexts: the current one before this `up`, and those that an `up` that
+    ran then would restore. `created`: the file did not exist before.
+    """
+
+    bundle_root: Path
+    state: Path | None
+    host: str
+    pid: int
+    previous: tuple[str, ...] = ()
+    created: bool = False
+
+    def as_extension(self) -> Json:
+        """The extension in the form of the file."""
+        document: Json = {
+            "bundleRoot": str(self.bundle_root),
+            "state": str(self.state),
+            "host": self.host,
+            "pid": self.pid,
+            "previousContexts": list(self.previous),
+            "created": self.created,
+        }
+        return {"name": EXTENSION, "extension": document}
+
+    def has_ended(self) -> bool:
+        """Whether that `up` runs no more; False if it is one of another machine."""
+        if self.state is None:  # an earlier release did not write it
+            return True
+        return self.host == socket.gethostname() and not is_locked(self.state / "logs")
+
+
+def default_kubeconfig() -> Path:
+    """The file that kubectl and kind change: the first of $KUBECONFIG that exists, or its last.
+
+    Without $KUBECONFIG it is ~/.kube/config.
+    """
+    named = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    if not named:
+        return Path.home() / ".kube" / "config"
+    return next((each for each in named if each.exists()), named[-1])
 
 
 @contextmanager
@@ -36,62 +85,82 @@ def read_as_kubeconfig(path: Path) -> Iterator[None]:
         raise Misused(f"{path} is not a kubeconfig: {problem}") from problem
 
 
-def bundle_root_of(kubeconfig: Path) -> Path | None:
-    """The bundle root that `millrace up` wrote into a kubeconfig. Raises Misused."""
+def up_of(kubeconfig: Path) -> UpInfo | None:
+    """The `up` that the current context is of; None for another cluster. Raises Misused."""
     with read_as_kubeconfig(kubeconfig):
-        for cluster in _clusters(yaml.safe_load(kubeconfig.read_text()) or {}):
-            for extension in cluster.get("extensions") or ():
-                if extension["name"] == EXTENSION:
-                    return Path(extension["extension"]["bundleRoot"])
+        config: Json = yaml.safe_load(kubeconfig.read_text(encoding="utf-8")) or {}
+        contexts = {each["name"]: each["context"] for each in config.get("contexts") or ()}
+        clusters = {each["name"]: each["cluster"] for each in config.get("clusters") or ()}
+        current = contexts.get(config.get("current-context")) or {}
+        return info_of(clusters.get(current.get("cluster")) or {})
+
+
+def info_of(cluster: Mapping[str, Any]) -> UpInfo | None:
+    """The extension of `up` in a cluster; None if it has none."""
+    for each in cluster.get("extensions") or ():
+        if each["name"] == EXTENSION:
+            extension = each["extension"]
+            return UpInfo(
+                Path(extension["bundleRoot"]),
+                Path(extension["state"]) if extension.get("state") else None,
+                str(extension.get("host", socket.gethostname())),
+                int(extension.get("pid", 0)),
+                tuple(map(str, extension.get("previousContexts") or ())),
+                bool(extension.get("created")),
+            )
     return None
 
 
-def with_bundle_root(config: Json, root: Path) -> Json:
-    """A kubeconfig whose clusters name the bundle root."""
-    named = {"name": EXTENSION, "extension": {"bundleRoot": str(root)}}
-    clusters = []
-    for each in config["clusters"]:
-        kept = [other for other in each["cluster"].get("extensions") or () if not _is_ours(other)]
-        clusters.append(each | {"cluster": each["cluster"] | {"extensions": [*kept, named]}})
-    return config | {"clusters": clusters}
+def problem_of(config: object) -> str:
+    """The first field that is not that of a kubeconfig, and its value; "" if every field is."""
+    if config is None:
+        return ""
+    if not isinstance(config, dict):
+        return "it is not a mapping"
+    for section, key in SECTIONS.items():
+        items = config.get(section)
+        if items is not None and not isinstance(items, list):
+            return f"{section}: it must be a list, and is {_kind(items)}"
+        for number, item in enumerate(items or ()):
+            if problem := _problem_of_item(item, key):
+                return f"{section}[{number}]{problem}"
+    current = config.get("current-context")
+    if not isinstance(current, str | None):
+        return f"current-context: it must be text, and is {_kind(current)}"
+    return ""
 
 
-def refuse_to_overwrite(target: Path) -> None:
-    """Raise Misused if a file is not a kubeconfig of `up`, or that of an `up` that still runs."""
-    if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise Misused(f"{target} is a link, a folder or a device: it would be lost. {_ELSE}")
-    if not target.exists() or not target.stat().st_size:
-        return
-    try:
-        clusters = [*_clusters(yaml.safe_load(target.read_text()))]
-        ours = [any(map(_is_ours, each.get("extensions") or ())) for each in clusters]
-        servers = [str(each.get("server", "")) for each in clusters]
-        running = [each for each in servers if _runs_here(each)]
-    except OSError as problem:
-        raise Misused(f"{target} cannot be read: {problem.strerror}. {_ELSE}") from None
-    except (LookupError, TypeError, AttributeError, ValueError, yaml.YAMLError):
-        ours, running = [], []
-    if not ours or not all(ours):
-        raise Misused(
-            f"{target} exists, and `millrace up` did not write it: it would be lost. {_ELSE}"
-        )
-    if running:
-        raise Misused(
-            f"{target} is the kubeconfig of the system at {running[0]}, which runs: it would be "
-            f"lost. {_ELSE}"
-        )
+def _problem_of_item(item: object, key: str) -> str:
+    if not isinstance(item, dict):
+        return f": it must be a mapping, and is {_kind(item)}"
+    if not isinstance(item.get("name"), str):
+        return f".name: it must be text, and is {_kind(item.get('name'))}"
+    if not isinstance(item.get(key), dict | None):
+        return f".{key}: it must be a mapping, and is {_kind(item[key])}"
+    extensions = (item.get(key) or {}).get("extensions") if key == "cluster" else None
+    if not isinstance(extensions, list | None):
+        return f".cluster.extensions: it must be a list, and is {_kind(extensions)}"
+    for number, each in enumerate(extensions or ()):
+        if not isinstance(each, dict) or not isinstance(each.get("name"), str):
+            return f".cluster.extensions[{number}]: it must be a mapping with a name"
+        if each["name"] == EXTENSION and not _is_extension(each.get("extension")):
+            return f".cluster.extensions[{number}]: {EXTENSION} must have a bundleRoot"
+    return ""
 
 
-def _clusters(config: Mapping[str, Any]) -> Iterator[Json]:
-    for each in config.get("clusters") or ():
-        yield each["cluster"]
+def _is_extension(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("bundleRoot"), str)
 
 
-def _is_ours(extension: Mapping[str, Any]) -> bool:
-    return extension.get("name") == EXTENSION
-
-
-def _runs_here(server: str) -> bool:
-    """Whether an embedded cluster answers there: on a real one, any number of `up` have a file."""
-    parts = urlsplit(server)
-    return parts.scheme == "http" and parts.hostname == LOOPBACK and taken(parts.port or 0)
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "missing"
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text {value}"
+        case _:
+            return f"the value {value}"

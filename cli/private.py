@@ -20,6 +20,8 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 OTHERS = 0o077
 """The mode bits of group and others; as a umask it makes files private to their owner."""
+PID_FILE = "pid"
+"""In a state folder: the process id of the `up` that took it last."""
 _ELSE = "Say another --state."
 
 
@@ -75,10 +77,39 @@ def locked(logs: Path) -> Iterator[None]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Misused(f"{logs.parent} is the state of an `up` that runs. {_ELSE}") from None
+            raise Misused(_in_use(logs.parent)) from None
+        write_private(logs.parent / PID_FILE, f"{os.getpid()}\n")
         yield
     finally:
         os.close(folder)
+
+
+def is_locked(logs: Path) -> bool:
+    """Whether an `up` runs with this folder; True if that cannot be found out."""
+    try:
+        folder = os.open(logs, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(folder)
+    return False
+
+
+def _in_use(state: Path) -> str:
+    try:
+        pid = (state / PID_FILE).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):  # it has taken the lock just now
+        pid = ""
+    if not pid.isdecimal():
+        return f"--state {state} is in use: a `millrace up` starts there now. {_ELSE}"
+    what = f"--state {state} is in use: a `millrace up` runs there (pid {pid})."
+    return f"{what} {_ELSE} Or end that one: kill {pid}"
 
 
 def refuse_foreign(path: Path) -> None:

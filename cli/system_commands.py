@@ -10,8 +10,10 @@ import typer
 from cli.controlling import ask
 from cli.demo import demonstrate
 from cli.ending import run
+from cli.kubeconfigs import default_kubeconfig
+from cli.layouts import UpOptions
 from cli.printing import answers
-from cli.running import UpOptions, stay_up
+from cli.running import stay_up
 from cli.showing import answer
 from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import DEFAULT_PREFIX
@@ -47,38 +49,57 @@ PairFolder = Annotated[
 Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …")]
 State = Annotated[Path, typer.Option(help="The folder of the running `up` (`up --state`).")]
 
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where to add the context; default: $KUBECONFIG, else ~/.kube/config. What else is "
+        "in the file stays."
+    ),
+]
+Nodes = Annotated[int, typer.Option(min=1, help="How many nodes the cluster has.")]
+Bundles = Annotated[
+    Path | None, typer.Option(help="The bundle root; default: a folder of the state.")
+]
+Create = Annotated[bool, typer.Option("--create", help="Create --bundles if it does not exist.")]
+ApiPort = Annotated[
+    int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: a free one.")
+]
+UpState = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where logs and the event log live; default: a new folder, removed at the end. "
+        "Bundles and logs of an earlier `up` are kept, jobs of the embedded cluster are not."
+    ),
+]
+Instances = Annotated[
+    int,
+    typer.Option(min=1, envvar="MILLRACE_INSTANCES", help="With --real: how many of each service."),
+]
+
 
 def up(
-    kubeconfig: Annotated[Path, typer.Option(help="Where to write the kubeconfig.")],
-    nodes: Annotated[int, typer.Option(min=1, help="How many nodes the cluster has.")] = 4,
-    bundles: Annotated[
-        Path | None, typer.Option(help="The bundle root; default: a new folder.")
-    ] = None,
-    api_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The API's port on 127.0.0.1; 0: a free one.")
-    ] = 0,
-    state: Annotated[
-        Path | None, typer.Option(help="Where logs and the event log live; default: a new folder.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
+    nodes: Nodes = 4,
+    bundles: Bundles = None,
+    create: Create = False,
+    api_port: ApiPort = 0,
+    state: UpState = None,
     real: Real = False,
     pair: PairFolder = None,
-    instances: Annotated[
-        int,
-        typer.Option(
-            min=1, envvar="MILLRACE_INSTANCES", help="With --real: how many of each service."
-        ),
-    ] = 1,
+    instances: Instances = 1,
 ) -> None:
     """Run a cluster and all services in the foreground, until Ctrl-C.
 
-    Prints `ready` when a Job can be submitted. kubectl works with the kubeconfig.
+    Adds a context to the kubeconfig, makes it the current one, and takes it out at the end. Prints
+    `ready` when a Job can be submitted. kubectl works meanwhile.
     """
 
     async def work() -> int:
         options = UpOptions(
-            kubeconfig,
+            kubeconfig or default_kubeconfig(),
             nodes=nodes,
             bundles=bundles,
+            create=create,
             api_port=api_port,
             state=state,
             real=real,
@@ -135,7 +156,7 @@ def _ask(state: Path, word: str, service: str) -> None:
 def demo(
     keep: Annotated[bool, typer.Option(help="Leave it running and say how to use it.")] = False,
     kubeconfig: Annotated[
-        Path | None, typer.Option(help="Where to write the kubeconfig; default: a new file.")
+        Path | None, typer.Option(help="Where to add the context; default: a new file.")
     ] = None,
     real: Real = False,
     pair: PairFolder = None,

@@ -15,8 +15,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.layouts import UpOptions
 from cli.real.pair import PairOptions, pair_status
-from cli.running import RunningSystem, UpOptions, running_system
+from cli.running import RunningSystem, running_system
 from loadtest.api import Api, Refused
 from loadtest.measuring import Bench
 from loadtest.scraping import METRICS_PORT, Gauges
@@ -47,8 +48,8 @@ async def sandbox_ground(state: Path, report: Report) -> AsyncIterator[Ground]:
     async with (
         running_system(ours, report) as system,
         running_system(bare, report) as alone,
-        Api(system.server) as api,
-        Api(alone.server) as floor,
+        Api(system.ground.server) as api,
+        Api(alone.ground.server) as floor,
     ):
         bench = Bench(api, _gauges(system, {}), server_counts=True)
         yield Ground(bench, system.bundles, floor, "default")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.running import SERVICES as STARTED_BY_UP
+from cli.layouts import SERVICES as STARTED_BY_UP
 from tests.architecture.source import deciding_services, services
 from tests.places import ROOT
 from tests.simulation.mains import MAINS

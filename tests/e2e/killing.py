@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 
 from cli.controlling import ask
-from cli.running import child_name
+from cli.layouts import child_name
 from tests.e2e.watching import System
 
 

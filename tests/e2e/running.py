@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from cli.layouts import sandbox_bus
 from cli.real.pair import BROKERS_SETTING
-from cli.running import sandbox_bus
 from services.chassis.process.settings import KAFKA_SCHEME
 from tests.e2e.watching import System
 from tests.places import ROOT
@@ -33,7 +33,7 @@ def up(
     """
     kubeconfig, bundles, state = folder / "kubeconfig", folder / "bundles", folder / "state"
     command = [sys.executable, "-m", "cli", "up", "--kubeconfig", str(kubeconfig)]
-    command += ["--bundles", str(bundles), "--state", str(state)]
+    command += ["--bundles", str(bundles), "--create", "--state", str(state)]
     command += ["--real"] if real else ["--nodes", "4"]
     prefix = f"t{uuid.uuid4().hex[:12]}"
     environment = {**os.environ, "MILLRACE_TOPIC_PREFIX": prefix, **(settings or {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.running import SERVICES
+from cli.layouts import SERVICES
 from tests.e2e.examples import REGION, until_width, with_example
 from tests.e2e.killing import running_pids
 from tests.e2e.watching import TEST_S_MAX, Cluster

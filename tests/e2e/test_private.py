@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import SERVICES, child_name
+from cli.layouts import SERVICES, child_name
 from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, System
 from tests.listening import answers
@@ -16,8 +16,8 @@ from tests.private import open_to_others
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
-KEPT = {f"logs/{child_name(name)}.log" for name in SERVICES} | {"control"}
-KEPT_ON_THE_SANDBOX = {"kubeconfig", "log.sqlite", "log.sqlite-wal", "log.sqlite-shm"}
+KEPT = {f"logs/{child_name(name)}.log" for name in SERVICES} | {"control", "pid"}
+KEPT_ON_THE_SANDBOX = {"admin.kubeconfig", "log.sqlite", "log.sqlite-wal", "log.sqlite-shm"}
 ANOTHER = "127.0.0.2"
 
 

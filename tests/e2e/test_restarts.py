@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.running import SERVICES, child_name
+from cli.layouts import SERVICES, child_name
 from contracts import labels
 from loadtest.api import CORE, MERGE
 from tests.e2e.examples import REGION, submit_example, with_example

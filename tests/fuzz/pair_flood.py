@@ -33,7 +33,7 @@ import orjson
 
 from cli.connecting import aclosing_transport
 from cli.controlling import ask
-from cli.running import SERVICES, child_name
+from cli.layouts import SERVICES, child_name
 from contracts.bundle_format import pack
 from services.chassis.kube.http import HttpTransport
 from services.chassis.log.bus import NewRecord

@@ -25,7 +25,7 @@ MUTANTS = (
     ),
     Mutant(
         "metrics of up are served to the network",
-        "cli/running.py",
+        "cli/layouts.py",
         "Layout.service",
         '"MILLRACE_METRICS_HOST": LOOPBACK,',
         "",

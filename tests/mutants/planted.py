@@ -20,6 +20,7 @@ from tests.mutants import (
     pods,
     reading,
     sandbox,
+    submitting,
     watch_ingest,
 )
 from tests.mutants.planting import Mutant
@@ -38,4 +39,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *pods.MUTANTS,
     *sandbox.MUTANTS,
     *cli.MUTANTS,
+    *submitting.MUTANTS,
 )

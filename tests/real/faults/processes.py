@@ -14,7 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
-from cli.running import SERVICES
+from cli.layouts import SERVICES
 from tests.e2e.killing import pids_of
 from tests.e2e.watching import System
 

@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from cli.layouts import SERVICES
 from cli.real.pair import Pair
-from cli.running import SERVICES
 from services.chassis.kube import listing as list_watch
 from services.chassis.kube.http import HttpTransport, load_configuration
 from services.chassis.kube.listing import ListWatch, Watched, list_all

@@ -12,8 +12,8 @@ from itertools import cycle
 import aiohttp
 import pytest
 
+from cli.layouts import SERVICES
 from cli.real.pair import Pair, start_part, stop_part
-from cli.running import SERVICES
 from loadtest.api import CORE, Refused
 from tests.e2e.following import WIDER, WIDTH, Ordeal, ordeal
 from tests.e2e.killing import end, running_pids

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import pytest
 
 from cli.controlling import ask
-from cli.running import SERVICES
+from cli.layouts import SERVICES
 from contracts.topics import RESOURCES
 from tests.e2e.following import CONVERGED_S_MAX, WIDER, WIDTH, ordeal
 from tests.e2e.killing import pids_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import stat
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,10 @@ from cli.connecting import (
     connected,
     find_kubeconfig,
 )
+from cli.contexts import new_info
 from cli.failing import CannotReach, Misused
-from cli.kubeconfigs import bundle_root_of
+from cli.kubeconfigs import UpInfo, up_of
 from cli.ports import free_ports
-from cli.running import Layout, UpOptions
 from contracts.resources import CUSTOM_RESOURCES
 from services.chassis.kube.resources import resource_of
 
@@ -40,15 +39,17 @@ def kubeconfig(server: str) -> str:
     )
 
 
-def test_the_bundle_root_travels_in_the_kubeconfig(tmp_path: Path) -> None:
-    """`up` writes it, for its owner only; a kubeconfig of another kind has none."""
-    target = tmp_path / "deep" / "kubeconfig"
-    layout = Layout(UpOptions(target, bundles=tmp_path / "b"), tmp_path / "state")
-    layout.inner_kubeconfig.write_text(kubeconfig(layout.server))
-    assert bundle_root_of(layout.inner_kubeconfig) is None
-    layout.write_kubeconfig(layout.sandbox_ground())
-    assert bundle_root_of(target) == (tmp_path / "b").resolve()
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+def test_the_bundle_root_is_that_of_the_current_context(tmp_path: Path) -> None:
+    """The clusters of other contexts may be of another `up`."""
+    config = yaml.safe_load(kubeconfig("http://127.0.0.1:1"))
+    extension = UpInfo(tmp_path / "b", tmp_path / "state", "host", 7, ("c",)).as_extension()
+    config["clusters"].append({"name": "m", "cluster": {"extensions": [extension]}})
+    config["contexts"].append({"name": "m", "context": {"cluster": "m", "user": "u"}})
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    assert up_of(path) is None
+    path.write_text(yaml.safe_dump(config | {"current-context": "m"}))
+    assert up_of(path) == UpInfo(tmp_path / "b", tmp_path / "state", "host", 7, ("c",))
 
 
 def test_a_missing_kubeconfig_is_misuse_and_is_named(
@@ -67,6 +68,18 @@ async def test_a_cluster_that_does_not_answer_is_reported_in_a_sentence(tmp_path
     path = tmp_path / "kubeconfig"
     path.write_text(kubeconfig(f"http://127.0.0.1:{free_ports(1, random.Random())[0]}"))
     with pytest.raises(CannotReach, match="does not answer"):
+        async with connected(path):
+            pass
+
+
+async def test_the_context_of_a_system_that_has_ended_is_named(tmp_path: Path) -> None:
+    """It was killed; else it had taken its context out."""
+    config = yaml.safe_load(kubeconfig(f"http://127.0.0.1:{free_ports(1, random.Random())[0]}"))
+    extension = new_info(tmp_path, tmp_path / "gone").as_extension()
+    config["clusters"][0]["cluster"]["extensions"] = [extension]
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    with pytest.raises(CannotReach, match="`millrace up` of its current context has ended"):
         async with connected(path):
             pass
 

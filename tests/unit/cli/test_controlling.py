@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from cli.children import ChildSpec, Crew
-from cli.controlling import SOCKET, Acts, ask, controlled
+from cli.contexts import new_info
+from cli.controlling import AWAY, SOCKET, Acts, ask, controlled
+from cli.ending import after_time_out
 from cli.failing import CannotReach, Failure, Misused
-from cli.running import Layout, RunningSystem, UpOptions
+from cli.layouts import Layout, UpOptions
+from cli.running import RunningSystem
 
 STAYS = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)"
 """A child that signals its start through a pipe, and is ended by SIGTERM."""
@@ -123,7 +126,7 @@ async def system_of(tmp_path: Path, *names: str) -> AsyncIterator[RunningSystem]
         crew.start(ChildSpec(name, (sys.executable, "-c", STAYS, str(runs))))
         await asyncio.to_thread(runs.read_bytes)
     try:
-        yield RunningSystem(layout, "", crew)
+        yield RunningSystem(layout, layout.sandbox_ground(), crew, "millrace")
     finally:
         await crew.stop(names)
 
@@ -134,6 +137,31 @@ async def test_a_stopped_service_stays_stopped_and_the_others_run(tmp_path: Path
         assert system.children["watch-ingest"].is_stopped()
         assert system.children["watch-ingest"].restarts == 0
         assert system.children["fusion-backend"].exit_code is None
+
+
+async def test_a_second_stop_or_start_says_that_there_was_nothing_to_do(tmp_path: Path) -> None:
+    async with system_of(tmp_path, "watch-ingest") as system:
+        await system.stop_service("watch-ingest")
+        again = await system.stop_service("watch-ingest")
+    assert again == "watch-ingest is stopped already; it ended with code -15"
+
+
+async def test_after_a_time_out_the_services_that_do_not_run_are_named(tmp_path: Path) -> None:
+    """With the command that starts them, and what becomes of the request."""
+    up = new_info(tmp_path / "b", tmp_path)
+    stands = "The request stands: it is carried out without this command."
+    assert await after_time_out(None) == [stands]
+    assert await after_time_out(up) == [stands]
+    async with system_of(tmp_path, "watch-ingest", "fusion-backend") as system:
+        acts = {AWAY: system.services_away}
+        async with controlled(tmp_path, acts, print):
+            assert await after_time_out(up) == [stands]
+            await system.stop_service("fusion-backend")
+            stopped = (
+                "fusion-backend is stopped. `millrace service start NAME --state "
+                f"{tmp_path}` starts a stopped service."
+            )
+            assert await after_time_out(up) == [stopped, stands]
 
 
 async def test_only_services_are_stopped(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from cli import grounds
 from cli.accounts import accounts_in, kubeconfig_of, path_of_document
 from cli.children import Crew
 from cli.grounds import Ground, server_of
+from cli.layouts import SERVICES, child_name
 from cli.real.pair import Pair, PairOptions, PartStatus
 from cli.real.state import PairFolder
-from cli.running import SERVICES, child_name
 from deploy.roles import NAMESPACE
 
 ADMIN: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 
 from cli.failing import Misused
 from cli.grounds import Ground
-from cli.running import Layout, UpOptions
+from cli.layouts import Layout, UpOptions
 
 
 def test_instances_differ_in_name_and_port_and_share_account_and_bundles(tmp_path: Path) -> None:

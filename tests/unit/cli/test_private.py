@@ -7,18 +7,15 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import create_autospec
 
 import pytest
 
 from cli.children import Child, ChildEnded, ChildSpec
-from cli.connecting import Cluster
 from cli.failing import Misused
-from cli.jobs import put_bundle
+from cli.layouts import Layout, UpOptions
 from cli.private import private_log
 from cli.real.state import PairFolder
-from cli.running import Layout, UpOptions
-from tests.places import ROOT
+from cli.submitting import put_bundle
 from tests.private import open_to_others
 
 WRITES = (
@@ -54,7 +51,8 @@ def state(tmp_path: Path) -> Path:
 
 
 def layout_of(state: Path, bundles: Path | None = None) -> Layout:
-    return Layout(UpOptions(state.parent / "kubeconfig", bundles=bundles), state)
+    options = UpOptions(state.parent / "kubeconfig", bundles=bundles, create=True)
+    return Layout(options, state)
 
 
 def test_a_new_state_is_closed(tmp_path: Path) -> None:
@@ -140,11 +138,9 @@ def test_a_log_is_for_its_owner_and_grows(tmp_path: Path) -> None:
 
 def test_a_bundle_is_as_private_as_its_folder(tmp_path: Path, umask: int) -> None:
     """`submit` puts it into the bundle root of a state, or into one that people share."""
-    bundle = ROOT / "examples" / "wordcount" / "wordcount.WordCount.adl"
-    (tmp_path / "x.sab").write_bytes(b"PK\3\4" + bundle.read_bytes())
     for mode, expected in ((0o700, 0o600), (0o750, 0o640 & ~umask), (0o755, 0o644 & ~umask)):
         root = tmp_path / f"{mode:o}"
         root.mkdir()
         root.chmod(mode)
-        put_bundle(create_autospec(Cluster), tmp_path / "x.sab", root)
+        put_bundle("x.sab", b"PK", root)
         assert stat.S_IMODE((root / "x.sab").stat().st_mode) == expected

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from unittest.mock import create_autospec
 
 import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from cli.connecting import Cluster
-from cli.failing import Misused
-from cli.jobs import put_bundle
+from cli.failing import Failure
 from cli.recognizing import kind_of
+from cli.submitting import checked_content
 from contracts.bundle_format import pack
 from tests.places import ROOT
 from tests.unit.planner.adl_writing import Adl
@@ -79,20 +77,18 @@ def test_the_message_about_a_folder_names_the_files_to_use() -> None:
 
 def test_an_adl_is_not_submitted_as_a_bundle(tmp_path: Path) -> None:
     """It was put into the bundle root, and the job could not be planned."""
-    path, root = tmp_path / "x.adl", tmp_path / "root"
+    path = tmp_path / "x.adl"
     path.write_bytes(ADL)
-    with pytest.raises(Misused, match=r"is an ADL, not a bundle: `millrace bundle pack "):
-        put_bundle(create_autospec(Cluster), path, root)
-    assert not root.exists()
+    with pytest.raises(Failure, match=r"is an ADL, not a bundle: `millrace bundle pack "):
+        checked_content(path)
 
 
 def test_what_is_no_bundle_is_not_submitted(tmp_path: Path) -> None:
     """It was put into the bundle root, and a Job was made that could only fail."""
-    path, root = tmp_path / "README.md", tmp_path / "root"
+    path = tmp_path / "README.md"
     path.write_text("# hello")
-    with pytest.raises(Misused, match=r"is no bundle \(.sab\): it begins with '# hello'"):
-        put_bundle(create_autospec(Cluster), path, root)
-    assert not root.exists()
+    with pytest.raises(Failure, match=r"it is no bundle: it begins with '# hello'"):
+        checked_content(path)
 
 
 def test_a_file_that_is_no_bundle_is_not_packed_over(tmp_path: Path) -> None:
@@ -103,6 +99,17 @@ def test_a_file_that_is_no_bundle_is_not_packed_over(tmp_path: Path) -> None:
     assert "exists and is no bundle" in err
     assert ran("bundle", "example", "-o", tmp_path / "x.sab")[0] == 0
     assert ran("bundle", "example", "-o", tmp_path / "x.sab")[0] == 0
+
+
+def test_another_bundle_is_packed_over_on_request_only(tmp_path: Path) -> None:
+    """It was lost without a word. The same content is no problem."""
+    target = tmp_path / "x.sab"
+    target.write_bytes(pack(ADL))
+    code, _, err = ran("bundle", "example", "-o", target)
+    assert (code, target.read_bytes()) == (1, pack(ADL))
+    assert "exists and has another content: say --force" in err
+    assert ran("bundle", "example", "--force", "-o", target)[0] == 0
+    assert target.read_bytes() != pack(ADL)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The Job of `millrace submit` is stored completely, or refused with the server's message."""
+"""`millrace submit` stores a valid bundle and a complete Job, or refuses with a message."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 import yaml
 
 from cli import connecting
-from cli.connecting import JOBS, connected
-from cli.failing import Failure
-from cli.jobs import Submission, submit
+from cli.connecting import JOBS, Cluster, connected
+from cli.failing import Failure, Misused
+from cli.kubeconfigs import UpInfo
+from cli.submitting import Submission, bundle_root, put_bundle, submit
+from contracts.bundle_format import pack
+from services.chassis.kube.port import KubeClient
+from services.chassis.process.errors import NotFound
 from tests.sandboxed import SandboxTransport, new_cluster
+from tests.unit.planner.adl_writing import Adl
+
+BUNDLE = pack(Adl().chain("a", "b").text().encode())
 
 
 @pytest.fixture
@@ -34,7 +42,7 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def submission(tmp_path: Path, **pod: Any) -> Submission:
     bundle = tmp_path / "a.sab"
-    bundle.write_bytes(b"PK\x03\x04")
+    bundle.write_bytes(BUNDLE)
     return Submission(bundle, spec={"processingElement": {"podTemplate": {"spec": pod}}})
 
 
@@ -50,3 +58,73 @@ async def test_a_field_that_the_server_would_drop_is_refused_with_its_name(
         stored = await cluster.kube.get(JOBS, "default", name)
     pod = stored["spec"]["processingElement"]["podTemplate"]["spec"]
     assert pod == {"nodeSelector": {"disk": "ssd"}}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The bundle root."""
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
+
+
+async def test_a_bundle_that_is_not_valid_is_neither_stored_nor_submitted(
+    kubeconfig: Path, tmp_path: Path, root: Path
+) -> None:
+    """It was copied, and a Job was made that could only fail."""
+    bundle = tmp_path / "bad.sab"
+    bundle.write_bytes(BUNDLE[:-40])
+    async with connected(kubeconfig) as cluster:
+        with pytest.raises(Failure, match=r"bad\.sab cannot be submitted: ") as caught:
+            await submit(cluster, Submission(bundle, name="j"), root)
+        with pytest.raises(NotFound):
+            await cluster.kube.get(JOBS, "default", "j")
+    assert (caught.value.exit_code, files_of(root)) == (1, {})
+
+
+async def test_the_bundle_of_a_job_whose_name_is_taken_is_not_stored(
+    kubeconfig: Path, tmp_path: Path, root: Path
+) -> None:
+    """The existing job would run it after a retry."""
+    async with connected(kubeconfig) as cluster:
+        await submit(cluster, submission(tmp_path), root)
+        other = tmp_path / "elsewhere" / "a.sab"
+        other.parent.mkdir()
+        other.write_bytes(pack(Adl(name="demo::Other").chain("a", "b").text().encode()))
+        with pytest.raises(Failure, match="a job a exists already"):
+            await submit(cluster, Submission(other), root, force=True)
+    assert files_of(root) == {"a.sab": BUNDLE}
+
+
+def test_another_bundle_of_the_same_name_is_replaced_on_request_only(root: Path) -> None:
+    put_bundle("a.sab", b"one", root)
+    put_bundle("a.sab", b"one", root)
+    with pytest.raises(Failure, match=f"another bundle a.sab is in {root}: .*--force"):
+        put_bundle("a.sab", b"two", root)
+    assert files_of(root) == {"a.sab": b"one"}
+    put_bundle("a.sab", b"two", root, force=True)
+    assert files_of(root) == {"a.sab": b"two"}
+
+
+def test_a_bundle_root_that_the_cluster_does_not_read_is_refused(
+    tmp_path: Path, root: Path
+) -> None:
+    """It was created, and an old bundle of that name ran, from the bundle root that is read."""
+    up = UpInfo(root, tmp_path, "host", 1)
+    cluster = Cluster(create_autospec(KubeClient), tmp_path / "k", up)
+    foreign = Cluster(cluster.kube, tmp_path / "k", None)
+    (tmp_path / "link").symlink_to(root)
+    for good in (None, root, tmp_path / "link"):
+        assert bundle_root(cluster, good) == root
+    assert bundle_root(foreign, root) == root
+    with pytest.raises(Misused, match=f"--bundles .*typo is not the bundle root .* is {root}"):
+        bundle_root(cluster, tmp_path / "typo")
+    with pytest.raises(Misused, match=r"the bundle root .*typo is not a folder"):
+        bundle_root(foreign, tmp_path / "typo")
+    with pytest.raises(Misused, match="Say --bundles DIR"):
+        bundle_root(foreign, None)
+    assert not (tmp_path / "typo").exists()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from cli.bundling import pack_folder
 from cli.failing import Failure, Misused
-from cli.jobs import Submission, fusion_of, job_name_for, manifest_of, region_width_of
+from cli.jobs import fusion_of, job_name_for, region_width_of
+from cli.submitting import Submission, manifest_of
 from contracts.bundle_format import BundleLimits, open_bundle
 from tests.places import ROOT
 

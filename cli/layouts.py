@@ -1,0 +1,200 @@
+"""Where everything of one `millrace up` lives: its options, folders, ports, commands.
+
+Nothing starts here: `running.py` starts the children that are defined here.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from cli.children import ChildSpec
+from cli.contexts import access_of, context_of_up, new_info, read_checked
+from cli.controlling import SOCKET
+from cli.failing import Misused
+from cli.grounds import Ground
+from cli.ports import LOOPBACK, free_ports, taken
+from cli.private import PID_FILE, private_folder, private_state
+from cli.resources import CRDS
+
+SERVICES = (
+    "watch_ingest",
+    "fusion_backend",
+    "hostpool_manager",
+    "node_tainter",
+    "pod_state_machine",
+)
+SANDBOX_NEEDS = ("cel", "httptools", "jsonpatch", "jsonschema_rs", "starlette", "uvicorn")
+"""The modules of the extra `sandbox`."""
+SANDBOX = "sandbox"
+INNER_KUBECONFIG = "admin.kubeconfig"
+"""The kubeconfig of the embedded cluster itself."""
+LOG = "log.sqlite"
+STATE_PATTERNS = (
+    "logs",
+    "bundles",
+    "store",
+    "accounts",
+    SOCKET,
+    PID_FILE,
+    INNER_KUBECONFIG,
+    f".{INNER_KUBECONFIG}.*",
+    "kubeconfig",  # of an earlier release, or a --kubeconfig in this folder
+    ".kubeconfig.*",
+    f"{LOG}*",
+)
+"""Patterns of the files in a state folder, with SQLite's side files and kubeconfig drafts."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpOptions:
+    """The options of `millrace up`; port 0 means a free one.
+
+    `create`: a bundle root that does not exist is created.
+    `real`: on Apache Kafka and a real control plane; `pair` is the folder of that pair. Only then a
+    service may have several `instances`: a log in a file serves one of each.
+    """
+
+    kubeconfig: Path
+    nodes: int = 4
+    bundles: Path | None = None
+    create: bool = False
+    api_port: int = 0
+    state: Path | None = None
+    services: tuple[str, ...] = SERVICES
+    real: bool = False
+    pair: Path | None = None
+    instances: int = 1
+
+    def __post_init__(self) -> None:
+        if self.instances > 1 and not self.real:
+            raise Misused(
+                "--instances needs --real: a log in a file serves one instance of each service"
+            )
+        if self.pair is not None and not self.real:
+            raise Misused(f"--pair {self.pair} needs --real")
+        if self.api_port and self.real:
+            raise Misused(
+                f"--api-port {self.api_port} is for the embedded API server; with --real the API "
+                "server is that of the pair"
+            )
+
+
+def child_name(service: str, number: int = 1) -> str:
+    """The name of a service's child, from that of its folder; the first one has no number."""
+    name = service.replace("_", "-")
+    return name if number == 1 else f"{name}-{number}"
+
+
+def sandbox_bus(state: Path) -> str:
+    """The value of MILLRACE_BUS for a system on the sandbox."""
+    return f"sqlite:///{state / LOG}"
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Raise Misused, with the path and the reason, if a path cannot be written."""
+    try:
+        yield
+    except OSError as problem:
+        raise Misused(f"{path} cannot be written: {problem.strerror}") from None
+
+
+class Layout:
+    """Where everything of one running system lives: ports, files, commands."""
+
+    def __init__(self, options: UpOptions, state: Path) -> None:
+        self.options = options
+        refuse_missing("--bundles", options.bundles, may_be_created=options.create)
+        with _usable(state):
+            private_state(state, STATE_PATTERNS)
+        self.state = state = state.resolve()
+        self.was_used = (state / LOG).exists()
+        self.name = uuid.uuid4().hex[:12]  # makes MILLRACE_INSTANCE unique to this `up`
+        self.logs = state / "logs"
+        self.bundles = (options.bundles or state / "bundles").resolve()
+        for folder in (self.logs, self.bundles, state / "store"):
+            with _usable(folder):
+                if folder.is_relative_to(state):
+                    private_folder(folder)
+                else:  # the bundle root that somebody names may be for several people
+                    folder.mkdir(parents=True, exist_ok=True)
+        if not options.real and options.api_port and taken(options.api_port):
+            raise Misused(f"--api-port {options.api_port}: {LOOPBACK} has that port taken")
+        children = [child_name(s, 1 + n) for s in SERVICES for n in range(options.instances)]
+        draw = random.SystemRandom()
+        ports = free_ports(1 + len(children), draw, without=options.api_port)
+        self.api_port = options.api_port or ports[0]
+        self.server = f"http://{LOOPBACK}:{self.api_port}"
+        self.ports = dict(zip(children, ports[1:], strict=True))
+        self.inner_kubeconfig = state / INNER_KUBECONFIG
+        read_checked(options.kubeconfig)
+
+    def sandbox_ground(self) -> Ground:
+        """The sandbox, where everybody may do everything, and a log in a file."""
+        return Ground(
+            server=self.server,
+            kubeconfig=self.inner_kubeconfig,
+            bus=sandbox_bus(self.state),
+        )
+
+    def sandbox(self) -> ChildSpec:
+        """The embedded cluster. Raises Misused where the extra that it needs is not installed."""
+        missing = [name for name in SANDBOX_NEEDS if find_spec(name) is None]
+        if missing:
+            raise Misused(
+                f"the embedded cluster needs {', '.join(missing)}, which this environment lacks: "
+                'install millrace-control-plane with its extra `sandbox` (README.md, "Install '
+                'it"), or use --real'
+            )
+        command = [sys.executable, "-m", "sandbox", "--port", str(self.api_port)]
+        command += ["--nodes", str(self.options.nodes), "--crds", str(CRDS)]
+        command += ["--kubeconfig", str(self.inner_kubeconfig)]
+        return ChildSpec(SANDBOX, command, dict(os.environ), essential=True)
+
+    def service(self, name: str, ground: Ground, number: int = 1) -> ChildSpec:
+        """An instance of a service on what it stands on; all of them share its account."""
+        child = child_name(name, number)
+        account = ground.account_of(child_name(name))
+        environment = dict(os.environ) | {
+            "MILLRACE_KUBECONFIG": str(account),
+            "MILLRACE_BUS": ground.bus,
+            "MILLRACE_METRICS_PORT": str(self.ports[child]),
+            "MILLRACE_METRICS_HOST": LOOPBACK,
+            "MILLRACE_INSTANCE": f"{child}-{self.name}",
+            **ground.settings,
+        }
+        if name == "fusion_backend":
+            environment["MILLRACE_BUNDLE_ROOT"] = str(self.bundles)
+            environment["MILLRACE_BUNDLE_STORE"] = str(self.state / "store")
+            # No cluster DNS here. Not an f-string: the service replaces {service} by the name.
+            environment.setdefault("MILLRACE_REDIS_HOST", "{service}")
+        command = [sys.executable, "-m", f"services.{name}"]
+        return ChildSpec(child, command, environment)
+
+    def probes(self) -> dict[str, str]:
+        """The address of the metrics and probes of each instance of a service, by its name."""
+        numbers = range(1, self.options.instances + 1)
+        names = [child_name(each, number) for each in self.options.services for number in numbers]
+        return {name: f"http://{LOOPBACK}:{self.ports[name]}" for name in names}
+
+    def context(
+        self, ground: Ground, say: Callable[[str], None]
+    ) -> AbstractAsyncContextManager[str]:
+        """The context of this system in the user's kubeconfig, inside of a block; its name."""
+        info = new_info(self.bundles, self.state)
+        return context_of_up(self.options.kubeconfig, access_of(ground.kubeconfig), info, say)
+
+
+def refuse_missing(option: str, folder: Path | None, *, may_be_created: bool) -> None:
+    """Raise Misused if a folder that an option names does not exist: it may be a typing error."""
+    if folder is not None and not folder.is_dir() and not may_be_created:
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise Misused(f"{option} {folder} {what}. Correct it, or say --create to create it.")

@@ -1,0 +1,148 @@
+"""Submits jobs: the bundle is checked, put into the bundle root, and named by a new Job.
+
+Nothing is written unless the bundle is valid, no job has the name, and no other bundle is in its
+place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cli.connecting import JOBS, Cluster
+from cli.failing import Failure, Misused
+from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
+from cli.phrasing import readable
+from services.chassis.kube.port import Json
+from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The arguments and options of `millrace submit`, not parsed yet."""
+
+    bundle: Path
+    name: str = ""
+    namespace: str = "default"
+    fusion: str = ""
+    widths: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    spec: dict[str, Any] = field(default_factory=dict)
+
+
+def manifest_of(submission: Submission) -> Json:
+    """The Job to create; raises Misused if an option cannot be parsed."""
+    spec: Json = {"bundle": {"name": submission.bundle.name}, **submission.spec}
+    if submission.fusion:
+        spec["fusion"] = fusion_of(submission.fusion)
+    widths = [region_width_of("--width", words) for words in submission.widths]
+    if widths:
+        spec["parallelRegions"] = [{"alias": alias, "width": width} for alias, width in widths]
+    params = dict(pair_of("--param", words) for words in submission.params)
+    if params:
+        spec["submissionTimeValues"] = params
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {
+            "name": submission.name or job_name_for(submission.bundle),
+            "namespace": submission.namespace,
+        },
+        "spec": spec,
+    }
+
+
+async def submit(
+    cluster: Cluster, submission: Submission, root: Path | None, *, force: bool = False
+) -> str:
+    """Create the Job; returns its name. Raises Failure with the API server's message.
+
+    `force`: another bundle of this name in the bundle root is replaced.
+    """
+    manifest = manifest_of(submission)
+    name = str(manifest["metadata"]["name"])
+    content = checked_content(submission.bundle)
+    root = bundle_root(cluster, root)
+    await _refuse_existing(cluster, submission.namespace, name)
+    put_bundle(submission.bundle.name, content, root, force=force)
+    try:
+        await cluster.kube.create(JOBS, submission.namespace, manifest)
+    except AlreadyExists:
+        raise _exists(name) from None
+    except Rejected as refused:
+        raise Failure(f"the job was refused: {readable(refused.message)}") from None
+    return name
+
+
+def checked_content(bundle: Path) -> bytes:
+    """The bytes of a bundle. Raises Misused if it cannot be read, Failure if it is not valid."""
+    from cli.bundles import checked_bundle  # reads XML: other commands start without it
+
+    content, found = checked_bundle(bundle)
+    if found.problems:
+        first, *others = (each.message for each in found.problems)
+        raise Failure(f"{bundle} cannot be submitted: {first}", *others)
+    return content
+
+
+def bundle_root(cluster: Cluster, given: Path | None) -> Path:
+    """The folder from which the cluster takes bundles. Raises Misused if it is not known."""
+    known = cluster.up.bundle_root if cluster.up is not None else None
+    root = known or given
+    if root is None:
+        raise Misused(
+            f"the current context of {cluster.kubeconfig} is not of a `millrace up`, so the bundle "
+            "root is not known. Say --bundles DIR, the bundle root of the cluster's fusion-backend."
+        )
+    if given is not None and given.resolve() != root.resolve():
+        raise Misused(
+            f"--bundles {given} is not the bundle root of this cluster, which is {root}. Leave "
+            "--bundles out."
+        )
+    if not root.is_dir():
+        raise Misused(f"the bundle root {root} is not a folder, so no fusion-backend reads it")
+    return root
+
+
+def put_bundle(name: str, content: bytes, root: Path, *, force: bool = False) -> None:
+    """Write a bundle atomically into the bundle root, unless the same is there.
+
+    Raises Failure if another one is there, except with `force`; Misused if it cannot be written.
+    """
+    target = root / name
+    try:
+        if target.is_file():
+            if target.read_bytes() == content:
+                return
+            if not force:
+                raise Failure(
+                    f"another bundle {name} is in {root}: jobs that name it would be retried with "
+                    "this one. Say --force to replace it, or give your file another name."
+                )
+        draft = root / f".{hashlib.sha256(content).hexdigest()[:16]}.draft"
+        draft.write_bytes(content)
+        # As private as its folder, which may be in a --state: who may enter it may read the file.
+        draft.chmod(draft.stat().st_mode & (root.stat().st_mode | stat.S_IRWXU) & 0o777)
+        draft.replace(target)
+    except OSError as problem:
+        raise Misused(f"{target} cannot be written: {problem.strerror}") from None
+
+
+async def _refuse_existing(cluster: Cluster, namespace: str, name: str) -> None:
+    """Before the bundle is written: a job of that name would run another one after a retry."""
+    try:
+        await cluster.kube.get(JOBS, namespace, name)
+    except NotFound:
+        return
+    except Rejected as refused:
+        raise Failure(f"the job was refused: {readable(refused.message)}") from None
+    raise _exists(name)
+
+
+def _exists(name: str) -> Failure:
+    return Failure(
+        f"a job {name} exists already. Say another --name, or `millrace delete {name}` first."
+    )
