@@ -26,6 +26,8 @@ from placement.gathering import together
 from placement.job import Job, Pe, Pool, bound_nodes
 
 Kind = tuple[Pe, ...]
+POOLS_NAMED_MAX = 10
+"""Pools without a node that a message names: it is shown in a status."""
 
 
 def contradiction(cluster: Cluster, job: Job) -> Refused | None:
@@ -37,7 +39,7 @@ def contradiction(cluster: Cluster, job: Job) -> Refused | None:
 
 
 def missing(cluster: Cluster, job: Job) -> Refused | None:
-    """The first host or tag that no node has. What runs already has found its host."""
+    """The first host that no node has, else all tags. What runs already has found its host."""
     bound = bound_nodes(cluster, job)
     for kind in job.kinds:
         host = kind[0].host
@@ -49,9 +51,12 @@ def missing(cluster: Cluster, job: Job) -> Refused | None:
         for host in pool.hosts:
             if cluster.node_of(host) is None:
                 return _no_host(cluster, host, f"the pool {pool.name} names")
-        if pool.tags and not pool.hosts and not cluster.with_tags(pool.tags).any():
-            return _no_tags(cluster, pool)
-    return None
+    without = [
+        pool
+        for pool in job.chosen_pools
+        if pool.tags and not pool.hosts and not cluster.with_tags(pool.tags).any()
+    ]
+    return _no_tags(cluster, without) if without else None
 
 
 def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
@@ -96,8 +101,9 @@ def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:
             yield cluster.nodes[at].name, str(each)
 
 
-def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
-    wanted = set(pool.tags)
+def _no_tags(cluster: Cluster, pools: list[Pool]) -> Refused:
+    """All pools at once: a person who labels nodes wants to know every tag."""
+    wanted = {tag for pool in pools for tag in pool.tags}
 
     def lacks(node: Node) -> int:
         return len(wanted - node.tags)
@@ -108,15 +114,19 @@ def _no_tags(cluster: Cluster, pool: Pool) -> Refused:
         Nearest(node.name, tuple(f"lacks the tag {tag}" for tag in sorted(wanted - node.tags)))
         for node in near
     )
-    listed = ", ".join(pool.tags)
-    has = "no node has it" if len(wanted) == 1 else "no node has them all"
+    sentences = "; ".join(map(_no_node_for, pools[:POOLS_NAMED_MAX]))
+    if len(pools) > POOLS_NAMED_MAX:
+        sentences += f"; the same holds for {len(pools) - POOLS_NAMED_MAX} more pools"
     return Refused(
-        Reason.TAG_MISSING,
-        f"the pool {pool.name} asks for nodes with the "
-        f"{'tag' if len(wanted) == 1 else 'tags'} {listed}, and {has}{closest_nodes(nearest)}",
-        (Family.TAGS,),
-        nearest,
+        Reason.TAG_MISSING, f"{sentences}{closest_nodes(nearest)}", (Family.TAGS,), nearest
     )
+
+
+def _no_node_for(pool: Pool) -> str:
+    is_one = len(set(pool.tags)) == 1
+    has = "no node has it" if is_one else "no node has them all"
+    tags = f"{'tag' if is_one else 'tags'} {', '.join(pool.tags)}"
+    return f"the pool {pool.name} asks for nodes with the {tags}, and {has}"
 
 
 # --------------------------------------------------------------------------- what cannot be

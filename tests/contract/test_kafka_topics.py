@@ -13,7 +13,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from typer.testing import CliRunner
 
-from cli.__main__ import app
+from cli.commands import app
 from cli.failing import Failure
 from cli.showing import Screen
 from cli.topics import TopicsOptions, apply_topics, check_topics

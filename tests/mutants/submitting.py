@@ -114,4 +114,20 @@ MUTANTS = (
         "if False:",
         ("tests/unit/cli/test_recognizing.py",),
     ),
+    Mutant(
+        "Ctrl-C during the imports prints a traceback",
+        "cli/__main__.py",
+        "main",
+        "ctrl_c_ends_at_once()\n    from",
+        "from",
+        ("tests/unit/cli/test_interrupting.py",),
+    ),
+    Mutant(
+        "only the first pool is named whose tags no node has",
+        "placement/contradicting.py",
+        "missing",
+        "return _no_tags(cluster, without) if without else None",
+        "return _no_tags(cluster, without[:1]) if without else None",
+        ("tests/unit/placement/test_refusals.py",),
+    ),
 )

@@ -20,8 +20,8 @@ import typer
 from typer.testing import CliRunner
 
 from cli import following as followings
-from cli.__main__ import app
 from cli.children import Child, ChildSpec
+from cli.commands import app
 from cli.failing import Failure, TimedOut
 from cli.following import Follower, state_text
 from cli.following import shown as shown_meanwhile
@@ -375,7 +375,7 @@ def test_names_of_files_and_defects_of_ours_are_escaped_by_the_command(tmp_path:
     assert done.returncode == 2
     assert harm(done.stderr.decode()) == ""
     assert b"cannot be read" in done.stderr
-    broken = "import cli.__main__ as c; c.app = lambda: {}['\\x1b[2J'].x; c.main()"
+    broken = "import cli.commands as c; c.app = lambda: {}['\\x1b[2J'].x; c.run()"
     done = subprocess.run(
         [sys.executable, "-c", broken],
         capture_output=True,

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 from typer.testing import CliRunner
 
-from cli.__main__ import COMMANDS, LazyCommand, app
+from cli.commands import COMMANDS, LazyCommand, app
 from services.chassis.process.release import DISTRIBUTION
 
 
@@ -40,7 +40,7 @@ def test_the_table_of_commands_has_the_words_of_their_own_help(name: str) -> Non
 def test_help_imports_neither_clients_nor_the_planner() -> None:
     """A command that only shows its words takes a fraction of a second."""
     listed = (
-        "import sys; from typer.testing import CliRunner; from cli.__main__ import app;"
+        "import sys; from typer.testing import CliRunner; from cli.commands import app;"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
         "heavy = {'aiohttp', 'pydantic', 'numpy', 'lxml', 'structlog', 'kubernetes_asyncio'};"
         "print(sorted(heavy & set(sys.modules)))"

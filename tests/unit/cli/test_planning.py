@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.__main__ import app
+from cli.commands import app
 from cli.drawing import draw_svg
 from contracts.bundle_format import pack
 from tests.places import ROOT

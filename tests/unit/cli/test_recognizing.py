@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.__main__ import app
+from cli.commands import app
 from cli.failing import Failure
 from cli.recognizing import kind_of
 from cli.submitting import checked_content

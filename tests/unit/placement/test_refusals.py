@@ -303,6 +303,19 @@ DEMANDS = (
         pools=(Pool(0, "P", tags=("red",)),),
     ),
     Demand(
+        "tags of two pools that no node has",
+        (Pe(0, pool=0), Pe(1, pool=1), Pe(2, pool=2)),
+        Reason.TAG_MISSING,
+        "the pool P asks for nodes with the tag red, and no node has it; the pool R asks for nodes "
+        "with the tags blue, green, and no node has them all; closest: n1 lacks the tag green and "
+        "lacks the tag red; n2 lacks the tag green and lacks the tag red",
+        pools=(
+            Pool(0, "P", tags=("red",)),
+            Pool(1, "Q", tags=("blue",)),
+            Pool(2, "R", tags=("blue", "green")),
+        ),
+    ),
+    Demand(
         "a name with a space that nobody would see",
         (Pe(0, host=" n1"),),
         Reason.HOST_MISSING,
