@@ -4,6 +4,14 @@ BIN := $(VENV)/bin
 ARGS ?=
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
+# How many packages of the lock file this machine needs: some are for other systems only.
+define COUNT
+from pip._vendor.packaging.requirements import Requirement as R
+lines = [line.strip(" \\\n") for line in open("requirements-dev.lock") if "==" in line]
+print(sum(not r.marker or r.marker.evaluate() for r in map(R, lines)))
+endef
+export COUNT
+
 .DEFAULT_GOAL := help
 .PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down reach generate lock clean
 
@@ -16,8 +24,8 @@ $(VENV)/.installed: requirements-dev.lock pyproject.toml
 	@echo "creating $(VENV) (about a minute)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@{ $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --require-hashes -r requirements-dev.lock || echo FAILED; } \
-	| { n=0; while read -r word rest; do case $$word in \
-	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$(grep -c == requirements-dev.lock);; \
+	| { n=0; of=$$($(BIN)/python -c "$$COUNT"); while read -r word rest; do case $$word in \
+	    Collecting) n=$$((n + 1)); printf '\r  fetching, %d of %d packages' $$n $$of;; \
 	    Installing) printf '\n  installing them\n';; \
 	    FAILED) exit 1;; \
 	    esac; done; }

@@ -19,6 +19,7 @@ from cli.children import ChildSpec
 from cli.contexts import access_of, context_of_up, new_info, read_checked
 from cli.controlling import SOCKET
 from cli.failing import Misused
+from cli.folders import refuse_missing
 from cli.grounds import Ground
 from cli.ports import LOOPBACK, free_ports, taken
 from cli.private import PID_FILE, private_folder, private_state
@@ -191,10 +192,3 @@ class Layout:
         """The context of this system in the user's kubeconfig, inside of a block; its name."""
         info = new_info(self.bundles, self.state)
         return context_of_up(self.options.kubeconfig, access_of(ground.kubeconfig), info, say)
-
-
-def refuse_missing(option: str, folder: Path | None, *, may_be_created: bool) -> None:
-    """Raise Misused if a folder that an option names does not exist: it may be a typing error."""
-    if folder is not None and not folder.is_dir() and not may_be_created:
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise Misused(f"{option} {folder} {what}. Correct it, or say --create to create it.")

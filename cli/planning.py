@@ -21,6 +21,7 @@ import typer
 
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure, Misused
+from cli.folders import refuse_missing
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
 from cli.phrasing import given_twice, with_option_names
 from cli.printing import (
@@ -133,10 +134,11 @@ def _values(options: PlanOptions) -> list[tuple[str, str]]:
 
 
 def _fusion(options: PlanOptions) -> Fusion:
-    """The requested fusion; the planner refuses a number below 1."""
-    if manual := re.fullmatch(r"manual=(-?\d{1,9})", options.fusion):
-        return Fusion.manual(int(manual.group(1)), options.type)
-    if "legacy" in fusion_of(options.fusion):
+    """The requested fusion. Raises Misused, as `millrace submit` does."""
+    requested = fusion_of(options.fusion)
+    if "manual" in requested:
+        return Fusion.manual(requested["manual"], options.type)
+    if "legacy" in requested:
         return Fusion.legacy(options.type)
     return Fusion.automatic(
         options.nodes,
@@ -260,6 +262,7 @@ Compat = Annotated[
 Out = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Write the AADL of each PE: pe-N.xml.")
 ]
+Create = Annotated[bool, typer.Option("--create", help="Create --out if it does not exist.")]
 Form = Annotated[
     Format | None,
     typer.Option(
@@ -282,6 +285,7 @@ def plan_command(
     node_cpus: NodeCpus = NODE_CPUS,
     compat: Compat = False,
     out: Out = None,
+    create: Create = False,
     form: Form = None,
 ) -> None:
     """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
@@ -289,7 +293,7 @@ def plan_command(
     What it becomes:  millrace plan app.sab
     With other widths:  millrace plan app.sab --width '*Region1=4'
     What a resize would change:  millrace plan app.sab --resize Region1=6
-    A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan
+    A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan --create
     Names of regions and values:  millrace bundle show app.sab
 
     What cannot be planned ends with 1 and the original's message id or our
@@ -301,6 +305,8 @@ def plan_command(
     print_answers_only()
     widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
     options = PlanOptions(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
+    with failures_printed():
+        refuse_missing("--out", out, may_be_created=create)
     _answer(options, form or ("table" if is_terminal() else "json"), out)
 
 

@@ -131,6 +131,8 @@ def test_without_graphviz_a_message_reports_that_nothing_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    result = ran(written(tmp_path, fan(2)), "--format", "dot", "--out", tmp_path / "out")
+    result = ran(
+        written(tmp_path, fan(2)), "--format", "dot", "--out", tmp_path / "out", "--create"
+    )
     assert result.exit_code == 0
     assert "plan.svg is not drawn: Graphviz" in result.stderr

@@ -34,7 +34,6 @@ def adl_file(tmp_path: Path) -> Path:
         (("--resize", "First=0"), "parallel region N.First: --resize N.First is 0, which is no"),
         (("--param", "wide=x"), "--param wide has the value 'x', which is not a number"),
         (("--param", "wide=0"), "parallel region N.First: --param wide is 0, which is no width"),
-        (("--fusion", "manual=0"), "--fusion manual is 0; at least 1 is needed"),
     ],
 )
 def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], expected: str) -> None:

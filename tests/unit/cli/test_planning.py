@@ -150,7 +150,6 @@ def test_a_region_may_be_named_by_the_last_part_of_its_name(tmp_path: Path) -> N
         (("--resize", "nobody=2"), "CDISR1411E"),
         (("--width", "nobody=2"), "CDISR1411E"),
         (("--resize", "*=2"), "CDISR1405E"),
-        (("--fusion", "manual=0"), "FusionInvalid"),
     ],
 )
 def test_what_cannot_be_planned_is_an_error_with_its_code(
@@ -219,9 +218,11 @@ def test_hosts_and_exclusive_pools_are_planned(tmp_path: Path) -> None:
 def test_out_writes_one_aadl_a_pe(adl: Path, tmp_path: Path) -> None:
     """Those of the last generation, whichever generation rendered them; older ones go."""
     out = tmp_path / "new" / "out"
-    plan_json(adl, "--fusion", "legacy", "--width", "f=4", "--out", out)
+    plan_json(adl, "--fusion", "legacy", "--width", "f=4", "--out", out, "--create")
     (out / "mine.xml").write_text("kept")
-    found = plan_json(adl, "--fusion", "legacy", "--resize", "f=1", "--out", out)["update"]["after"]
+    found = plan_json(adl, "--fusion", "legacy", "--resize", "f=1", "--out", out, "--create")[
+        "update"
+    ]["after"]
     names = sorted(path.name for path in out.iterdir())
     assert names == ["mine.xml", "pe-0.xml", "pe-1.xml", "pe-2.xml"]
     for number, pe in found["pe"].items():
@@ -237,7 +238,7 @@ def test_pes_that_automatic_splits_further_are_shown(tmp_path: Path) -> None:
     """A PE too large for a ConfigMap becomes several; JSON, files and graph show them."""
     adl = Adl().chain("a", "f", "g", "z").region("f", 90).region("g", 90)
     out = tmp_path / "out"
-    words = (written(tmp_path, adl), "--nodes", "1", "--node-cpus", "1", "--out", out)
+    words = (written(tmp_path, adl), "--nodes", "1", "--node-cpus", "1", "--out", out, "--create")
     found = plan_json(*words)
     assert found["pes"] > 1
     assert len(list(out.iterdir())) == found["pes"]
@@ -251,14 +252,21 @@ def test_pes_that_automatic_splits_further_are_shown(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_misuse(adl: Path, tmp_path: Path, below: str) -> None:
     """Other errors of the folder (no rights, no room) are failures: exit code 1."""
     (tmp_path / "file").write_text("kept")
-    result = ran(adl, "--out", tmp_path / "file" / below)
+    result = ran(adl, "--out", tmp_path / "file" / below, "--create")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "say a folder" in result.stderr
     assert (tmp_path / "file").read_text() == "kept"
 
 
+def test_a_folder_that_does_not_exist_is_created_on_request_only(adl: Path, tmp_path: Path) -> None:
+    result = ran(adl, "--out", tmp_path / "typo")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "does not exist. Correct it, or say --create" in result.stderr
+    assert not (tmp_path / "typo").exists()
+
+
 def test_a_folder_that_cannot_be_written_is_a_failure(adl: Path) -> None:
-    result = ran(adl, "--out", "/proc/nobody/writes/here")
+    result = ran(adl, "--out", "/proc/nobody/writes/here", "--create")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "/proc/nobody/writes/here cannot be written" in result.stderr
 
@@ -309,7 +317,7 @@ def test_the_graph_is_drawn_if_graphviz_is_installed(
     program.write_text('#!/bin/sh\ncat > "$3"\n')
     program.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda _: str(program))
-    graph = ran(adl, "--format", "dot", "--out", tmp_path / "out").stdout
+    graph = ran(adl, "--format", "dot", "--out", tmp_path / "out", "--create").stdout
     assert (tmp_path / "out" / "plan.svg").read_text() == graph
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert not draw_svg(graph, tmp_path / "none.svg")
@@ -324,7 +332,7 @@ def test_a_failure_of_graphviz_is_reported_in_a_sentence(
     dot.write_text(program)
     dot.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda _: str(dot))
-    result = ran(adl, "--format", "dot", "--out", tmp_path / "out")
+    result = ran(adl, "--format", "dot", "--out", tmp_path / "out", "--create")
     assert result.exit_code == 1
     assert result.stdout.startswith("digraph plan {")
     assert "plan.svg cannot be drawn" in result.stderr
