@@ -165,6 +165,10 @@ class Reason(StrEnum):
     NO_CONSTRAINTS = "NoConstraints", "The job has no host constraint; pods may run anywhere."
     ALL_RUNNING = "AllRunning", "Every pod of the job runs."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
+    PE_DELETED = (
+        "PeDeleted",
+        "Somebody deleted processing elements that are not restartable: the job is incomplete.",
+    )
     COMPLETED = "Completed", "Every processing element has completed."
     WAITING = "Waiting", "Something that the next step needs is not there yet."
 

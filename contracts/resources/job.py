@@ -48,6 +48,8 @@ from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 
 PARALLEL_REGIONS_MAX: Final = 1024
 CERTIFICATE_DAYS_MAX: Final = 36_500
+PES_DELETED_MAX: Final = 100_000
+"""As many as a plan may have PEs."""
 
 
 class FusionType(StrEnum):
@@ -318,6 +320,11 @@ class JobStatus(Fields):
     observed_retry: Text | None = Field(
         default=None,
         description="Value of the annotation streams.ibm.com/retry that the status speaks of.",
+    )
+    deleted_processing_elements: list[Count] | None = Field(
+        default=None,
+        max_length=PES_DELETED_MAX,
+        description="Ids of PEs that somebody deleted, and that their flag keeps from coming back.",
     )
     transport_certificate: TransportCertificate | None = Field(
         default=None, description="Where the certificate of PEs that talk over TLS is."

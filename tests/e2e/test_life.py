@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts import labels
-from loadtest.api import CORE, MERGE, Refused
+from loadtest.api import CORE, MERGE, STREAMS, Refused
 from tests.e2e.examples import (
     NO_NEIGHBOURS,
     OUTSIDE,
@@ -89,6 +89,29 @@ async def test_a_pod_deleted_by_hand_stays_away_until_somebody_asks_for_the_next
         await cluster.api.call("PATCH", path, {"spec": {"launchCount": 2}}, MERGE)
         await until_width(job, 2)
         assert launches(job) == {name: 1 + (name == "let-go-2") for name in job.of("pes")}
+
+
+async def test_a_deleted_pe_that_is_not_restartable_stays_away_until_it_is_restored(
+    cluster: Cluster,
+) -> None:
+    async with cluster.job("bereft") as job:
+        await with_example(cluster, job, 2, processingElement={"restartFailedPod": False})
+        path = f"{PATHS['pes']}/bereft-2"
+        await cluster.api.call("DELETE", path)
+        await job.until(
+            "recorded",
+            lambda: (
+                job.status.get("deletedProcessingElements") == [2]
+                and not job.of("pes").get("bereft-2")
+            ),
+        )
+        (healthy,) = [each for each in job.status["conditions"] if each["type"] == "Healthy"]
+        assert (healthy["status"], healthy["reason"]) == ("False", "PeDeleted")
+        assert job.phase == "Submitted"
+        patch = {"metadata": {"annotations": {labels.RETRY: "1"}}}
+        await cluster.api.call("PATCH", f"{STREAMS}/streamsjobs/{job.job}", patch, MERGE)
+        await job.until("restored", job.is_settled)
+        assert "deletedProcessingElements" not in job.status
 
 
 def without_health(job: JobObjects, versions: Versions, robbed: str) -> Versions:

@@ -149,6 +149,8 @@ class CarryOut:
         entry = self._table.get(JOB, key.namespace, key.name)
         if entry is None or entry.uid != job.uid or JobSeen.of(entry) != job:
             raise Superseded(f"Job {key.name} changed")
+        for name in change.missing:
+            await self._confirm_missing(key, name)
         for event in change.announcements:
             # Before the status: a crash between the two says it again, under the same name.
             await self._writer.emit_event(
@@ -169,6 +171,12 @@ class CarryOut:
         outcome = await self._writer.patch(entry, patch, subresource="status")
         self._forget_answers(job.uid, change)
         return outcome
+
+    async def _confirm_missing(self, key: JobKey, pe: str) -> None:
+        """Raise Superseded if the PE exists: its fact may be on its way."""
+        kind = "ProcessingElement"
+        if not await self._writer.confirm_absent(resource_of(kind), key.namespace, pe):
+            raise Superseded(f"{kind} {pe} exists")
 
     def _forget_answers(self, job_uid: str, change: JobStatusChange) -> None:
         """Forget all answers of a failed Job; of a submitted one, keep the refusals."""

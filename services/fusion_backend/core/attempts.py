@@ -64,8 +64,5 @@ def has_remains(at: Situation) -> bool:
 def is_retried(at: Situation) -> bool:
     """Whether the spec or the annotation retry changed since the attempt failed."""
     status = at.job.status
-    is_same = (
-        status.get("observedGeneration") == at.job.generation
-        and (status.get("observedRetry") or "") == at.job.retry
-    )
+    is_same = status.get("observedGeneration") == at.job.generation and not at.job.has_new_retry
     return has_failed(at) and not is_same

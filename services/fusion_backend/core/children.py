@@ -284,11 +284,16 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
     }
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret
-    if spec.get("restartFailedPod") is None:
-        spec["restartFailedPod"] = pe.restartable
+    spec["restartFailedPod"] = is_restartable(job.spec, pe)
     if placement := _placement(job, record, pe):
         spec["placement"] = placement
     return spec
+
+
+def is_restartable(spec: Mapping[str, Any], pe: PeRecord) -> bool:
+    """Whether a PE made of a Job's spec may be restarted: the spec says so, else its operators."""
+    given = (spec.get("processingElement") or {}).get("restartFailedPod")
+    return pe.restartable if given is None else bool(given)
 
 
 def resources_of(spec: Mapping[str, Any], pes: int) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ whose version the patch carries. The status of a ParallelRegion is made in `widt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from contracts.moments import moment_of
 from contracts.resources import ConditionStatus, with_condition
@@ -15,6 +15,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from services.fusion_backend.core.effects import (
     DesiredCondition,
+    FieldValue,
     JobStatusChange,
 )
 
@@ -57,10 +58,19 @@ def job_status_patch(
             "message": change.message[:MESSAGE_CHARS_MAX],
         }
     for key, value in change.fields:
-        patch[key] = dict(value) if isinstance(value, tuple) else value
+        patch[key] = _plain(value)
     if change.starts:
         patch["startedAt"] = moment
     return {"status": patch}
+
+
+def _plain(value: FieldValue) -> Any:
+    """A field of a status as JSON: pairs become an object, numbers a list."""
+    if not isinstance(value, tuple):
+        return value
+    if value and isinstance(value[0], int):
+        return list(value)
+    return dict(cast("tuple[tuple[str, int], ...]", value))
 
 
 def condition(status: Status, type_: str) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
 
 ConditionState = Literal["True", "False", "Unknown"]
-FieldValue = str | int | None | tuple[tuple[str, int], ...]
+FieldValue = str | int | None | tuple[tuple[str, int], ...] | tuple[int, ...]
 RequestedWidths = tuple[tuple[str, int], ...]
 """Regions whose width is to change, each with the metadata.generation that says so."""
 _PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
@@ -67,7 +67,8 @@ class JobStatusChange(_WithMessage):
     """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
     A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
-    was edited since, so that `observedGeneration` stays as it is.
+    was edited since, so that `observedGeneration` stays as it is. `missing` are names of PEs that
+    the API server must not have.
     """
 
     phase: str = ""
@@ -78,6 +79,7 @@ class JobStatusChange(_WithMessage):
     starts: bool = False
     is_of_older_spec: bool = False
     announcements: tuple[Announcement, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ planned: four look-ups in dictionaries, and the spec of the Service.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Container, ItemsView, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from contracts import labels
@@ -82,13 +82,19 @@ class Difference:
 
 
 def difference(
-    snapshot: Snapshot, plan: KnownPlan, *, confirmed: bool, is_requesting: bool = False
+    snapshot: Snapshot,
+    plan: KnownPlan,
+    *,
+    confirmed: bool,
+    withheld: Container[int] = (),
+    is_requesting: bool = False,
 ) -> Difference:
     """What separates the children that exist from those of the plan.
 
-    `is_requesting`: the Placement asks for a newer plan, or is about to.
+    `withheld` are PEs that are not created again (withholding.py). `is_requesting`: the Placement
+    asks for a newer plan, or is about to.
     """
-    search = _Search(snapshot, plan, confirmed)
+    search = _Search(snapshot, plan, confirmed, withheld)
     search.compare_job_config_map()
     for pe in plan.record.pes:
         search.compare_pe(pe)
@@ -142,7 +148,10 @@ def _is_marked(snapshot: Snapshot, entry: Entry, marks: ItemsView[str, str]) -> 
 class _Search:
     """One pass over the plan; collects what differs."""
 
-    def __init__(self, snapshot: Snapshot, plan: KnownPlan, confirmed: bool) -> None:
+    def __init__(
+        self, snapshot: Snapshot, plan: KnownPlan, confirmed: bool, withheld: Container[int]
+    ) -> None:
+        self._withheld = withheld
         self._snapshot = snapshot
         self._plan = plan
         self._confirmed = confirmed
@@ -188,7 +197,8 @@ class _Search:
         self._compare_service(pe)
         entry = self._snapshot.of("ProcessingElement").get(pe.name)
         if entry is None:
-            self._create("ProcessingElement", pe.name, pe.id)
+            if pe.id not in self._withheld:
+                self._create("ProcessingElement", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
         elif PeSeen(entry).content_id != pe.content_id:

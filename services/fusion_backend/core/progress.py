@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from contracts import labels
+from contracts.reasons import Reason
 from contracts.resources import PePhase
 from planner.numbering.records import PlanRecord
 from services.chassis.table.entries import Entry, annotation, is_deleting
@@ -12,17 +15,20 @@ from services.fusion_backend.core.snapshot import Snapshot
 _ENDED_PHASES = frozenset({PePhase.COMPLETED, PePhase.FAILED, PePhase.STOPPED})
 
 
-def pes_without_pod(snapshot: Snapshot, record: PlanRecord) -> list[int]:
+def pes_without_pod(
+    snapshot: Snapshot, record: PlanRecord, withheld: Container[int] = ()
+) -> list[int]:
     """PEs without a pod object, in any phase, of the content that the plan gives them.
 
-    A PE whose pod came, ended and went has had it: nothing launches it again, so a generation that
-    waited for it would never be complete.
+    Nothing waits for a PE that is withheld. One whose pod came, ended and went has had it: nothing
+    launches it again, so a generation that waited for it would never be complete.
     """
     entries = snapshot.of("ProcessingElement")
     return [
         pe.id
         for pe in record.pes
-        if not any(
+        if pe.id not in withheld
+        and not any(
             annotation(pod, labels.CONTENT_ID) == pe.content_id
             for pod in snapshot.pods.get(pe.id, ())
         )
@@ -53,11 +59,13 @@ def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
 
 
 def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
-    """Whether every PE of the plan has done its work."""
+    """Whether every PE of the plan has done its work, and none is launched again by its policy."""
     entries = snapshot.of("ProcessingElement")
     return bool(record.pes) and all(
         (entry := entries.get(pe.name)) is not None
-        and (seen := PeSeen(entry)).phase == "Completed"
+        and (seen := PeSeen(entry)).phase == PePhase.COMPLETED
+        and not seen.restarts_completed
+        and seen.reason != Reason.BACKING_OFF
         and seen.launched_content_id in (pe.content_id, None)
         for pe in record.pes
     )

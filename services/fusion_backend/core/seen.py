@@ -80,6 +80,11 @@ class PeSeen(_Seen):
         return self.status.get("reason")
 
     @property
+    def restarts_completed(self) -> bool:
+        """Whether a pod of it that completes is followed by another one."""
+        return bool(self.spec.get("restartCompletedPod"))
+
+    @property
     def message(self) -> str:
         """The same for people."""
         return str(self.status.get("message"))

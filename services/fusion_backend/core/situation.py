@@ -49,6 +49,7 @@ from services.fusion_backend.core.widths import (
     first_request,
     width_requests,
 )
+from services.fusion_backend.core.withholding import deletions_to_record, withheld_pes
 
 BEGUN: Final = frozenset(
     {JobPhase.SUBMITTING, JobPhase.SUBMITTED, JobPhase.RESIZING, JobPhase.COMPLETED}
@@ -282,6 +283,7 @@ class Situation:
             self.snapshot,
             self.plan,
             confirmed=not self.in_progress,
+            withheld=self.withheld,
             is_requesting=self.is_requesting,
         )
 
@@ -301,7 +303,17 @@ class Situation:
     @cached_property
     def podless(self) -> list[int]:
         """PEs of the plan without a pod of their content."""
-        return pes_without_pod(self.snapshot, self.plan.record)
+        return pes_without_pod(self.snapshot, self.plan.record, self.withheld)
+
+    @cached_property
+    def withheld(self) -> frozenset[int]:
+        """PEs of the plan that somebody deleted and that are not created again."""
+        return withheld_pes(self.snapshot, self.plan, is_in_force=not self.in_progress)
+
+    @cached_property
+    def deletions_to_record(self) -> frozenset[int]:
+        """The PEs that the status should record as deleted."""
+        return deletions_to_record(self.snapshot, self.plan, self.withheld)
 
     @cached_property
     def not_running(self) -> list[int]:

@@ -90,6 +90,18 @@ class JobSeen:
         return self.status.get("id")
 
     @property
+    def recorded_deletions(self) -> frozenset[int]:
+        """PEs that somebody deleted and that are not created again, as the status records."""
+        recorded = self.status.get("deletedProcessingElements")
+        pes = recorded if isinstance(recorded, list) else []
+        return frozenset(pe for pe in pes if isinstance(pe, int))
+
+    @property
+    def has_new_retry(self) -> bool:
+        """Whether the annotation retry has another value than the status speaks of."""
+        return self.retry != (self.status.get("observedRetry") or "")
+
+    @property
     def plan_generation(self) -> int:
         """The newest plan generation that the status speaks of; -1 before the first."""
         recorded = self.status.get("generation")

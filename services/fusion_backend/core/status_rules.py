@@ -53,6 +53,9 @@ class StatusObservation(Enum):
     PLAN_REFUSED = "the planner refuses what is submitted"
     PLACEMENT_REFUSED = "what is submitted can run nowhere"
     RECORD_DAMAGED = "the newest plan record cannot be read, and no condition says so"
+    DELETIONS_UNRECORDED = (
+        "PEs that somebody deleted stay away, or came back, and the status does not record it"
+    )
     COMPLETE = "a generation in progress is in force"
     IN_PROGRESS = "a newer plan is put in force than the one that the status speaks of"
     WORK_DONE = "every PE has completed"
@@ -106,6 +109,12 @@ def _is_damage_unrecorded(at: Situation) -> bool:
         return False
     desired = wording.damaged(at).conditions
     return not all(is_current(at.job.status, each) for each in desired)
+
+
+def _are_deletions_unrecorded(at: Situation) -> bool:
+    if at.awaits_record:
+        return False
+    return at.deletions_to_record != at.job.recorded_deletions
 
 
 def _is_trouble_unrecorded(at: Situation) -> bool:
@@ -187,6 +196,13 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
         _is_damage_unrecorded,
         WriteStatus(wording.damaged),
         Reason.PLAN_DAMAGED,
+        BEGUN,
+    ),
+    Rule(
+        _O.DELETIONS_UNRECORDED,
+        _are_deletions_unrecorded,
+        WriteStatus(wording.deletions_recorded),
+        Reason.PE_DELETED,
         BEGUN,
     ),
     Rule(

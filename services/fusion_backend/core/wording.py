@@ -7,6 +7,7 @@ attempt that fails is in `wording_failures.py`.
 
 from __future__ import annotations
 
+from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import counted
@@ -20,6 +21,7 @@ from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.wording_conditions import (
     accepted,
     being_put_in_force,
+    deletions,
     health,
     progress,
     steady,
@@ -50,6 +52,7 @@ def begun(situation: Situation) -> JobStatusChange:
         ),
         fields=(
             ("observedRetry", job.retry or None),
+            ("deletedProcessingElements", None),
             ("redisConfig", None),
             ("transportCertificate", None),
         ),
@@ -161,6 +164,25 @@ def completed(situation: Situation) -> JobStatusChange:
         reason=Reason.COMPLETED,
         message=Reason.COMPLETED.sentence,
         conditions=(health(situation),),
+    )
+
+
+def deletions_recorded(situation: Situation) -> JobStatusChange:
+    """PEs that somebody deleted stay away, or are back."""
+    job, to_record = situation.job, situation.deletions_to_record
+    added = to_record - job.recorded_deletions
+    announcements: tuple[Announcement, ...] = ()
+    if added:
+        message, generation = deletions(situation), situation.plan.record.generation
+        announcements = (Announcement(Reason.PE_DELETED, message, generation, warning=True),)
+    return JobStatusChange(
+        conditions=(health(situation),),
+        fields=(
+            ("deletedProcessingElements", tuple(sorted(to_record)) or None),
+            ("observedRetry", job.retry or None),
+        ),
+        announcements=announcements,
+        missing=tuple(labels.pe_name(job.name, pe) for pe in sorted(added)),
     )
 
 

@@ -5,6 +5,7 @@ Those about its plan and its placement are made in `wording_plans.py`.
 
 from __future__ import annotations
 
+from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import counted
@@ -61,7 +62,29 @@ def health(situation: Situation) -> DesiredCondition:
     text = f"{len(idle)} of {pes} {do} not run: {named}"
     if len(idle) > PES_NAMED_MAX:
         text += ", …"
-    return DesiredCondition(JobCondition.HEALTHY.value, "False", Reason.SOME_NOT_RUNNING, text)
+    if deleted := deletions(situation):
+        text = f"{text}; {deleted}"
+    reason = Reason.PE_DELETED if deleted else Reason.SOME_NOT_RUNNING
+    return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, text)
+
+
+def deletions(situation: Situation) -> str:
+    """Which PEs somebody deleted that are not created again, and how to restore them; or nothing.
+
+    While they are restored, nothing.
+    """
+    withheld = sorted(situation.withheld)
+    if not withheld:
+        return ""
+    job = situation.job.name
+    names = ", ".join(labels.pe_name(job, pe) for pe in withheld[:PES_NAMED_MAX])
+    if len(withheld) > PES_NAMED_MAX:
+        names += ", …"
+    was, its = ("was", "its") if len(withheld) == 1 else ("were", "their")
+    return (
+        f"{names} {was} deleted and not created again, since {its} restartFailedPod is false;"
+        f' to restore: kubectl annotate stj {job} {labels.RETRY}="$(date)" --overwrite'
+    )
 
 
 def progress(situation: Situation) -> DesiredCondition | None:

@@ -72,6 +72,12 @@ def _failed(job: JobSeen, draw: random.Random) -> JobSeen:
     )
 
 
+def _deletions_recorded(job: JobSeen, draw: random.Random) -> JobSeen:
+    """The status records deleted PEs; they are there, or not."""
+    retry = draw.choice((job.retry, job.retry, "again"))
+    return replace(_with_status(job, deletedProcessingElements=[draw.choice((0, 99))]), retry=retry)
+
+
 def _behind(job: JobSeen, _draw: random.Random) -> JobSeen:
     return _with_status(job, generation=job.plan_generation + 2)
 
@@ -261,6 +267,7 @@ CHANGES: Final[tuple[Change, ...]] = (
     _of_job(_leaving),
     _of_job(_failed),
     _of_job(_behind),
+    _of_job(_deletions_recorded),
     _of_job(_unrecorded),
     _of_job(_other_conditions),
     _of_job(_other_conditions),

@@ -1,0 +1,44 @@
+"""Mutants of fusion-backend: deleted PEs, completed work, attempts that are made again, words."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_CORE = "services/fusion_backend/core"
+_UNIT = "tests/unit/fusion_backend"
+_DELETED = (f"{_UNIT}/test_deleted_pes.py",)
+
+MUTANTS = (
+    Mutant(
+        "a deleted PE comes back whatever its flag says",
+        f"{_CORE}/withholding.py",
+        "withheld_pes",
+        "if not missing or is_restoring(job):",
+        "if True:",
+        _DELETED,
+    ),
+    Mutant(
+        "a PE that is deleted in the middle of a resize comes back",
+        f"{_CORE}/withholding.py",
+        "withheld_pes",
+        "were_there = job.recorded_deletions | _pes_before(snapshot, job)",
+        "were_there = job.recorded_deletions",
+        _DELETED,
+    ),
+    Mutant(
+        "a retry counts as answered before every deleted PE is restored",
+        f"{_CORE}/withholding.py",
+        "deletions_to_record",
+        "if missing and is_restoring(job):",
+        "if False:",
+        _DELETED,
+    ),
+    Mutant(
+        "a job is completed while its PEs are launched again",
+        f"{_CORE}/progress.py",
+        "all_completed",
+        "and not seen.restarts_completed\n        and seen.reason != Reason.BACKING_OFF",
+        "",
+        _DELETED,
+    ),
+)
