@@ -45,8 +45,8 @@ COMMANDS: Final = {
     "scale": Lazy(f"{_JOBS}:scale", "Give a parallel region another width and say what that did."),
     "delete": Lazy(f"{_JOBS}:delete", "Delete a job and everything of it."),
     "plan": Lazy(
-        "cli.planning:plan_command",
-        "Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.",
+        "cli.plan_command:plan_command",
+        "Plan a bundle, an ADL or a Job without running it: PEs, ports, widths, AADLs.",
     ),
     "bundle": Lazy(
         "cli.bundles:bundle_app",

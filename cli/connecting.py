@@ -30,6 +30,7 @@ JOBS = resource_of("Job")
 PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
+CONFIG_MAPS = resource_of("ConfigMap")
 UNWATCHED = tuple(
     resource
     for kind in ("Service", "ConfigMap", *(row.kind for row in CUSTOM_RESOURCES if row.created_by))

@@ -14,6 +14,7 @@ from cli.failing import Failure
 from cli.showing import Rows, Screen, cell
 from planner.drafting import Draft
 from planner.explaining import Explanation, explain
+from planner.fates import Fate, fates_of
 from planner.numbering.records import PlanRecord
 from planner.outline import outline, outline_of_resize, widths_of
 from planner.refusals import counted, shown
@@ -42,19 +43,14 @@ def draw_tables(console: Screen, drafts: Sequence[Draft], records: Sequence[Plan
     console.print(cell(_summary(drafts[0])), _table(drafts[0], {}), sep="\n")
     if len(drafts) == 1:
         return
-    fates = fates_of(records[0], records[-1])
+    fates = _fates(drafts, records)
     console.print()
     console.print(cell(_resized(drafts[0], drafts[-1], fates)), _table(drafts[-1], fates), sep="\n")
 
 
-def fates_of(before: PlanRecord, after: PlanRecord) -> dict[int, str]:
-    """The fate of each PE of either plan."""
-    old = {pe.id: pe.content_id for pe in before.pes}
-    new = {pe.id: pe.content_id for pe in after.pes}
-    fates = dict.fromkeys(old.keys() - new.keys(), "gone")
-    for pe, content_id in new.items():
-        fates[pe] = "new" if pe not in old else "" if old[pe] == content_id else "restarts"
-    return fates
+def _fates(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> Fates:
+    found = fates_of(records[0], drafts[-1], records[-1]).pes.items()
+    return {pe: "" if each.fate is Fate.STAYS else each.fate.value for pe, each in found}
 
 
 def _summary(draft: Draft) -> str:
@@ -177,13 +173,19 @@ def _operators(indices: Mapping[str, int]) -> str:
     return _first([f"{shown(name)} ({index})" for name, index in indices.items()])
 
 
-def _why(explanation: Explanation) -> str:
+def reasons_of(explanation: Explanation) -> tuple[str, ...]:
+    """Why a PE holds what it holds, as sentences; neighbours with one reason share a sentence."""
     apart: dict[str, list[int]] = {}
     for other, why in explanation.apart:
         apart.setdefault(why, []).append(other)
-    return "; ".join(
-        (*explanation.together, *(f"not with {_pes(pes)}: {why}" for why, pes in apart.items()))
+    return (
+        *explanation.together,
+        *(f"not with {_pes(pes)}: {why}" for why, pes in apart.items()),
     )
+
+
+def _why(explanation: Explanation) -> str:
+    return "; ".join(reasons_of(explanation))
 
 
 def _pes(pes: Sequence[int]) -> str:
@@ -206,7 +208,7 @@ def draw_graph(drafts: Sequence[Draft], records: Sequence[PlanRecord]) -> str:
             f"a graph of {draft.topology.connections_count} connections is too large to look at "
             f"(more than {CONNECTIONS_MAX}): plan smaller widths (--width), or say --format table"
         )
-    fates = fates_of(records[0], records[-1])
+    fates = _fates(drafts, records)
     reasons = explain(draft)
     title = [draft.request.application.name, _summary(draft).partition(": ")[2]]
     legend = LEGEND + (f"; {LEGEND_OF_RESIZE}" if len(drafts) > 1 else "")

@@ -22,6 +22,8 @@ from cli.phrasing import readable
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
+from planner.application.region_names import region_named
+from planner.refusals import PlanRefused
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
 from services.chassis.process.errors import Conflict, NotFound, Rejected
@@ -101,21 +103,19 @@ async def wait_running(
 
 
 async def region_of(kube: KubeClient, namespace: str, job: str, alias: str) -> Json:
-    """The ParallelRegion of a job by its alias, or by the last segment of it if that is unique."""
+    """The ParallelRegion of a job that an alias names (`region_names.py`). Raises Failure."""
     selector = f"{labels.JOB}={job}"
     items, _ = await list_all(kube, Watched(REGIONS, namespace, label_selector=selector))
     aliases = {item["spec"]["alias"]: item for item in filter(is_whole, items)}
-    if alias in aliases:
-        return aliases[alias]
-    short = [item for name, item in aliases.items() if name.rpartition(".")[2] == alias]
-    if len(short) == 1:
-        return short[0]
     if not aliases:
         status = (await job_object(kube, namespace, job)).get("status") or {}
         if status.get("generation") is None and status.get("phase") in (None, "Submitting"):
             raise Failure(f"job {job} is not planned yet: try again when it is submitted")
         raise Failure(f"job {job} has no parallel region")
-    raise Failure(f"job {job} has no parallel region {alias}; it has {', '.join(sorted(aliases))}")
+    try:
+        return aliases[region_named(alias, aliases, field=f"{alias}=W")]
+    except PlanRefused as refusal:
+        raise Failure(refusal.message) from None
 
 
 async def job_object(kube: KubeClient, namespace: str, job: str) -> Json:

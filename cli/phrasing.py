@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+_RESIZE = (re.compile(r"\bParallelRegion (\S+?)(?: spec\.width)?(?=[ :;,)]|$)"), r"--resize \1")
 _OPTIONS = (
     (
         re.compile(r"spec\.parallelRegions\[(.+?)\](?:\.(?:alias|width))?(?=[ :;,)]|$)"),
         r"--width \1",
     ),
-    (re.compile(r"\bParallelRegion (\S+?)(?: spec\.width)?(?=[ :;,)]|$)"), r"--resize \1"),
+    _RESIZE,
     (re.compile(r"spec\.submissionTimeValues\."), "--param "),
     (re.compile(r"spec\.fusion\.manual\b"), "--fusion manual"),
 )
@@ -26,6 +27,12 @@ def with_option_names(sentence: str) -> str:
     for field, option in _OPTIONS:
         sentence = field.sub(option, sentence)
     return sentence
+
+
+def with_resize_named(sentence: str) -> str:
+    """The sentence about a Job whose spec a person wrote: only its resizes are options."""
+    field, option = _RESIZE
+    return field.sub(option, sentence)
 
 
 def given_twice(option: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

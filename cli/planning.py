@@ -1,55 +1,38 @@
-"""`millrace plan`: shows the plan of a bundle or an ADL without a cluster.
+"""What `millrace plan` shows: the plans of a bundle, an ADL, a Job's manifest, or a running job.
 
-Options become a request to the planner of fusion-backend. The plan is printed as numbers for
-programs, or as tables and graphs for people (`drawing.py`). No PE is placed on a node: that needs a
-cluster. Each `--resize` is a generation of its own, planned from the one before.
+Options become requests to the planner of fusion-backend. No PE is placed on a node: that is decided
+by hostpool-manager. Each resize is a generation of its own, planned from the one before.
+`plan_command.py` prints the plans, `running_plans.py` has those of a running job.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Timer
-from typing import Annotated, Literal
 
-import typer
-
-from cli.drawing import draw_graph, draw_svg, draw_tables
+from cli.drawing import reasons_of
 from cli.failing import Failure, Misused
-from cli.folders import refuse_missing
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
-from cli.phrasing import given_twice, with_option_names
-from cli.printing import (
-    answers,
-    failures_printed,
-    is_terminal,
-    print_answers_only,
-    print_json,
-    terminated_by_exit,
-)
 from cli.recognizing import bundle_of
-from cli.showing import Screen, answer_lines, cell, print_lines
-from contracts.reasons import Reason
 from planner.application.adl import read_application
-from planner.application.model import Application
-from planner.application.submission import matches
+from planner.application.region_names import region_named
 from planner.drafting import Draft, draft
+from planner.explaining import explain
+from planner.fates import Fate, fates_of
 from planner.numbering.records import Fusion, FusionType, PlanRecord
 from planner.outline import outline, outline_of_resize
 from planner.planning import Keep, PlanResult, settle
-from planner.refusals import PlanRefused, shown
+from planner.refusals import shown
 from planner.requesting import PlanLimits, PlanRequest
 from planner.resizing import refuse_resized_consistency
 from services.chassis.process.collecting import collector_paused
 
-Format = Literal["table", "json", "dot"]
-QUIET_S = 1.0
 NODE_CPUS = 4
+MANIFESTS = frozenset({".yaml", ".yml", ".json"})
+"""What the names of manifests end with."""
 NO_LIMIT_BYTES = 1 << 40
 _OURS = re.compile(r"pe-\d+\.xml|plan\.svg")
 
@@ -59,7 +42,7 @@ class PlanOptions:
     """The arguments and options of `millrace plan`, not parsed yet."""
 
     source: Path
-    fusion: str = "automatic"
+    fusion: str = ""
     widths: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     resizes: tuple[str, ...] = ()
@@ -67,6 +50,34 @@ class PlanOptions:
     type: FusionType = "noChannelInfluence"
     nodes: int = 1
     node_cpus: int = NODE_CPUS
+    bundles: Path | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The options that are given of those that a submission has; a Job has them in its spec."""
+        given = {
+            "--fusion": self.fusion,
+            "--width": self.widths,
+            "--param": self.params,
+            "--type": self.type != "noChannelInfluence",
+            "--compat": self.compat,
+        }
+        return tuple(option for option, value in given.items() if value)
+
+    @property
+    def is_of_manifest(self) -> bool:
+        """Whether the source is the manifest of a Job."""
+        return self.source.suffix.lower() in MANIFESTS
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """Where a running job is: its kubeconfig and its bundle's folder if not the usual ones."""
+
+    name: str
+    namespace: str
+    kubeconfig: Path | None
+    bundles: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +93,43 @@ class Step:
         return self.result.record
 
 
-@collector_paused()
 def plan_steps(options: PlanOptions, keep: Keep) -> list[Step]:
     """The requested generations, in order; `keep` receives the texts of their AADLs.
 
     Raises PlanRefused, and Misused if an option cannot be parsed.
     """
-    request = _request(options)
+    return steps_of(_request(options), options.resizes, keep)
+
+
+@collector_paused()
+def steps_of(request: PlanRequest, resizes: Iterable[str], keep: Keep) -> list[Step]:
+    """The plan of a request and of each resize after it, `REGION=W`.
+
+    Raises PlanRefused, and Misused for words that are no resize.
+    """
     steps = [_step(request, keep)]
-    for words in options.resizes:
-        region, width = region_width_of("--resize", words)
-        record = steps[-1].record
-        name = _region_named(request.application, region)
-        wanted = replace(
-            request,
-            generation=record.generation + 1,
-            width_overrides=(),
-            widths={**record.widths, name: width},
-            previous=record,
-        )
-        if not options.compat:
-            refuse_resized_consistency(wanted)
-        steps.append(_step(wanted, keep))
+    for words in resizes:
+        alias, width = region_width_of("--resize", words)
+        steps.append(resized_step(request, steps[-1].record, alias, width, keep))
     return steps
+
+
+def resized_step(
+    request: PlanRequest, record: PlanRecord, alias: str, width: int, keep: Keep
+) -> Step:
+    """The plan after `record` with another width of one region. Raises PlanRefused."""
+    names = [region.name for region in request.application.regions]
+    name = region_named(alias, names, field=f"--resize {shown(alias)}")
+    wanted = replace(
+        request,
+        generation=record.generation + 1,
+        width_overrides=(),
+        widths={**record.widths, name: width},
+        previous=record,
+    )
+    if not request.compat:
+        refuse_resized_consistency(wanted)
+    return _step(wanted, keep)
 
 
 def _step(request: PlanRequest, keep: Keep) -> Step:
@@ -112,6 +137,8 @@ def _step(request: PlanRequest, keep: Keep) -> Step:
 
 
 def _request(options: PlanOptions) -> PlanRequest:
+    if options.is_of_manifest:
+        return _request_of_manifest(options)
     fusion = _fusion(options)
     overrides = tuple(region_width_of("--width", words) for words in options.widths)
     bundle = bundle_of(options.source)
@@ -123,19 +150,28 @@ def _request(options: PlanOptions) -> PlanRequest:
         job_id=0,
         fusion=fusion,
         width_overrides=overrides,
-        submission_time_values=dict(_values(options)),
+        submission_time_values=dict(pair_of("--param", words) for words in options.params),
         limits=replace(limits, aadl_bytes_max=NO_LIMIT_BYTES) if options.compat else limits,
         compat=options.compat,
     )
 
 
-def _values(options: PlanOptions) -> list[tuple[str, str]]:
-    return [pair_of("--param", words) for words in options.params]
+def _request_of_manifest(options: PlanOptions) -> PlanRequest:
+    """The request of a Job's manifest, whose spec has all options of a submission."""
+    if options.given:
+        raise Misused(
+            f"{', '.join(options.given)}: the Job of {options.source} has that in its spec"
+        )
+    from cli.manifests import request_of_manifest  # reads with fusion-backend's models: slow
+
+    return request_of_manifest(
+        options.source, options.bundles, nodes=options.nodes, node_cpus=options.node_cpus
+    )
 
 
 def _fusion(options: PlanOptions) -> Fusion:
     """The requested fusion. Raises Misused, as `millrace submit` does."""
-    requested = fusion_of(options.fusion)
+    requested = fusion_of(options.fusion or "automatic")
     if "manual" in requested:
         return Fusion.manual(requested["manual"], options.type)
     if "legacy" in requested:
@@ -148,34 +184,37 @@ def _fusion(options: PlanOptions) -> Fusion:
     )
 
 
-def _region_named(application: Application, words: str) -> str:
-    """The region by name, pattern or last segment; an unknown name is refused later."""
-    names = [region.name for region in application.regions]
-    if words in names:
-        return words
-    found = [name for name in names if matches(words, name) or name.endswith(f".{words}")]
-    if len(found) > 1:
-        raise PlanRefused(
-            Reason.UNKNOWN_REGION,
-            field="--resize",
-            value=words,
-            message=f"--resize {shown(words)} names more than one parallel region (CDISR1405E): "
-            f"{', '.join(map(shown, sorted(found)))}",
-        )
-    return found[0] if found else words
-
-
 # --------------------------------------------------------------------------- answers
 
 
-def plan_json(steps: list[Step]) -> dict[str, object]:
-    """The plan as JSON: the first generation, and how the last one differs."""
-    first, last = steps[0].draft, steps[-1].draft
-    found = outline(first)
-    return {**found, "update": outline_of_resize(first, last)} if len(steps) > 1 else found
+def plan_json(steps: list[Step], *, is_running: bool = False) -> dict[str, object]:
+    """The plan as JSON: the first generation, and how the last one differs.
+
+    Of each PE its fate and why, of each operator where it goes. `is_running`: the first generation
+    is that of a running job, so its PEs stay; else they are new.
+    """
+    first, last = steps[0], steps[-1]
+    fate = Fate.STAYS if is_running else Fate.NEW
+    found = outline(first.draft)
+    reasons = explain(first.draft)
+    for pe_id, pe in found["pe"].items():
+        pe |= {"fate": fate, "why": list(reasons_of(reasons[int(pe_id)]))}
+    found["operator"] = {
+        each.name: {
+            "index": index,
+            "fate": fate,
+            "from": first.draft.pe_of[index] if is_running else None,
+            "to": first.draft.pe_of[index],
+        }
+        for index, each in sorted(first.draft.topology.operators.items())
+    }
+    if len(steps) > 1:
+        fates = fates_of(first.record, last.draft, last.record)
+        found["update"] = {**outline_of_resize(first.draft, last.draft), **fates.to_json()}
+    return found
 
 
-def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
+def plan_into(plan: Callable[[Keep], list[Step]], folder: Path) -> list[Step]:
     """Plan, and write the AADL of each PE of the last generation; removes files of earlier plans.
 
     Raises Misused if the folder is a file, Failure if a file cannot be written.
@@ -188,7 +227,7 @@ def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
     try:
         with TemporaryDirectory(prefix=".plan-", dir=folder) as spool:
-            steps = plan_steps(options, lambda name, text: (Path(spool) / name).write_bytes(text))
+            steps = plan(lambda name, text: (Path(spool) / name).write_bytes(text))
             for old in folder.iterdir():
                 if _OURS.fullmatch(old.name):
                     old.unlink()
@@ -197,175 +236,3 @@ def plan_into(options: PlanOptions, folder: Path) -> list[Step]:
     except OSError as problem:
         raise Failure(f"{folder} cannot be written: {problem.strerror}") from None
     return steps
-
-
-@contextmanager
-def _status_if_slow(words: str) -> Iterator[None]:
-    """After a second, show on a terminal what takes so long."""
-    status = Screen(stderr=True).status(words)
-    if not sys.stderr.isatty():
-        yield
-        return
-    timer = Timer(QUIET_S, status.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        status.stop()
-
-
-Source = Annotated[Path, typer.Argument(metavar="BUNDLE_OR_ADL", help="A .sab or .adl file.")]
-FusionWords = Annotated[
-    str,
-    typer.Option(
-        help="legacy (one PE for each operator, or group that constraints join), manual=N (at most "
-        "N PEs, unless constraints ask for more) or automatic."
-    ),
-]
-Widths = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PATTERN=W", help="The width of parallel regions; * is any text. Repeatable."
-    ),
-]
-Params = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="A submission-time value. Repeatable."),
-]
-Resizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="REGION=W",
-        help="Then give a region another width, and say what that changes. Repeatable: each is a "
-        "generation of its own, and the first plan is compared with the last.",
-    ),
-]
-Type = Annotated[
-    FusionType,
-    typer.Option(
-        help="Whether operators of a channel share PEs with none but their own channel "
-        "(channelIsolation), or with no other channel (channelExlocation)."
-    ),
-]
-Nodes = Annotated[int, typer.Option(min=1, help="For automatic: how many nodes there are.")]
-NodeCpus = Annotated[int, typer.Option(min=1, help="For automatic: the CPUs of each node.")]
-Compat = Annotated[
-    bool,
-    typer.Option(
-        "--compat",
-        help="As the original: it numbers and fuses from scratch at a resize, writes positions "
-        "into AADLs, and takes constraints that contradict each other.",
-    ),
-]
-Out = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Write the AADL of each PE: pe-N.xml.")
-]
-Create = Annotated[bool, typer.Option("--create", help="Create --out if it does not exist.")]
-Form = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="table says what is in which PE and why; json has the numbers; dot is a graph for "
-        "Graphviz (with --out and Graphviz also plan.svg). Default: table on a terminal, else "
-        "json.",
-    ),
-]
-
-
-def plan_command(
-    source: Source,
-    fusion: FusionWords = "automatic",
-    width: Widths = None,
-    param: Params = None,
-    resize: Resizes = None,
-    type: Type = "noChannelInfluence",  # noqa: A002 - the word of the Job's spec
-    nodes: Nodes = 1,
-    node_cpus: NodeCpus = NODE_CPUS,
-    compat: Compat = False,
-    out: Out = None,
-    create: Create = False,
-    form: Form = None,
-) -> None:
-    """Plan a bundle or an ADL without a cluster: PEs, ports, connections, widths, AADLs.
-
-    What it becomes:  millrace plan app.sab
-    With other widths:  millrace plan app.sab --width '*Region1=4'
-    What a resize would change:  millrace plan app.sab --resize Region1=6
-    A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan --create
-    Names of regions and values:  millrace bundle show app.sab
-
-    What cannot be planned ends with 1 and the original's message id or our
-    reason: {"error": …, "message": …} on stdout as JSON, else a sentence on
-    stderr. Words that cannot be used end with 2.
-
-    Example: millrace plan app.sab --fusion manual=3 --resize Region1=6
-    """
-    print_answers_only()
-    widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
-    options = PlanOptions(source, fusion, widths, params, resizes, compat, type, nodes, node_cpus)
-    with failures_printed():
-        refuse_missing("--out", out, may_be_created=create)
-    _answer(options, form or ("table" if is_terminal() else "json"), out)
-
-
-def _answer(options: PlanOptions, form: Format, out: Path | None) -> None:
-    try:
-        with failures_printed(), terminated_by_exit():
-            with _status_if_slow(f"planning {options.source.name}"):
-                steps = plan_steps(options, _discard) if out is None else plan_into(options, out)
-            _print(steps, form, out, _warnings(options, steps))
-    except PlanRefused as refusal:
-        _print_refusal(refusal, form)
-        raise typer.Exit(Failure.exit_code) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-
-
-def _discard(_content_id: str, _text: bytes) -> None:
-    """Discard the text of an AADL: all of them may be larger than memory."""
-
-
-def _warnings(options: PlanOptions, steps: list[Step]) -> list[str]:
-    found = map(with_option_names, steps[0].result.warnings)
-    return [*given_twice("--param", _values(options)), *found]
-
-
-def _print(steps: list[Step], form: Format, out: Path | None, warnings: list[str]) -> None:
-    if form != "table":
-        _print_all(warnings)
-    drafts = [step.draft for step in steps]
-    records = [step.record for step in steps]
-    if form == "json":
-        print_json(plan_json(steps))
-    elif form == "table":
-        console = answers()
-        draw_tables(console, drafts, records)
-        for warning in warnings:
-            console.print(cell(warning))
-    else:
-        graph = draw_graph(drafts, records)
-        answer_lines(graph, end="")
-        if out is not None:
-            _draw_svg(graph, out / "plan.svg")
-
-
-def _draw_svg(graph: str, target: Path) -> None:
-    with _status_if_slow(f"drawing {target}"):
-        is_drawn = draw_svg(graph, target)
-    if not is_drawn:
-        _print_all([f"{target} is not drawn: Graphviz (its program `dot`) is not installed"])
-
-
-def _print_all(sentences: Iterable[str]) -> None:
-    for sentence in sentences:
-        print_lines(f"millrace: {sentence}")
-
-
-def _print_refusal(refusal: PlanRefused, form: Format) -> None:
-    message = with_option_names(refusal.message)
-    if form == "json":
-        print_json({"error": refusal.code, "message": message}, is_indented=False)
-    else:
-        _print_all([f"it cannot be planned: {message}"])

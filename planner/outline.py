@@ -14,7 +14,7 @@ survives and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from planner.drafting import Draft
@@ -67,7 +67,8 @@ def widths_of(draft: Draft) -> dict[str, int]:
 def outline_of_resize(before: Draft, after: Draft) -> Json:
     """What a resize did to the operators, and what is there after it."""
     old, new = _by_identity(before), _by_identity(after)
-    beside = _beside(after, _resized(before, after))
+    widths = before.widths.by_region, after.widths.by_region
+    beside = regions_beside(after, resized_regions(*widths))
     changed = [
         operator
         for key, operator in new.items()
@@ -98,29 +99,30 @@ def _by_identity(draft: Draft) -> dict[tuple[OperatorKey, int], Operator]:
     }
 
 
-def _resized(before: Draft, after: Draft) -> frozenset[int]:
-    was = before.widths.by_region
-    return frozenset(
-        region for region, width in after.widths.by_region.items() if was.get(region) != width
-    )
+def resized_regions(before: Mapping[int, int], after: Mapping[int, int]) -> frozenset[int]:
+    """The regions of the plan after with another width; both map region indices to widths."""
+    return frozenset(region for region, width in after.items() if before.get(region) != width)
 
 
-def _beside(draft: Draft, resized: frozenset[int]) -> set[int]:
-    """Operators inside of these regions, and those that a connection leads into or out of one.
+def regions_beside(draft: Draft, resized: frozenset[int]) -> dict[int, set[int]]:
+    """The resized regions that an operator is in, or that a connection of it leads into or out of.
 
-    A splitter may lead to nobody; who feeds it is beside the region all the same.
+    By the numbers of the operators that have any. A splitter may lead to nobody; who feeds it is
+    beside the region all the same.
     """
     inside = {
         index: resized.intersection(level.region for level in operator.levels)
         for index, operator in draft.topology.operators.items()
     }
-    found = {index for index, regions in inside.items() if regions}
+    found = {index: set(regions) for index, regions in inside.items() if regions}
     if found:
         for edge in draft.topology.edges:
-            if inside[edge.source] != inside[edge.target]:
-                found.update((edge.source, edge.target))
+            if across := inside[edge.source] ^ inside[edge.target]:
+                found.setdefault(edge.source, set()).update(across)
+                found.setdefault(edge.target, set()).update(across)
     for outlet in draft.topology.outlets.values():
         for fan, source in outlet.fans:
-            if any(splitter.region in resized for splitter in fan.splitters):
-                found.add(source.operator)
+            fed = resized.intersection(splitter.region for splitter in fan.splitters)
+            if fed:
+                found.setdefault(source.operator, set()).update(fed)
     return found

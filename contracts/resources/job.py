@@ -145,7 +145,8 @@ class RegionWidth(Fields):
 
     alias: Text = Field(
         min_length=1,
-        description="Name of the region, such as Result.Region1; * stands for any characters.",
+        description="The region: its full name, the end of it that no other has, or a pattern "
+        "(* is any text).",
     )
     width: int = Field(
         ge=1,

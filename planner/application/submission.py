@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from contracts.reasons import Reason
 from planner.application import model
+from planner.application.region_names import precision, refuse_unknown, regions_named
 from planner.application.suggesting import suggested
 from planner.application.xml_text import is_xml_text
 from planner.refusals import PlanRefused, shown
@@ -187,27 +188,49 @@ def resolve_widths(
 ) -> RegionWidths:
     """The width of each region. Refuses WIDTH_INVALID and UNKNOWN_REGION.
 
-    As in the original the patterns are taken in alphabetical order and the last match wins, so an
-    exact name wins over one that starts with a star, however the list was ordered.
+    `region_names.py` has the rule of names. As in the original a full name wins over patterns, and
+    of patterns the last one in alphabetical order, however the list was ordered.
     """
-    patterns = sorted(dict(overrides).items())
-    _check_names(regions, patterns, exact)
+    requested = _requested(regions, dict(overrides))
+    known = [region.name for region in regions]
+    if missing := sorted(exact.keys() - set(known)):
+        refuse_unknown(missing[0], known, _object_field(missing[0]))
     widths: dict[int, int] = {}
     requests: list[tuple[str, str, int]] = []
     for region in regions:
         field: str
         width: object
-        matching = [(alias, width) for alias, width in patterns if matches(alias, region.name)]
         if region.name in exact:
-            field, width = f"ParallelRegion {shown(region.name)} spec.width", exact[region.name]
-        elif matching:
-            field = f"{OVERRIDES_FIELD}[{shown(matching[-1][0])}].width"
-            width = matching[-1][1]
+            field, width = f"{_object_field(region.name)} spec.width", exact[region.name]
+        elif region.name in requested:
+            alias, width = requested[region.name]
+            field = f"{OVERRIDES_FIELD}[{shown(alias)}].width"
         else:
             field, width = _declared(region, values)
         widths[region.index] = _checked(region, field, width)
         requests.append((region.name, field, widths[region.index]))
     return RegionWidths(widths, tuple(requests))
+
+
+def _object_field(name: str) -> str:
+    return f"ParallelRegion {shown(name)}"
+
+
+def _requested(
+    regions: tuple[model.Region, ...], overrides: Mapping[str, int]
+) -> dict[str, tuple[str, int]]:
+    """The alias and the width of the spec that count for each region that the spec names."""
+    names = [region.name for region in regions]
+    given: dict[str, list[str]] = {}
+    for alias in sorted(overrides):
+        field = f"{OVERRIDES_FIELD}[{shown(alias)}].alias"
+        for name in regions_named(alias, names, field=field):
+            given.setdefault(name, []).append(alias)
+    winners = {
+        name: max(aliases, key=lambda alias: (precision(alias, name), alias))
+        for name, aliases in given.items()
+    }
+    return {name: (alias, overrides[alias]) for name, alias in winners.items()}
 
 
 def repeated(overrides: Iterable[tuple[str, int]]) -> tuple[str, ...]:
@@ -256,45 +279,3 @@ def _checked(region: model.Region, field: str, width: object) -> int:
             f"which is no width; {limit}"
         ),
     )
-
-
-def _check_names(
-    regions: tuple[model.Region, ...], patterns: list[tuple[str, int]], exact: Mapping[str, int]
-) -> None:
-    names = [region.name for region in regions]
-    for alias, _ in patterns:
-        if not any(matches(alias, name) for name in names):
-            there = suggested(alias, names, is_pattern=True)
-            _unknown(f"{OVERRIDES_FIELD}[{shown(alias)}].alias", alias, there)
-    for name in sorted(exact):
-        if name not in names:
-            _unknown(f"ParallelRegion {shown(name)}", name, suggested(name, names))
-
-
-def _unknown(field: str, name: str, there: str) -> NoReturn:
-    raise PlanRefused(
-        Reason.UNKNOWN_REGION,
-        field=field,
-        value=name,
-        message=(
-            f"{field} names {shown(name)!r}, but the application has no such parallel region "
-            f"(CDISR1411E); {there}"
-        ),
-    )
-
-
-def matches(alias: str, name: str) -> bool:
-    """Whether the alias means that region: `*` is any run of characters, all else is literal."""
-    first, *rest = "".join(alias.split()).split("*")
-    if not rest:
-        return name == first
-    *middle, last = rest
-    if not (name.startswith(first) and name.endswith(last) and len(name) >= len(first + last)):
-        return False
-    position, end = len(first), len(name) - len(last)
-    for part in middle:
-        found = name.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return True

@@ -21,15 +21,10 @@ COMPARED_MAX = 2_000
 _PARTS = re.compile(r"[.:]+")
 
 
-def suggested(given: str, names: Iterable[str], *, is_pattern: bool = False) -> str:
-    """`did you mean …? it has: …`, bounded; the last half where nothing resembles the given name.
-
-    `is_pattern`: a star is understood, so the last part of a name can follow one.
-    """
+def suggested(given: str, names: Iterable[str]) -> str:
+    """`did you mean …? it has: …`, bounded; the last half if nothing resembles the given name."""
     known = sorted(names)
-    found = [*meant(given, known)]
-    if is_pattern and any(name.endswith(given) for name in found):
-        found.append(f"*{given}")
+    found = meant(given, known)
     question = f"did you mean {' or '.join(map(shown, found))}? " if found else ""
     return f"{question}it has: {listed(known)}"
 

@@ -22,9 +22,9 @@ def adl_file(tmp_path: Path) -> Path:
     ("words", "expected"),
     [
         (
-            ("--width", "First=2"),
-            "--width First names 'First', but the application has no such parallel region "
-            "(CDISR1411E); did you mean N.First or *First? it has: N.First, N.Second",
+            ("--width", "Frist=2"),
+            "--width Frist names 'Frist', but the application has no such parallel region "
+            "(CDISR1411E); did you mean N.First? it has: N.First, N.Second",
         ),
         (("--width", "*First=0"), "parallel region N.First: --width *First is 0, which is no"),
         (("--width", "N.Frist=3"), "did you mean N.First? it has: "),

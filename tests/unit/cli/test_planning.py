@@ -26,6 +26,7 @@ KEYS = {
     "pe_output_ports",
     "static_connections",
     "pe",
+    "operator",
     "widths",
 }
 UPDATE_KEYS = {
@@ -36,6 +37,8 @@ UPDATE_KEYS = {
     "added_ops",
     "removed_ops",
     "after",
+    "pe",
+    "operator",
 }
 
 
@@ -67,7 +70,9 @@ def written(folder: Path, adl: Adl) -> Path:
 
 def test_the_numbers_of_a_plan(adl: Path) -> None:
     """The complete answer."""
-    assert plan_json(adl, "--fusion", "legacy") == {
+    found = plan_json(adl, "--fusion", "legacy")
+    alone = {"fate": "new", "why": ["legacy: no constraint joins it"]}
+    assert found == {
         "pes": 4,
         "ops": 4,
         "operator_connections": 4,
@@ -75,10 +80,14 @@ def test_the_numbers_of_a_plan(adl: Path) -> None:
         "pe_output_ports": 4,
         "static_connections": 4,
         "pe": {
-            "0": {"in": 0, "out": 2, "operators": {"a": 0}},
-            "1": {"in": 1, "out": 1, "operators": {"f[0]": 1}},
-            "2": {"in": 1, "out": 0, "operators": {"z": 2}},
-            "3": {"in": 1, "out": 1, "operators": {"f[1]": 3}},
+            "0": {"in": 0, "out": 2, "operators": {"a": 0}, **alone},
+            "1": {"in": 1, "out": 1, "operators": {"f[0]": 1}, **alone},
+            "2": {"in": 1, "out": 0, "operators": {"z": 2}, **alone},
+            "3": {"in": 1, "out": 1, "operators": {"f[1]": 3}, **alone},
+        },
+        "operator": {
+            name: {"index": index, "fate": "new", "from": None, "to": index}
+            for index, name in enumerate(["a", "f[0]", "z", "f[1]"])
         },
         "widths": {"f": 2},
     }
@@ -96,7 +105,7 @@ def test_a_resize_reports_what_it_changes(adl: Path) -> None:
     assert set(found) == {*KEYS, "update"}
     update = found["update"]
     assert set(update) == UPDATE_KEYS
-    assert set(update["after"]) == KEYS
+    assert set(update["after"]) == KEYS - {"operator"}
     assert (update["changed"], update["added"], update["removed"]) == (4, 1, 0)
     assert update["changed_ops"] == {"a": 0, "f[0]": 1, "z": 2, "f[1]": 3}
     assert update["added_ops"] == {"f[2]": 4}
@@ -104,6 +113,8 @@ def test_a_resize_reports_what_it_changes(adl: Path) -> None:
     assert found["widths"] == {"f": 2}
     assert update["after"]["widths"] == {"f": 3}
     assert update["after"]["pe"]["4"] == {"in": 1, "out": 1, "operators": {"f[2]": 4}}
+    assert update["pe"]["4"] == {"fate": "new", "why": ["f[2] is new"], "operators": ["f[2]"]}
+    assert update["operator"]["f[2]"] == {"index": 4, "fate": "new", "from": None, "to": 4}
 
 
 def test_resizes_are_generations_one_after_the_other(adl: Path) -> None:

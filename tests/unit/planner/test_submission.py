@@ -6,7 +6,8 @@ import pytest
 
 from contracts.reasons import Reason
 from planner.application.model import SubmissionValue
-from planner.application.submission import WIDTH_MAX, matches, resolve_values
+from planner.application.region_names import matches
+from planner.application.submission import WIDTH_MAX, resolve_values
 from planner.numbering.records import Fusion
 from planner.refusals import PlanRefused, shown
 from tests.places import ROOT

@@ -29,12 +29,6 @@ def test_what_ends_so_or_resembles_is_meant(said: str, found: tuple[str, ...]) -
     assert meant(said, REGIONS) == found
 
 
-def test_a_pattern_is_offered_where_a_star_is_understood() -> None:
-    said = suggested("Region2", REGIONS, is_pattern=True)
-    assert said.startswith("did you mean Result.Region2 or *Region2? it has: ")
-    assert "*" not in suggested("Region2", REGIONS)
-
-
 def test_what_there_is_stays_a_sentence() -> None:
     """An application may have thousands of regions, and names that nobody wants to read."""
     names = [f"Region{number}" for number in range(5_000)]
