@@ -199,6 +199,10 @@ class Reason(StrEnum):
         "Reassigned",
         "The processing element goes to another node; its pod was on none yet.",
     )
+    RETENTION_OVER = (
+        "RetentionOver",
+        "The failed pod was kept for a while and no launch follows, so it is deleted.",
+    )
     RESTART_NOT_WANTED = "RestartNotWanted", "The restart policy asks for no restart."
     BACKING_OFF = "BackingOff", "The next restart waits for its back-off."
     TOO_MANY_RESTARTS = (

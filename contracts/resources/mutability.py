@@ -191,11 +191,18 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "deleteFailedPod": FieldNote(
         _O.BOTH,
         (_M.POD_END,),
-        "A failed pod that is kept gets the label `svc=zombie`, as in the original, when the next"
-        " launch replaces it.",
+        "With true a failed pod is deleted when the next launch replaces it, or after"
+        " `failedPodRetentionSeconds` where none follows. With false it is kept, and gets the label"
+        " `svc=zombie`, as in the original, when the next launch replaces it.",
     ),
     "failedPodTimeToLiveInSeconds": FieldNote(_O.OURS, (_M.POD_END,)),
     "failedPodHistoryLimit": FieldNote(_O.OURS, (_M.POD_END,)),
+    "failedPodRetentionSeconds": FieldNote(
+        _O.OURS,
+        (_M.POD_END,),
+        "Where `deleteFailedPod` is true: counted from the pod's end, so that its logs can be"
+        " read.",
+    ),
     "maxRestartsInARow": FieldNote(
         _O.OURS,
         (_M.POD_END,),
@@ -210,7 +217,13 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     ),
     "forceRelaunch": FieldNote(_O.OURS, (_M.POD_HANGS,), "Whatever the Node says."),
     "restartCompletedPod": _AT_END,
-    "restartDeletedPod": _AT_END,
+    "restartDeletedPod": FieldNote(
+        _O.BOTH,
+        (_M.POD_END,),
+        "With false, the default, `kubectl delete pod` stops the PE: phase `Stopped`. With true it"
+        " is launched again, also if it had failed or completed and the other two policies are"
+        " false. A pod that the cluster took away failed.",
+    ),
     "restartFailedPod": FieldNote(
         _O.BOTH,
         (_M.POD_END,),

@@ -197,7 +197,7 @@ class ProcessingElementTemplate(Fields):
     # Restart policies
     delete_failed_pod: bool = Field(
         default=True,
-        description="Whether a failed pod is deleted when it is replaced; false keeps its logs.",
+        description="Whether failed pods are deleted; false keeps them, and so their logs.",
     )
     failed_pod_time_to_live_in_seconds: int = Field(
         default=86_400,
@@ -211,11 +211,18 @@ class ProcessingElementTemplate(Fields):
         le=INT32_MAX,
         description="How many failed pods of a PE are kept; the newest ones stay.",
     )
+    failed_pod_retention_seconds: int = Field(
+        default=3_600,
+        ge=0,
+        le=INT32_MAX,
+        description="Seconds for which the failed pod of a PE that will not run again stays.",
+    )
     restart_completed_pod: bool = Field(
         default=False, description="Whether a pod that ended with exit code 0 is restarted."
     )
     restart_deleted_pod: bool = Field(
-        default=False, description="Whether a pod that somebody deleted is restarted."
+        default=False,
+        description="Whether a PE is launched again when somebody deletes its pod, ended or not.",
     )
     restart_failed_pod: bool | None = Field(
         default=None,

@@ -228,11 +228,13 @@ JOB_PROBES: Mapping[Moment, Probe] = {
 # --------------------------------------------------------------------------- what reads a PE
 
 
-def decisions(scene: Scene, spec: Json) -> list[tuple[str, str]]:
-    """What is decided, in kind: each effect, and the phase that a status is to say."""
+def decisions(scene: Scene, spec: Json) -> list[tuple[str, str, bool]]:
+    """What is decided, in kind: each effect, and a status's phase and whether it names a pod."""
     effects = decided(*scene(a_pe().with_spec(**spec)), submitted()).effects
     return [
-        (type(each).__name__, each.status.phase if isinstance(each, PatchStatus) else "")
+        (type(each).__name__, each.status.phase, bool(each.status.pod))
+        if isinstance(each, PatchStatus)
+        else (type(each).__name__, "", False)
         for each in effects
     ]
 
@@ -246,6 +248,10 @@ ENDED: tuple[Scene, ...] = (
     lambda pe: (pe.launched(1, phase="Completed"), a_pod().in_phase("Succeeded")),
     lambda pe: (pe.launched(1, phase="Stopped"),),
     lambda pe: (pe.launched(1).with_status(restarts=3), a_pod().in_phase("Failed")),
+    lambda pe: (
+        pe.launched(1, phase="Failed").with_spec(restartFailedPod=False),
+        a_pod().in_phase("Failed"),
+    ),
     lambda pe: (
         pe.launched(5).with_spec(deleteFailedPod=False),
         *(a_pod(launch=launch).in_phase("Failed") for launch in (1, 2, 3, 4)),

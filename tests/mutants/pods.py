@@ -5,9 +5,43 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _CORE = "services/pod_state_machine/core"
+_LAUNCHES = "services/launching/core"
+_DELETED = "tests/simulation/test_deleted_pods.py"
 _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
 MUTANTS = (
+    Mutant(
+        "an ended pod that somebody deletes stays ended whatever the flag says",
+        f"{_LAUNCHES}/situation.py",
+        "Situation.end",
+        "return End.DELETED if is_deleted else first",
+        "return first",
+        (_DELETED,),
+    ),
+    Mutant(
+        "a drained node looks like somebody who deletes an ended pod",
+        f"{_LAUNCHES}/ending.py",
+        "was_deleted_after_end",
+        "return bool(status.pod) and was_there and not node.explains_loss",
+        "return bool(status.pod) and was_there",
+        (_DELETED,),
+    ),
+    Mutant(
+        "our own deletion of a failed pod is taken for that of somebody",
+        f"{_LAUNCHES}/ending.py",
+        "was_deleted_after_end",
+        "return bool(status.pod) and was_there and not node.explains_loss",
+        "return was_there and not node.explains_loss",
+        (_DELETED,),
+    ),
+    Mutant(
+        "a failed pod that nothing replaces stays for ever",
+        f"{_LAUNCHES}/deciding.py",
+        "decide_launches",
+        "(decided.requeue_at, at.retention_ends_at)",
+        "(decided.requeue_at,)",
+        (_DELETED,),
+    ),
     Mutant(
         "checkpoints are mounted at /checkpoint beside a claim",
         f"{_CORE}/pod_volumes.py",

@@ -4,6 +4,7 @@
 2. A pod that ended before its deletion was requested ended by itself.
 3. A pod with condition DisruptionTarget that is deleted or over was evicted by the cluster.
 4. Of an unobserved end the node decides: evicted if it is lost, drained or not ready, else deleted.
+5. The deletion of a pod that had ended is an end of its own where nothing restarted it before.
 
 restarting.py decides whether a restart follows.
 """
@@ -71,6 +72,22 @@ def _end_of_gone(last: Pod | None, node: Node) -> End:
         if last.is_deleting:
             return End.DELETED
     return End.DISRUPTED if node.explains_loss else End.DELETED
+
+
+def was_deleted_after_end(owner: Owner, *, pod: Pod | None, node: Node) -> bool:
+    """Whether somebody deleted the pod of a launch whose end the status records.
+
+    Not if the cluster took it away, now or at its end (then the status names no node), and not if
+    it was deleted here after its retention (then the status names no pod).
+    """
+    status = owner.status
+    if pod is not None or status.phase not in (PePhase.COMPLETED, PePhase.FAILED):
+        return False
+    end = recorded_end(status)
+    if end is End.DELETED:
+        return True
+    was_there = end is not End.DISRUPTED or bool(status.node)
+    return bool(status.pod) and was_there and not node.explains_loss
 
 
 def recorded_end(status: LaunchStatus) -> End:

@@ -21,8 +21,9 @@ class RestartPolicies:
     """Which ends of a pod lead to a new launch, and how failed and hanging pods are treated.
 
     `restarts_max` limits restarts in a row, None: no limit. `failed_kept_s` and `failed_kept_max`
-    limit failed pods that are kept. A hanging pod counts as gone `node_loss_s` after its deletion
-    if its node is lost; with `force_relaunch` in any case.
+    limit failed pods that are kept; `failed_retention_s` is how long that of an owner which will
+    not run again stays where failed pods are deleted. A hanging pod counts as gone `node_loss_s`
+    after its deletion if its node is lost; with `force_relaunch` in any case.
     """
 
     restart_failed: bool = True
@@ -31,6 +32,7 @@ class RestartPolicies:
     delete_failed: bool = True
     failed_kept_s: float = 86_400.0
     failed_kept_max: int = 3
+    failed_retention_s: float = 3_600.0
     restarts_max: int | None = None
     node_loss_s: float = 300.0
     force_relaunch: bool = False
@@ -108,6 +110,7 @@ def policies_of(spec: Data) -> RestartPolicies:
         delete_failed=bool(_given(spec, "deleteFailedPod", True)),
         failed_kept_s=float(_given(spec, "failedPodTimeToLiveInSeconds", 86_400)),
         failed_kept_max=int(_given(spec, "failedPodHistoryLimit", 3)),
+        failed_retention_s=float(_given(spec, "failedPodRetentionSeconds", 3_600)),
         restarts_max=number_in(spec.get("maxRestartsInARow")),
         node_loss_s=float(_given(spec, "nodeLossTimeOutInSeconds", 300)),
         force_relaunch=bool(_given(spec, "forceRelaunch", False)),

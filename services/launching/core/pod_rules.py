@@ -6,9 +6,12 @@
 3. Where `deleteFailedPod` is false a failed pod of an earlier launch is set aside instead: its
    label `svc` becomes `zombie`, so that it leaves the owner's Service and the counts of pods. The
    newest few stay until their time to live is over.
-4. A pod that hangs and counts as gone (hanging.py) is deleted by force.
+4. Else the failed pod of an owner that will not run again stays for a while, so that its logs can
+   be read. That it is deleted is recorded first: nobody else deleted it.
+5. A pod that hangs and counts as gone (hanging.py) is deleted by force.
 
-Property: only replaced pods are removed here; pods whose owner is gone are left to its service.
+Property: only replaced and failed pods are removed here; pods whose owner is gone are left to its
+service.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ class PodObservation(Enum):
     VIEW_BEHIND = "a pod has a newer launch than the status of the owner"
     HANGING_GONE = "it is being deleted, does not end, and counts as gone"
     DELETING = "it is being deleted"
+    GIVEN_UP = "it failed for good, and the status does not name it any more"
     NEWEST = "it is that of the newest launch"
     KEPT_ASIDE = "it failed, and is kept for a while"
     TO_BE_KEPT = "it failed, and the owner keeps failed pods"
@@ -114,6 +118,12 @@ POD_RULES: Final[tuple[Rule[PodSituation, Removal], ...]] = (
     Rule(_O.VIEW_BEHIND, lambda at: at.of_owner.is_behind, leave, Reason.WAITING),
     Rule(_O.HANGING_GONE, lambda at: at.is_hanging_gone, delete_by_force, Reason.STUCK_TERMINATING),
     Rule(_O.DELETING, lambda at: at.pod.is_deleting, leave, Reason.WAITING),
+    Rule(
+        _O.GIVEN_UP,
+        lambda at: at.of_owner.is_given_up and at.pod == at.of_owner.pod,
+        delete,
+        Reason.RETENTION_OVER,
+    ),
     Rule(_O.NEWEST, lambda at: not at.is_replaced, leave, Reason.NOTHING_TO_CHANGE),
     Rule(
         _O.KEPT_ASIDE,

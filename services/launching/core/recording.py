@@ -26,11 +26,12 @@ from services.launching.core.conditions import (
     with_restart,
 )
 from services.launching.core.effects import Effect, PatchStatus
+from services.launching.core.ending import End
 from services.launching.core.hanging import hanging_message
 from services.launching.core.owners import LaunchStatus, Owner
 from services.launching.core.pods import Pod
 from services.launching.core.restarting import restarts_in_a_row
-from services.launching.core.situation import FIRST_LAUNCH, Situation
+from services.launching.core.situation import ENDED, FIRST_LAUNCH, Situation
 
 REFUSAL_CHARS_MAX = 1_024
 """Limit for the API server's refusal of a pod, which quotes the pod's fields in full."""
@@ -99,7 +100,7 @@ def restart_intent(at: Situation, reason: Reason) -> LaunchStatus:
     assert at.end is not None, "no launch ended"
     status = intent(at, reason)
     restarts = restarts_in_a_row(at.owner, at.end, at.last, at.now, at.timing)
-    message = shown(f"{reason.sentence} {_why(at.last)}", MESSAGE_CHARS_MAX)
+    message = shown(f"{reason.sentence} {_cause(at)}", MESSAGE_CHARS_MAX)
     text = f"Launch {status.launch_count} follows; {_counted(restarts)}. {message}"
     return replace(
         status,
@@ -124,6 +125,11 @@ def _counted(restarts: int) -> str:
     return f"restarts in a row: {restarts}"
 
 
+def _cause(at: Situation) -> str:
+    """Why its pod ended; of one that somebody deleted it is no matter."""
+    return "" if at.end is End.DELETED else _why(at.last)
+
+
 def _why(pod: Pod | None) -> str:
     """The message of a pod that ended, or of the cluster that disrupted it."""
     if pod is None:
@@ -131,6 +137,14 @@ def _why(pod: Pod | None) -> str:
     if pod.is_disrupted:
         return f"{pod.disruption}: {pod.disruption_message}".rstrip(": ")
     return pod.problem
+
+
+def give_up_pod(at: Situation, reason: Reason) -> Decision[Effect]:
+    """Record that the failed pod is deleted, so that its absence is nobody else's deletion."""
+    status, seconds = at.owner.status, at.owner.policies.failed_retention_s
+    text = f"{status.message} Pod {status.pod} was deleted {seconds:g} s after its end."
+    given_up = replace(status, pod="", node="", message=shown(text, MESSAGE_CHARS_MAX))
+    return Decision((PatchStatus(at.owner.uid, given_up),), reason)
 
 
 # --------------------------------------------------------------------------- observed states
@@ -187,7 +201,8 @@ class Record:
             status,
             launch_count=at.launch,
             pod=pod.name,
-            node=pod.node,
+            # An ended pod that leaves is on no node soon: who deletes it is known already.
+            node="" if pod.is_deleting and self.phase in ENDED else pod.node,
             content_id=pod.content_id,
             generation=_newest(owner.status.generation, pod.generation),
             observed_generation=owner.metadata_generation,
@@ -219,7 +234,7 @@ def _backing_off(at: Situation) -> Holding:
     reason, due = at.restart, moment_of(at.restart_due_at)
     assert reason is not None, "no restart follows"
     text = f"The next restart is due at {due}; {_counted(at.owner.status.restarts)}."
-    return Holding(reason.value, f"{text} {reason.sentence} {_why(at.last)}".rstrip())
+    return Holding(reason.value, f"{text} {reason.sentence} {_cause(at)}".rstrip())
 
 
 # --------------------------------------------------------------------------- messages

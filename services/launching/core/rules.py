@@ -33,6 +33,7 @@ from services.launching.core.recording import (
     as_recorded,
     blocked,
     exhausted,
+    give_up_pod,
     hanging,
     on_silent_node,
     unplaced,
@@ -59,6 +60,8 @@ class Observation(Enum):
     GATES_CLOSED = "a ConfigMap that the pod mounts is missing"
     UNPLACED = "the node of a waiting launch is not decided"
     LAUNCH_DUE = "the intended launch has no pod, and nothing is awaited"
+    GIVEN_UP = "it failed for good, and its status does not name its failed pod any more"
+    RETENTION_OVER = "it failed for good, and the time for which its pod is kept is over"
     RESTARTS_EXHAUSTED = "it is restarted by its policy, and has been too often"
     RESTART_DUE = "it is restarted by its policy, and its back-off is over"
     COMPLETED_BACKING_OFF = "it completed, and its restart backs off"
@@ -192,6 +195,21 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         lambda at: Reason.LAUNCH_DUE if at.launch > FIRST_LAUNCH else Reason.FIRST_LAUNCH,
         _WAITING,
     ),
+    # A launch that failed for good
+    Rule(
+        _O.GIVEN_UP,
+        lambda at: at.is_given_up,
+        ignore,
+        Reason.RESTART_NOT_WANTED,
+        frozenset({PePhase.FAILED}),
+    ),
+    Rule(
+        _O.RETENTION_OVER,
+        lambda at: at.retention_ends_at is not None and at.now >= at.retention_ends_at,
+        give_up_pod,
+        Reason.RETENTION_OVER,
+        frozenset({PePhase.FAILED}),
+    ),
     # A launch that ended, and that the policies restart
     Rule(
         _O.RESTARTS_EXHAUSTED,
@@ -208,7 +226,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     ),
     Rule(
         _O.COMPLETED_BACKING_OFF,
-        lambda at: at.restart is not None and at.end is End.COMPLETED,
+        lambda at: at.restart is not None and at.has_completed,
         Record(_P.COMPLETED, condition=BACKING_OFF),
         Reason.BACKING_OFF,
         _NOT_FAILED,

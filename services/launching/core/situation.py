@@ -14,13 +14,14 @@ from functools import cached_property
 from contracts.reasons import Reason
 from contracts.resources.processing_element import PePhase
 from services.launching.core.conditions import any_holds
-from services.launching.core.ending import End, end_of, recorded_end
+from services.launching.core.ending import End, end_of, recorded_end, was_deleted_after_end
 from services.launching.core.hanging import (
     blocks_next_launch,
     counts_as_gone,
     hanging_deadlines,
     is_hanging,
 )
+from services.launching.core.nodes import Node
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
 from services.launching.core.restarting import is_exhausted, restart_due_at, restart_wanted
@@ -125,11 +126,66 @@ class Situation:
 
     @cached_property
     def end(self) -> End | None:
-        """How the newest launch ended; None if it has not, or has not begun."""
+        """How the newest launch ended; None if it has not, or has not begun.
+
+        If the policies do not restart it for its first end, a deletion of its pod after that is
+        another end.
+        """
+        first = self._first_end
+        if first is None or not self.owner.policies.restart_deleted or self._is_restarted(first):
+            return first
+        is_deleted = was_deleted_after_end(self.owner, pod=self._shown, node=self._node)
+        return End.DELETED if is_deleted else first
+
+    @cached_property
+    def _first_end(self) -> End | None:
         if self.awaits_pod:
             return None
-        node = self.snapshot.node((self.last.node if self.last else "") or self.owner.status.node)
-        return end_of(self.owner, pod=self.pod, last=self.last, node=node)
+        return end_of(self.owner, pod=self.pod, last=self.last, node=self._node)
+
+    @property
+    def _node(self) -> Node:
+        """The node that the pod of the newest launch is or was on."""
+        return self.snapshot.node((self.last.node if self.last else "") or self.owner.status.node)
+
+    def _is_restarted(self, end: End) -> bool:
+        """Whether the restart policies restart the owner for this end."""
+        is_last = is_exhausted(self.owner, end, self.last, self.now, self.timing)
+        return restart_wanted(self.owner, end) is not None and not is_last
+
+    @property
+    def has_failed_for_good(self) -> bool:
+        """Whether the status records a failure after which no policy launches the owner again."""
+        is_recorded = self.owner.status.phase is PePhase.FAILED and self.phase is PePhase.FAILED
+        return is_recorded and (self.restart is None or self.is_exhausted)
+
+    @property
+    def has_completed(self) -> bool:
+        """Whether the newest launch completed, also if its pod was deleted since."""
+        return self.end is End.COMPLETED or (
+            self.end is End.DELETED and self.phase is PePhase.COMPLETED
+        )
+
+    # ------------------------------------------------------------------ a failed pod that is kept
+
+    @property
+    def retention_ends_at(self) -> float | None:
+        """When the failed pod of an owner that will not run again is due for deletion.
+
+        In unix seconds; None if no such pod exists, or if it is kept until it is replaced.
+        """
+        pod, policies = self.pod, self.owner.policies
+        if pod is None or not self.has_failed_for_good or not policies.delete_failed:
+            return None
+        if not pod.is_over or pod.is_deleting or self.is_given_up:
+            return None
+        return (pod.finished_at or pod.created_at) + policies.failed_retention_s
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether the status records that the failed pod is deleted after its retention."""
+        status = self.owner.status
+        return self.has_failed_for_good and status.launch_count > 0 and not status.pod
 
     @cached_property
     def restart(self) -> Reason | None:

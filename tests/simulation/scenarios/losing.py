@@ -29,6 +29,20 @@ def one_pe_running(**policies: Any) -> Act:
     return prepare
 
 
+def one_pe_failed(**policies: Any) -> Act:
+    """The same, and the PE has failed for good."""
+    run = one_pe_running(restartFailedPod=False, **policies)
+
+    async def prepare(world: FaultedWorld) -> None:
+        await run(world)
+        pod = world.live_pods("j")[PE]["metadata"]["name"]
+        world.cluster.controllers.kubelet.fail("default", pod)
+        await world.until("failed", lambda: pe_is("Failed", 1)(world))
+        await world.settle()
+
+    return prepare
+
+
 def deleted(plural: str, name: str = PE, grace_s: int | None = None) -> Act:
     """Somebody deletes the object of a name, or the first that begins with it."""
 
@@ -80,6 +94,11 @@ def pe_is(phase: str, launch: int) -> Holds:
         return (status.get("phase"), status.get("launchCount")) == (phase, launch)
 
     return holds
+
+
+def failed_without_pod(world: FaultedWorld) -> bool:
+    """The PE failed for good: its pod is gone and no launch followed."""
+    return pe_is("Failed", 1)(world) and not world.objects("pods")
 
 
 def runs_as(launch: int) -> Holds:
@@ -148,6 +167,20 @@ SCENARIOS = (
         told(lambda kubelet, namespace, pod: kubelet.fail(namespace, pod)),
         pe_is("Failed", 1),
         prepare=one_pe_running(restartFailedPod=False),
+    ),
+    Scenario(
+        "failed-pod-deleted",
+        "somebody deletes the pod of a PE that failed for good, and the PE is to be restarted then",
+        deleted("pods"),
+        runs_as(2),
+        prepare=one_pe_failed(restartDeletedPod=True),
+    ),
+    Scenario(
+        "failed-pod-retired",
+        "the time for which the pod of a failed PE is kept becomes shorter, and so is over",
+        patched("streamspes", PE, {"spec": {"failedPodRetentionSeconds": 1}}),
+        failed_without_pod,
+        prepare=one_pe_failed(restartDeletedPod=True),
     ),
     Scenario(
         "pod-completed",

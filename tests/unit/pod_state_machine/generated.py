@@ -29,7 +29,19 @@ PLACEMENTS: tuple[dict[str, Any], ...] = ({}, {}, {"isolation": "x"}, {"hostPool
 def snapshots(count: int, seed: int) -> Iterator[PeSnapshot]:
     """The first `count` snapshots of a seed."""
     draw = random.Random(seed)
-    return (_with_request(draw, _snapshot(draw)) for _ in range(count))
+    return (_with_failure(draw, _with_request(draw, _snapshot(draw))) for _ in range(count))
+
+
+def _with_failure(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
+    """Now and then a PE that failed for good and whose pod is still there, which is rare else."""
+    if snapshot.owner is None or not snapshot.pods or draw.random() > 0.03:
+        return snapshot
+    (pod, *others), owner = snapshot.pods, snapshot.owner
+    policies = replace(owner.policies, restart_failed=False, delete_failed=True)
+    status = replace(owner.status, phase=PePhase.FAILED, launch_count=pod.launch, pod=pod.name)
+    pod = replace(pod, phase="Failed", is_deleting=False)
+    owner = replace(owner, policies=policies, status=status)
+    return replace(snapshot, owner=owner, pods=(pod, *others))
 
 
 def _with_request(draw: random.Random, snapshot: PeSnapshot) -> PeSnapshot:
@@ -99,7 +111,8 @@ def _policies(draw: random.Random) -> RestartPolicies:
         restart_failed=draw.random() < 0.5,
         restart_completed=draw.random() < 0.4,
         restart_deleted=draw.random() < 0.4,
-        delete_failed=draw.random() < 0.2,
+        delete_failed=draw.random() < 0.6,
+        failed_retention_s=draw.choice((10.0, 10.0, 1e6)),
         failed_kept_s=draw.choice((10.0, 1e6)),
         failed_kept_max=draw.choice((1, 3)),
         restarts_max=draw.choice((None, 0, 2)),
@@ -113,10 +126,11 @@ def _status(draw: random.Random, count: int) -> LaunchStatus:
         BACKING_OFF, "True", draw.choice(tuple(Reason)).value, "", moment_of(NOW)
     )
     number = count - 1 if phase is PePhase.WAITING else count
+    is_given_up = phase is PePhase.FAILED and draw.random() < 0.3
     return LaunchStatus(
         phase=phase,
         launch_count=count,
-        pod=labels.pod_name("j", 0, "pe-uid", number) if number > 0 else "",
+        pod="" if number <= 0 or is_given_up else labels.pod_name("j", 0, "pe-uid", number),
         node=draw.choice(NODES),
         content_id="c1" if draw.random() < 0.95 else "",
         restarts=draw.choice((0, 1, 5)),

@@ -66,7 +66,7 @@ def test_text_of_a_pod_is_harmless_bounded_and_written_once(
     text: str, pod: str, policies: Mapping[str, bool]
 ) -> None:
     """A status that never becomes current would be written for ever."""
-    pe: Builder = starting().with_spec(**policies)
+    pe: Builder = starting().with_spec(**policies, failedPodRetentionSeconds=1_000_000)
     statuses = written(pe, PODS[pod](text))
     assert statuses
     for status in statuses:

@@ -92,7 +92,7 @@ OURS_TEMPLATE = {
 }
 OURS_RESTARTS = {
     *words("failedPodTimeToLiveInSeconds failedPodHistoryLimit maxRestartsInARow"),
-    *words("nodeLossTimeOutInSeconds forceRelaunch"),
+    *words("failedPodRetentionSeconds nodeLossTimeOutInSeconds forceRelaunch"),
 }
 OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
 OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
