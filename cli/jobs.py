@@ -18,7 +18,6 @@ from cli.connecting import JOBS, PES, PODS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
-from cli.phrasing import readable
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
@@ -154,7 +153,7 @@ async def set_width(kube: KubeClient, region: Json, width: int) -> int:
             # Its status was written meanwhile; the requested width does not depend on it.
             region = await kube.get(REGIONS, meta["namespace"], meta["name"])
         except Rejected as refused:
-            raise Failure(f"the width was refused: {readable(refused.message)}") from None
+            raise Failure(f"the width was refused: {refused.message}") from None
         else:
             return int(patched["metadata"]["generation"])
     raise Failure(f"{region['metadata']['name']} changes too fast to be patched; try again")

@@ -1,7 +1,6 @@
-"""Messages of the planner and of Kubernetes, as people of the command line read them.
+"""Messages of the planner for the command line: options instead of fields of a Job.
 
 The planner names fields of the Job's spec. A person who typed `--width` looks for `--width`.
-Kubernetes prints values of Go.
 """
 
 from __future__ import annotations
@@ -41,21 +40,4 @@ def given_twice(option: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     last = dict(values)
     for key, times in Counter(key for key, _ in values).items():
         if times > 1:
-            yield f"{option} {key} is given {times} times: the last value, {last[key]!r}, counts"
-
-
-_NOT_CHECKED = re.compile(
-    r'(?:, )?<nil>: Invalid value: "?null"?: some validation rules were not checked because the '
-    r"object was invalid; correct the existing errors to complete validation"
-)
-_NO_VALUE = re.compile(r'Invalid value: "?(?:object|array|null|<nil>)"?: ')
-"""A rule about more than one field: in place of a value the API server prints its type."""
-
-
-def readable(message: str) -> str:
-    """A message of the API server without the parts that only mean something in Go.
-
-    The field comes first in such a message, and stays. `<nil>` is the path of the object itself.
-    """
-    message = _NO_VALUE.sub("", _NOT_CHECKED.sub("", message))
-    return message.replace("<nil>: ", "").replace("<nil>", "no value")
+            yield f"{option} {key} is given {times} times: the last value, {last[key]}, counts"

@@ -15,7 +15,6 @@ from typing import Any
 from cli.connecting import JOBS, Cluster
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
-from cli.phrasing import readable
 from services.chassis.kube.port import Json
 from services.chassis.process.errors import AlreadyExists, NotFound, Rejected
 
@@ -73,7 +72,7 @@ async def submit(
     except AlreadyExists:
         raise _exists(name) from None
     except Rejected as refused:
-        raise Failure(f"the job was refused: {readable(refused.message)}") from None
+        raise Failure(f"the job was refused: {refused.message}") from None
     return name
 
 
@@ -138,7 +137,7 @@ async def _refuse_existing(cluster: Cluster, namespace: str, name: str) -> None:
     except NotFound:
         return
     except Rejected as refused:
-        raise Failure(f"the job was refused: {readable(refused.message)}") from None
+        raise Failure(f"the job was refused: {refused.message}") from None
     raise _exists(name)
 
 

@@ -8,6 +8,7 @@ handle markup: `cli/showing.py` prints none.
     printable   the text with unprintable characters escaped; ends of lines stay
     one_line    printable, one line, bounded
     shown       one_line, and neighbouring spaces are one: a value or message inside a sentence
+    readable    a message of the API server without words of Go
     json_text   JSON: exact, and nothing but printable characters and the ends of lines in it
 """
 
@@ -27,6 +28,12 @@ _ENDS_OF_LINES: Final = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x85\u2028
 # Python calls these printable; a terminal shows nothing, or a gap, in their place.
 _INVISIBLE: Final = re.compile("[\u034f\u115f\u1160\u3164\uffa0]")
 _MANTISSA: Final = 0x10000
+_NOT_CHECKED: Final = re.compile(
+    r'(?:, )?<nil>: Invalid value: "?null"?: some validation rules were not checked because the '
+    r"object was invalid; correct the existing errors to complete validation"
+)
+_NO_VALUE: Final = re.compile(r'Invalid value: "?(?:object|array|null|<nil>)"?: ')
+"""A rule about more than one field: in place of a value the API server prints its type."""
 
 
 def printable(text: str) -> str:
@@ -50,6 +57,15 @@ def shown(value: object, chars_max: int = SHOWN_VALUE_CHARS_MAX) -> str:
     What was shown once is not changed when it is shown again.
     """
     return _cut(_escaped(" ".join(_text(value).split())), chars_max)
+
+
+def readable(message: str) -> str:
+    """A message of the API server without the parts that only mean something in Go.
+
+    The field comes first in such a message, and stays. `<nil>` is the path of the object itself.
+    """
+    message = _NO_VALUE.sub("", _NOT_CHECKED.sub("", message))
+    return message.replace("<nil>: ", "").replace("<nil>", "no value")
 
 
 def json_text(document: Any, *, is_indented: bool = False) -> str:

@@ -72,7 +72,7 @@ def _where(draft: Draft, pe: int) -> Iterator[str]:
 def _alone(draft: Draft, apart: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
     if draft.fusion.scheme == LEGACY:
         return ("legacy: no constraint joins it",)
-    return () if apart else ("no constraint joins it, and there were PEs enough",)
+    return () if apart else ("no constraint joins it, and it may have a PE of its own",)
 
 
 def _together(draft: Draft, units: list[Unit], inside: int) -> Iterable[str]:

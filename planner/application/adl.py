@@ -255,7 +255,8 @@ def _region(node: Node) -> model.Region:
     constant = width.child("constantWidth")
     by_value = width.child("submissionTimeParameterIndexForWidth")
     if (constant is None) == (by_value is None):
-        width.refuse("constantWidth", "", f"of the region {node.get('name')!r} holds no one width")
+        name = shown(node.get("name") or "without a name")
+        width.refuse("constantWidth", "", f"of the region {name} holds no one width")
     return model.Region(
         index=node.number("index"),
         name=node.required("name"),

@@ -312,7 +312,7 @@ class PlanRecord:
         try:
             return _record(document, document["ports"] if port_rows is None else port_rows)
         except (AttributeError, KeyError, TypeError, IndexError, OverflowError) as error:
-            raise ValueError(f"not a plan record: {error!r}") from error
+            raise ValueError(f"not a plan record ({type(error).__name__}: {error})") from error
 
 
 def schema_of(text: str | bytes) -> int:

@@ -2,22 +2,20 @@
 
 Pure. Annotations are `sandbox.millrace.dev/behavior` (run, complete, fail, hang, image-pull-error,
 never-ready), `…/after` (a duration such as 2s or 500ms since its start) and `…/exit-code`. A node
-knows one behavior: silent.
+knows one behavior: silent. Other values are refused when the object is written (`steering.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-PREFIX = "sandbox.millrace.dev/"
-BEHAVIOR, AFTER, EXIT_CODE = f"{PREFIX}behavior", f"{PREFIX}after", f"{PREFIX}exit-code"
+from sandbox.store import steering
+
+BEHAVIOR, AFTER, EXIT_CODE = steering.BEHAVIOR, steering.AFTER, steering.EXIT_CODE
 SILENT = "silent"
-EXIT_CODE_MAX = 255
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)?$")
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
 
 
@@ -46,23 +44,13 @@ class Directive:
 RUN = Directive()
 
 
-class BadDirective(ValueError):
-    """An annotation that cannot be understood."""
-
-
 def directive_of(pod: Mapping[str, Any]) -> Directive:
-    """What the annotations of a pod say. Raises BadDirective."""
+    """What the annotations of a pod say."""
     annotations = pod["metadata"].get("annotations") or {}
-    given = annotations.get(BEHAVIOR, Behavior.RUN)
-    if given not in set(Behavior) - {Behavior.EVICT}:
-        known = ", ".join(sorted(set(Behavior) - {Behavior.EVICT}))
-        raise BadDirective(f"{BEHAVIOR}: {given!r} is not one of {known}")
-    behavior = Behavior(given)
+    behavior = Behavior(annotations.get(BEHAVIOR, Behavior.RUN))
     default_code = "1" if behavior is Behavior.FAIL else "0"
-    code = annotations.get(EXIT_CODE, default_code)
-    if not code.isdecimal() or int(code) > EXIT_CODE_MAX:
-        raise BadDirective(f"{EXIT_CODE}: {code!r} is not a number from 0 to {EXIT_CODE_MAX}")
-    return Directive(behavior, _seconds(annotations.get(AFTER, "0s")), int(code))
+    code = int(annotations.get(EXIT_CODE, default_code))
+    return Directive(behavior, _seconds(annotations.get(AFTER, "0s")), code)
 
 
 def is_silenced(node: Mapping[str, Any]) -> bool:
@@ -71,7 +59,7 @@ def is_silenced(node: Mapping[str, Any]) -> bool:
 
 
 def _seconds(text: str) -> float:
-    found = _DURATION.match(text.strip())
+    found = steering.DURATION.fullmatch(text)
     if found is None:
-        raise BadDirective(f"{AFTER}: {text!r} is not a duration such as 2s or 500ms")
+        raise ValueError(f"{AFTER}: {text} was stored and is no duration")
     return float(found[1]) * _UNITS_S[found[2]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.controllers import pod_statuses
-from sandbox.controllers.behaviors import BadDirective, Behavior, Directive, directive_of
+from sandbox.controllers.behaviors import Behavior, Directive, directive_of
 from sandbox.controllers.conditions import Status, holds
 from sandbox.controllers.pod_statuses import TERMINAL, Place
 from sandbox.controllers.settings import Settings
@@ -72,10 +72,7 @@ def next_step(pod: Obj, memory: Memory, sight: Sight, settings: Settings) -> Ste
     1. What is being deleted is removed. 2. What has ended stays. 3. An eviction needs no start.
     4. What has not started waits for its volumes and its image. 5. What runs may end.
     """
-    try:
-        directive = memory.order or directive_of(pod)
-    except BadDirective as problem:
-        return Step(memory, warnings=(Warned("BadDirective", str(problem)),))
+    directive = memory.order or directive_of(pod)
     phase = (pod.get("status") or {}).get("phase")
     if pod["metadata"].get("deletionTimestamp"):
         return _stop(pod, memory, sight, settings, directive)

@@ -13,6 +13,7 @@ from typing import Any
 from sandbox.store import config_maps, nodes, pods, services
 from sandbox.store.errors import Cause, invalid_value
 from sandbox.store.resources import ResourceType
+from sandbox.store.steering import steering_causes
 from sandbox.store.strategies import Body
 
 Admission = Callable[[Body], Body]
@@ -56,7 +57,7 @@ class BuiltinStrategy:
         return _with_lists_of_addresses(self._admit(obj))
 
     def causes_against_new(self, obj: Body) -> list[Cause]:
-        return self._causes(obj)
+        return [*self._causes(obj), *steering_causes(self._rt.key, obj)]
 
     def admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         return _with_lists_of_addresses(self._admit_change(obj, old, subresource=subresource))
@@ -88,10 +89,11 @@ class BuiltinStrategy:
             return []
         found = self._causes(obj)
         if self._rt.key == "pods":
+            found += steering_causes("pods", obj)
             return [*found, *self._change_causes(obj, old)]
         if self._rt.key == "nodes":
             found += found  # kube-apiserver looks at the taints of a changed Node twice
-        return [*self._change_causes(obj, old), *found]
+        return [*self._change_causes(obj, old), *found, *steering_causes(self._rt.key, obj)]
 
     def as_stored(self, obj: Body) -> Body:
         return obj

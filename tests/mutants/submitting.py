@@ -130,4 +130,20 @@ MUTANTS = (
         "return _no_tags(cluster, without[:1]) if without else None",
         ("tests/unit/placement/test_refusals.py",),
     ),
+    Mutant(
+        "a misspelled behavior of a pod is stored, and has no effect",
+        "sandbox/store/steering.py",
+        "steering_causes",
+        "elif name == BEHAVIOR and value not in BEHAVIORS[kind]:",
+        "elif False:",
+        ("tests/unit/sandbox/store/test_steering.py",),
+    ),
+    Mutant(
+        "a refusal of the API server is shown with words of Go",
+        "services/chassis/process/errors.py",
+        "Rejected.__init__",
+        "message = readable(message)",
+        "pass",
+        ("tests/unit/contracts/test_showing.py",),
+    ),
 )

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contracts.showing import readable
+
 
 class ChassisError(Exception):
     """The root of the tree."""
@@ -69,9 +71,13 @@ class TopicDiffers(LogRefused):
 
 
 class Rejected(ChassisError):
-    """Refused for good as long as nothing changes; carries the Status that the server sent."""
+    """Refused for good as long as nothing changes; carries the Status that the server sent.
+
+    `message` is that of the Status for people: it becomes part of a status or of an answer.
+    """
 
     def __init__(self, code: int, reason: str, message: str, status: Mapping[str, Any]) -> None:
+        message = readable(message)
         super().__init__(f"{code} {reason}: {message}")
         self.code = code
         self.reason = reason

@@ -107,5 +107,6 @@ def explained(problem: ValidationError, prefix: str = ENV_PREFIX) -> str:
             lines.append(message)
             continue
         variable = prefix + "_".join(str(part) for part in error["loc"][:1]).upper()
-        lines.append(f"{variable}={error.get('input')!r}: {message}")
+        given = "" if error["type"] == "missing" else f"={error.get('input')}"
+        lines.append(f"{variable}{given}: {message}")
     return "\n".join(lines)

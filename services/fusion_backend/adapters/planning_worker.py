@@ -256,7 +256,9 @@ def _read(answer: list[bytes]) -> PlanResult:
     try:
         return from_frames(answer)
     except (StopIteration, LookupError, ValueError) as problem:
-        raise _trouble(f"the planner's answer cannot be read: {problem!r}") from problem
+        raise _trouble(
+            f"the planner's answer cannot be read ({type(problem).__name__}: {problem})"
+        ) from problem
 
 
 def _trouble(what: str) -> Transient:

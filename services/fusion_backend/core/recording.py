@@ -148,7 +148,9 @@ def plan_of(head: Body, parts: list[Body]) -> KnownPlan:
         inputs = PlanInputs.from_json(about["inputs"])
         return KnownPlan(record, inputs, str(about["portLabelsId"]), tuple(about["warnings"]))
     except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
-        raise RecordDamaged(f"{_named(head)} is damaged: {error!r}") from error
+        raise RecordDamaged(
+            f"{_named(head)} is damaged ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _unpacked(packed: bytes) -> bytes:

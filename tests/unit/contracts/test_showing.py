@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from contracts.showing import LINE_CHARS_MAX, json_text, one_line, printable, shown
+from contracts.showing import LINE_CHARS_MAX, json_text, one_line, printable, readable, shown
+from services.chassis.process.errors import Rejected
 from tests.hostile import HOSTILE, harm
 
 TEXTS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
@@ -60,3 +61,28 @@ def test_values_that_have_no_text_are_named() -> None:
     assert shown(10**5_000) == "a int that is too large to be shown"
     while deep:  # taken apart one by one: ending it at once would end the process
         (deep,) = deep  # type: ignore[assignment]
+
+
+NOTE = (
+    '<nil>: Invalid value: "null": some validation rules were not checked because the object was '
+    "invalid; correct the existing errors to complete validation"
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (f"is invalid: [spec.a: Required value, {NOTE}]", "is invalid: [spec.a: Required value]"),
+        ('spec.fusion: Invalid value: "object": say one', "spec.fusion: say one"),
+        ('"j" is invalid: <nil>: Invalid value: "object": say one', '"j" is invalid: say one'),
+        ("Scale: <nil>: Required value", "Scale: Required value"),
+        (
+            "spec.replicas: Invalid value: 7: at most 5",
+            "spec.replicas: Invalid value: 7: at most 5",
+        ),
+        ("got <nil>, want a number", "got no value, want a number"),
+    ],
+)
+def test_a_message_of_the_api_server_has_no_words_of_go(message: str, expected: str) -> None:
+    assert readable(message) == expected
+    assert Rejected(422, "Invalid", message, {}).message == expected

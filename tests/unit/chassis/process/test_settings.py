@@ -59,7 +59,23 @@ def test_every_wrong_value_is_named_with_its_variable(
         read_settings(MoreSettings)
     assert exit_.value.code == 2
     said = capsys.readouterr().err
-    assert "MILLRACE_BUS='kafka'" in said
+    assert "MILLRACE_BUS=kafka: " in said
     assert "neither memory:, sqlite:///PATH nor kafka://HOST:PORT[,HOST:PORT]" in said
-    assert "MILLRACE_METRICS_PORT='99999'" in said
-    assert "MILLRACE_METRICS_HOST='localhost': is no IP address, such as 127.0.0.1 or ::1" in said
+    assert "MILLRACE_METRICS_PORT=99999: " in said
+    assert "MILLRACE_METRICS_HOST=localhost: is no IP address, such as 127.0.0.1 or ::1" in said
+
+
+def test_a_setting_that_is_missing_is_named_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All other settings were shown as its value."""
+
+    class NeedyServiceSettings(MoreSettings):
+        needed: int
+
+    monkeypatch.setenv("MILLRACE_METRICS_PORT", "9090")
+    with pytest.raises(SystemExit):
+        read_settings(NeedyServiceSettings)
+    lines = capsys.readouterr().err.splitlines()
+    assert "MILLRACE_NEEDED: Field required" in lines
+    assert "9090" not in "".join(lines)

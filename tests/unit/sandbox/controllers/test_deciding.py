@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.controllers.accounts import Accounts
-from sandbox.controllers.behaviors import AFTER, BEHAVIOR, BadDirective, Behavior, directive_of
+from sandbox.controllers.behaviors import AFTER, BEHAVIOR, Behavior, directive_of
 from sandbox.controllers.demands import demand_of
 from sandbox.controllers.eviction import stay_s
 from sandbox.controllers.feasibility import Placed, Unplaced, choose
@@ -172,11 +172,6 @@ def test_an_object_that_asks_to_orphan_its_dependents_is_deleted_so() -> None:
 def test_durations_are_read_with_their_unit(said: str, expected: float) -> None:
     directive = directive_of(pod("p", annotations={BEHAVIOR: "complete", AFTER: said}))
     assert (directive.behavior, directive.after_s) == (Behavior.COMPLETE, expected)
-
-
-def test_only_a_test_can_order_an_eviction() -> None:
-    with pytest.raises(BadDirective, match="evict"):
-        directive_of(pod("p", annotations={BEHAVIOR: "evict"}))
 
 
 def test_a_pod_with_less_grace_than_the_stop_delay_is_removed_sooner() -> None:

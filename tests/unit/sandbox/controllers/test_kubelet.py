@@ -244,18 +244,3 @@ async def test_an_optional_volume_holds_nothing_up(cluster: LivingCluster) -> No
         cluster.create(POD, mounting("p", configMap={"name": "x", "optional": True}))
         await asyncio.sleep(1)
         assert cluster.phase("p") == "Running"
-
-
-async def test_an_annotation_that_cannot_be_understood_is_reported_and_harms_nobody_else(
-    cluster: LivingCluster,
-) -> None:
-    async with cluster.living():
-        cluster.create(POD, behaving("odd", "dance"))
-        cluster.create(POD, behaving("late", "fail", after="soon"))
-        cluster.create(POD, pod("p"))
-        await asyncio.sleep(1)
-        assert cluster.phase("p") == "Running"
-        told = [message for reason, message in cluster.events("odd") if reason == "BadDirective"]
-        assert len(told) == 1
-        assert "'dance'" in told[0]
-        assert any("'soon'" in message for _, message in cluster.events("late"))
