@@ -340,7 +340,8 @@ _OWNER_CHAIN_MAX = 4
 def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
     """The job that an object belongs to: this decides its partition.
 
-    The Job at the end of the chain of controller owners, else the job label, else its own name.
+    The Job at the end of the chain of controller owners, else the job label, else `spec.job`, else
+    its own name.
     """
     meta = obj["metadata"]
     if kind == "Job":
@@ -355,4 +356,11 @@ def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
         if owner[0] == "Job" and _is_name(owner[1]):  # owners have any name that people give them
             return str(owner[1])
         owner = owner_of(owner[0], meta.get("namespace", ""), owner[1])
-    return str((meta.get("labels") or {}).get(labels.JOB) or meta["name"])
+    return str((meta.get("labels") or {}).get(labels.JOB) or _job_in_spec(obj) or meta["name"])
+
+
+def _job_in_spec(obj: Obj) -> str:
+    """The Job that the spec of an object of ours names; empty if it names none."""
+    spec = obj.get("spec")
+    named = spec.get("job") if isinstance(spec, Mapping) else None
+    return named if isinstance(named, str) and _is_name(named) else ""

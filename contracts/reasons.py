@@ -71,6 +71,10 @@ class Reason(StrEnum):
         "The pods of the job would get more than the settings of fusion-backend allow.",
     )
     SPEC_INVALID = "SpecInvalid", "A field of the object has a value that cannot be used."
+    INVALID_REFERENCE = (
+        "InvalidReference",
+        "A field of the object names something that does not exist.",
+    )
     EDIT_REFUSED = (
         "EditRefused",
         "An edit of a running job was refused as a whole; what runs is as before.",
@@ -94,6 +98,10 @@ class Reason(StrEnum):
     )
     POOL_TOO_SMALL = "PoolTooSmall", "A host pool cannot get as many nodes as it asks for."
     NODES_CLAIMED = "NodesClaimed", "Nodes that the job needs are held by the pools of others."
+    NODE_QUOTA_EXCEEDED = (
+        "NodeQuotaExceeded",
+        "Exclusive host pools of the namespace would have more nodes than its quota allows.",
+    )
     COLOCATION_IMPOSSIBLE = (
         "ColocationImpossible",
         "Processing elements that must share a host do not fit on any.",
@@ -228,6 +236,7 @@ UNPLACEABLE: Final = frozenset(
         Reason.LABELS_MISSING,
         Reason.POOL_TOO_SMALL,
         Reason.NODES_CLAIMED,
+        Reason.NODE_QUOTA_EXCEEDED,
         Reason.COLOCATION_IMPOSSIBLE,
         Reason.EXLOCATION_IMPOSSIBLE,
         Reason.NO_PLACEMENT,

@@ -73,6 +73,11 @@ JOBS = (
     _of_job(
         "provisions", "provision_rules.py", "The certificate and the\nredis servers of its PEs."
     ),
+    _of_job(
+        "references",
+        "reference_rules.py",
+        "ParallelRegions and\nHostPools that name the job and that no Job controls.",
+    ),
 )
 PES = Ruled(
     "A processing element",

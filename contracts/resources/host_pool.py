@@ -111,7 +111,7 @@ HOST_POOL = CustomResource(
     status=HostPoolStatus,
     description="A set of nodes that processing elements of a job ask for.",
     topic=CLUSTER,
-    status_writers=("hostpool-manager", "watch-ingest"),
+    status_writers=("hostpool-manager", "fusion-backend", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
         PrinterColumn("Alias", "string", ".spec.hostpool.name", "Name in the application."),

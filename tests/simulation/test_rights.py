@@ -84,6 +84,9 @@ async def _whole_life(world: World) -> None:
     world.resize("j", "Counted", 5)
     await world.until("wider", lambda: _runs(world, 5))
     world.resize("j", "Counted", 1_000_000)
+    spec = {"hostpool": {"name": "p"}, "job": "nobody"}
+    stray = {"kind": "HostPool", "metadata": {"name": "stray"}, "spec": spec}
+    world.store.create(world.kind("streamshostpools"), "default", stray)
     await world.settle()
     await world.kill("fusion-backend")
     world.start("fusion-backend")

@@ -37,11 +37,18 @@ from services.fusion_backend.core.answered import (
     PlanningFailed,
     ProvisionsSeen,
     RecordKept,
+    ReferenceNoted,
     Settled,
 )
 from services.fusion_backend.core.effects import RefusalKept, RequestedWidths, WidthsUnplaced
 from services.fusion_backend.core.recording import port_labels_id
-from services.fusion_backend.core.snapshot import Damage, KnownPlan, Outcome, Trouble
+from services.fusion_backend.core.snapshot import (
+    Damage,
+    KnownPlan,
+    NotedReference,
+    Outcome,
+    Trouble,
+)
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import Provisions
 
@@ -49,6 +56,8 @@ GONE_MAX: Final = 4_096
 """Uids of Jobs that are remembered to be gone."""
 UNPLACED_MAX: Final = 64
 """Requested widths of a job that are known to have no placement."""
+NOTED_MAX: Final = 4_096
+"""Objects whose references are known to be wrong."""
 RECORDS_KEPT_MAX: Final = 10_000
 """Plan records that are known to have been kept whole."""
 
@@ -251,6 +260,7 @@ class Answers:
         self._enter = enter
         self._by_uid: dict[str, JobAnswers] = {}
         self._gone: dict[str, None] = {}
+        self.noted: dict[str, NotedReference] = {}
         self._kept: OrderedDict[str, None] = OrderedDict()
         self._records: dict[str, PlanRecord] = {}
 
@@ -277,6 +287,8 @@ class Answers:
                 self._forget(answered.job_uid)
             case JobGone():
                 self._learn_gone(answered.job_uid)
+            case ReferenceNoted():
+                self._note_reference(answered)
             case _:
                 self.of(answered.job_uid).take(answered)
 
@@ -298,6 +310,13 @@ class Answers:
         self._gone[job_uid] = None
         while len(self._gone) > GONE_MAX:
             del self._gone[next(iter(self._gone))]
+
+    def _note_reference(self, noted: ReferenceNoted) -> None:
+        self.noted.pop(noted.uid, None)
+        if noted.message:
+            self.noted[noted.uid] = NotedReference(noted.message, noted.since)
+        while len(self.noted) > NOTED_MAX:
+            del self.noted[next(iter(self.noted))]
 
     def is_gone(self, job_uid: str) -> bool:
         """Whether somebody looked for a Job and did not find it."""

@@ -18,6 +18,7 @@ from services.chassis.process.errors import NameTaken, NotFound, Rejected, Super
 from services.chassis.running.wiring import Wiring
 from services.chassis.table.entries import Entry, is_deleting
 from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.child_statuses import ChildStatuses
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.job_ids import JobIds, JobIdsUsedUp
 from services.fusion_backend.adapters.plans import Plans
@@ -36,17 +37,17 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
     KeepCertificate,
     KeepRefusal,
+    NoteReference,
     PatchChild,
     Plan,
     ReadPlan,
     RecordPlan,
+    ReportReference,
     TakeJobId,
     WriteJobStatus,
     WriteRegionStatus,
 )
-from services.fusion_backend.core.region_statuses import region_status_patch
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
-from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.situation import JOB_ID
 from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.spec.provisions import CERTIFICATE, REDIS_SERVERS
@@ -66,6 +67,7 @@ class CarryOut:
         self._answers = answers
         self._plans = plans
         self._provisioner = provisioner
+        self._statuses = ChildStatuses(wiring, answers)
         self._job_ids = JobIds(wiring.runtime.kube)
 
     async def run(self, key: JobKey, snapshot: Snapshot, effect: Effect) -> str:
@@ -116,8 +118,8 @@ class CarryOut:
                 return await self._delete_child(key, snapshot, effect)
             case DeleteChildren():
                 return await self._delete_children(key, snapshot, effect)
-            case WriteRegionStatus():
-                return await self._write_region_status(snapshot, effect)
+            case WriteRegionStatus() | NoteReference() | ReportReference():
+                return await self._statuses.run(key, snapshot, effect)
             case ConfirmJobGone():
                 return await self._confirm_job_gone(key, effect.job_uid)
             case FindServers():
@@ -184,21 +186,6 @@ class CarryOut:
             self._answers.forget(job_uid)
         if change.phase == JobPhase.SUBMITTED:
             self._answers.of(job_uid).settle()
-
-    async def _write_region_status(self, snapshot: Snapshot, effect: WriteRegionStatus) -> str:
-        _job(snapshot)
-        entry = self._seen(snapshot, "ParallelRegion", effect.name)
-        if effect.refused is not None:
-            await self._writer.emit_event(
-                entry,
-                reason=effect.refused.reason.value,
-                message=effect.message,
-                generation=effect.observed_generation,
-                warning=True,
-            )
-        now = self._wiring.runtime.clock.now()
-        patch = region_status_patch(RegionSeen(entry), effect, now=now)
-        return await self._writer.patch(entry, patch, subresource="status")
 
     # ------------------------------------------------------------------ children
 

@@ -16,11 +16,13 @@ from contracts.reasons import Reason
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
+from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
     JobSeen,
     KnownPlan,
+    NotedReference,
     Snapshot,
     job_uid_of,
     plan_number,
@@ -49,10 +51,17 @@ def _label(entry: Entry, key: str) -> str:
 
 
 def _jobs_named(entry: Entry) -> frozenset[str]:
-    """The jobs that an object names, as its controller and in its label; mostly one."""
+    """The jobs that an object names, as its controller and in its label; mostly one.
+
+    A ParallelRegion or HostPool with neither is found by its spec, else by its own name.
+    """
     owner = controlling_job(entry)
-    named = (_label(entry, labels.JOB), owner[0] if owner else "")
-    return frozenset(filter(None, named))
+    named = frozenset(filter(None, (_label(entry, labels.JOB), owner[0] if owner else "")))
+    if named or entry.kind not in REFERRING_KINDS:
+        return named
+    # As contracts.facts.job_of: who has the partition of that name decides.
+    spec = {} if entry.unreadable else entry.data.get("spec") or {}
+    return frozenset({str(spec.get("job") or entry.name)})
 
 
 def _by_job(entry: Entry) -> Iterator[Hashable]:
@@ -119,6 +128,8 @@ def snapshot_of(
             strangers=strangers,
             with_pods=with_pods,
             reported_gone=_reported_gone(table, key, answers),
+            strays=(strays := _strays(table, key, "")),
+            noted=_noted(strays, answers),
         )
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
@@ -156,9 +167,30 @@ def snapshot_of(
         lost_widths=_lost_widths(table, key, job.uid, known.newest, children["ParallelRegion"]),
         provisions=known.provisions,
         cluster=cluster_of(table) if not heads else Cluster(),
+        strays=(strays := _strays(table, key, job.uid)),
+        noted=_noted(strays, answers),
         width_max=width_max,
         pod_rules=pod_rules,
     )
+
+
+def _strays(table: TableReading, key: JobKey, job_uid: str) -> tuple[Entry, ...]:
+    """ParallelRegions and HostPools that name the job and that no Job controls."""
+    return tuple(
+        entry
+        for kind in REFERRING_KINDS
+        for entry in table.by(_OF_JOB, (kind, key.namespace, key.name))
+        if controlling_job(entry) is None
+        and not entry.unreadable
+        and not is_deleting(entry)
+        and (not job_uid or job_uid_of(entry) != job_uid)
+    )
+
+
+def _noted(strays: tuple[Entry, ...], answers: Answers) -> dict[str, NotedReference]:
+    """What is known to be wrong with strays, by uid."""
+    known = answers.noted
+    return {stray.uid: known[stray.uid] for stray in strays if stray.uid in known}
 
 
 def _reported_gone(table: TableReading, key: JobKey, answers: Answers) -> str:

@@ -34,14 +34,17 @@ from services.fusion_backend.core.effects import (
     FindServers,
     KeepCertificate,
     KeepRefusal,
+    NoteReference,
     PatchChild,
     Plan,
     ReadPlan,
     RecordPlan,
+    ReportReference,
     TakeJobId,
     WriteJobStatus,
     WriteRegionStatus,
 )
+from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.core.rendering import PATCHED_KINDS
 from services.fusion_backend.core.snapshot import CHILD_KINDS
 
@@ -91,6 +94,11 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     DeleteCertificate: to_delete_collection(SECRET)
     | to_get(_JOB)
     | to_patch(_JOB, subresource="status"),
+    NoteReference: frozenset(),
+    ReportReference: frozenset().union(
+        *(to_patch(resource_of(kind), subresource="status") for kind in REFERRING_KINDS)
+    )
+    | to_emit_events(),
     ConfirmJobGone: to_get(_JOB),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

@@ -178,6 +178,15 @@ class JobGone:
     job_uid: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReferenceNoted:
+    """An object names what does not exist, as observed first at this time; right without a text."""
+
+    uid: str
+    message: str
+    since: float
+
+
 Answered = (
     PlanMade
     | PlanDeclined
@@ -195,6 +204,7 @@ Answered = (
     | Settled
     | Forgotten
     | JobGone
+    | ReferenceNoted
 )
 _KINDS: Final[Mapping[str, type]] = {each.__name__: each for each in get_args(Answered)}
 

@@ -23,6 +23,8 @@ from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.generation_rules import GENERATION_RULES
 from services.fusion_backend.core.provision_rules import PROVISION_RULES
 from services.fusion_backend.core.provisions_due import next_look_at
+from services.fusion_backend.core.reference_rules import REFERENCE_RULES
+from services.fusion_backend.core.references import settles_at
 from services.fusion_backend.core.region_rules import REGION_RULES
 from services.fusion_backend.core.rules import JobRule
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
@@ -37,6 +39,7 @@ DECISIONS: Final[Mapping[str, tuple[JobRule, ...]]] = {
     "clean-up": CLEAN_UP_RULES,
     "regions": REGION_RULES,
     "provisions": PROVISION_RULES,
+    "references": REFERENCE_RULES,
 }
 """In the order of their effects. The first one with effects gives the reason of the whole."""
 
@@ -71,12 +74,14 @@ def _reason(at: Situation, rules: list[JobRule]) -> Reason:
 def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
-    The submission's deadline, a fall of Healthy that settles, trouble that does not pass, and the
-    next time that the planner may be called.
+    The submission's deadline, a fall of Healthy that settles, trouble that does not pass, the next
+    time that the planner may be called, and a wrong reference that lasts.
     """
+    settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
-        return None
+        return settles if settles is not None and settles > at.now else None
     times = [
+        settles,
         at.deadline,
         at.placing.until,
         at.placing.unanswered_from,

@@ -247,6 +247,7 @@ class WriteRegionStatus(_WithMessage):
     """Patch the status of a ParallelRegion: the width in force, and what becomes of a new one.
 
     That is `refused`, or `awaited` is why it waits. `selector` and `scalable`: see counting.py.
+    `wrong` is what the object names wrongly.
     """
 
     name: str
@@ -260,6 +261,39 @@ class WriteRegionStatus(_WithMessage):
     scalable: DesiredCondition
     refused: RefusedWidth | None = None
     awaited: Reason | None = None
+    wrong: str = ""
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReference:
+    """Remember since when an object names what does not exist; forget it without a message."""
+
+    uid: str
+    message: str
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
+
+
+@dataclass(frozen=True, slots=True)
+class ReportReference(_WithMessage):
+    """Write or, without a reason, remove the condition Accepted of an object that no Job controls.
+
+    The message names field and value.
+    """
+
+    kind: str
+    name: str
+    uid: str
+    reason: Reason | None = None
+    message: str = ""
 
     @property
     def urgency(self) -> Urgency:
@@ -319,5 +353,7 @@ Effect = (
     | FindServers
     | KeepCertificate
     | DeleteCertificate
+    | NoteReference
+    | ReportReference
     | ConfirmJobGone
 )

@@ -15,6 +15,7 @@ from planner.numbering.records import RegionRecord
 from services.fusion_backend.core.conditions import is_current, patched_conditions
 from services.fusion_backend.core.counting import Counting, counting
 from services.fusion_backend.core.effects import DesiredCondition, WriteRegionStatus
+from services.fusion_backend.core.references import wrong_region
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.widths import WidthRequests, region_seen, stays
@@ -55,6 +56,7 @@ def outdated_statuses(
             status = _waits(status, region, seen, waiting)
         elif not is_settled:
             continue
+        status = replace(status, wrong=wrong_region(seen.entry, region, snapshot.name, plan.record))
         if not _is_current(seen, status):
             statuses.append(status)
     return tuple(statuses)
@@ -124,6 +126,8 @@ def _fields(desired: WriteRegionStatus) -> dict[str, Any]:
 
 def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
     """The condition Accepted of a ParallelRegion."""
+    if desired.wrong:
+        return DesiredCondition("Accepted", "False", Reason.INVALID_REFERENCE, desired.wrong)
     accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
     if desired.refused is not None:
         return replace(accepted, status="False", reason=desired.refused.reason)

@@ -223,6 +223,45 @@ class PoolSeen(_Seen):
 
 
 @dataclass(frozen=True, slots=True)
+class ReferrerSeen(_Seen):
+    """A ParallelRegion or a HostPool, and what it names."""
+
+    @property
+    def is_region(self) -> bool:
+        """Whether it is a ParallelRegion."""
+        return self.entry.kind == "ParallelRegion"
+
+    @property
+    def job(self) -> str:
+        """The Job in its spec; empty if it names none."""
+        return str(self.spec.get("job") or "")
+
+    @property
+    def alias(self) -> str:
+        """The region or host pool of the application."""
+        return str(self._declared.get("alias" if self.is_region else "name") or "")
+
+    @property
+    def index(self) -> int | None:
+        """Its index in the application, if it names one."""
+        return self._declared.get("index")
+
+    @property
+    def alias_field(self) -> str:
+        """The path of the alias."""
+        return "spec.alias" if self.is_region else "spec.hostpool.name"
+
+    @property
+    def index_field(self) -> str:
+        """The path of the index."""
+        return "spec.index" if self.is_region else "spec.hostpool.index"
+
+    @property
+    def _declared(self) -> Mapping[str, Any]:
+        return self.spec if self.is_region else self.spec.get("hostpool") or {}
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceSeen(_Seen):
     """A Service; a fact of an older release has its metadata only."""
 

@@ -142,6 +142,14 @@ class Damage:
     is_lost: bool
 
 
+@dataclass(frozen=True, slots=True)
+class NotedReference:
+    """What is wrong with a reference of an object, and since when that was observed (unix s)."""
+
+    message: str
+    since: float
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """One job, its children, its plans and what the planner answered.
@@ -154,8 +162,9 @@ class Snapshot:
     placement when these widths were requested, `texts` AADLs and port
     labels by content id, `troubled` digests whose planning failed for reasons of ours. `launches`
     is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
-    that are gone required last, by name, unless it was refused. `width_max` and `pod_rules` are
-    settings.
+    that are gone required last, by name, unless it was refused. `strays` are ParallelRegions and
+    HostPools that name the job and that no Job controls, `noted` what is wrong with them, by uid.
+    `width_max` and `pod_rules` are settings.
     """
 
     namespace: str
@@ -180,6 +189,8 @@ class Snapshot:
     lost_widths: Mapping[str, int] = field(default_factory=dict)
     provisions: Provisions = field(default_factory=Provisions)
     cluster: Cluster = field(default_factory=Cluster)
+    strays: tuple[Entry, ...] = ()
+    noted: Mapping[str, NotedReference] = field(default_factory=dict)
     width_max: int = 100_000
     pod_rules: PodRules = DEFAULT_RULES
 

@@ -11,10 +11,18 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, PlacementPhase
 from planner.refusals import PlanRefused
+from services.chassis.table.entries import Entry
 from services.fusion_backend.core.clearing import PE
 from services.fusion_backend.core.placement_states import PLACEMENT
+from services.fusion_backend.core.references import wrong_of
 from services.fusion_backend.core.situation import JOB_ID, Situation
-from services.fusion_backend.core.snapshot import Damage, JobSeen, Snapshot, Trouble
+from services.fusion_backend.core.snapshot import (
+    Damage,
+    JobSeen,
+    NotedReference,
+    Snapshot,
+    Trouble,
+)
 from tests.unit.fusion_backend.world import JOB
 
 Change = Callable[[Snapshot, random.Random], Snapshot]
@@ -259,7 +267,22 @@ def _name_taken(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     return _childless(replace(taken, job=submitting), draw)
 
 
+def _stray(snapshot: Snapshot, draw: random.Random) -> Snapshot:
+    """A ParallelRegion that no Job controls; what is wrong with it is noted, or not."""
+    spec = {"job": snapshot.name, "alias": draw.choice(("Nowhere", "Counted")), "width": 1}
+    meta = {"generation": 1, "labels": {}, "owners": [], "annotations": {}}
+    data = {"metadata": meta, "spec": spec, "status": {}}
+    stray = Entry("ParallelRegion", snapshot.namespace, "stray", "s", 1, data)
+    snapshot = replace(snapshot, strays=(stray,))
+    wrong, since = wrong_of(snapshot, stray), draw.choice((None, 0.0, 1e12))
+    if wrong is None or since is None:
+        return snapshot
+    return replace(snapshot, noted={"s": NotedReference(wrong.message, since)})
+
+
 CHANGES: Final[tuple[Change, ...]] = (
+    _stray,
+    _stray,
     _of_job(_in_phase),
     _of_job(_without_id),
     _of_job(_without_id),

@@ -16,6 +16,7 @@ from services.fusion_backend.core import (
     clean_up_rules,
     generation_rules,
     provision_rules,
+    reference_rules,
     region_rules,
     status_rules,
 )
@@ -49,12 +50,13 @@ OWN: dict[str, type[Enum]] = {
     "clean-up": clean_up_rules.CleanUpObservation,
     "regions": region_rules.RegionObservation,
     "provisions": provision_rules.ProvisionObservation,
+    "references": reference_rules.ReferenceObservation,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided on a snapshot; `own`: the effects but for those on former Jobs.
+    """What was decided on a snapshot; `own`: the effects on its own objects.
 
     `observations` are by decision; none if the rules do not fit, and `defect` says why.
     """
@@ -79,7 +81,11 @@ def _decided(snapshot: Snapshot, now: float) -> Decided:
         decision = decide(snapshot, now)
     except RuleDefect as defect:
         return Decided(snapshot.job, at.phase, {}, defect=str(defect))
-    others = rule_for(DECISIONS["predecessors"], at, at.phase).action(at)
+    others = [
+        effect
+        for name in ("predecessors", "references")
+        for effect in rule_for(DECISIONS[name], at, at.phase).action(at)
+    ]
     own = tuple(each for each in decision.effects if each not in others)
     observations = decision.rules
     return Decided(snapshot.job, at.phase, observations, decision.effects, own)

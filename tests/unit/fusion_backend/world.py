@@ -1,8 +1,6 @@
 """A tiny world for the pure core: objects in a dictionary, effects applied one by one.
 
-Applies what fusion-backend decides with the core's own bodies, plans with the real planner, and
-plays pod-state-machine. `dropping` says which effects of a decision are lost, as a crash or a fault
-would lose them; `crash` forgets everything that is no object.
+Applies what is decided with the core's own bodies and the real planner; plays pod-state-machine.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from services.chassis.running.stage import Decision
 from services.chassis.table.table import Table
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
+from services.fusion_backend.core.answered import ReferenceNoted
 from services.fusion_backend.core.conditions import job_status_patch
 from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import (
@@ -30,15 +29,18 @@ from services.fusion_backend.core.effects import (
     Effect,
     JobStatusChange,
     KeepRefusal,
+    NoteReference,
     PatchChild,
     Plan,
     ReadPlan,
     RecordPlan,
+    ReportReference,
     TakeJobId,
     WriteJobStatus,
     WriteRegionStatus,
 )
 from services.fusion_backend.core.recording import known_plan, objects_of, plan_of
+from services.fusion_backend.core.references import reference_patch
 from services.fusion_backend.core.region_statuses import region_status_patch
 from services.fusion_backend.core.rendering import adoption_of, body_of, patch_of
 from services.fusion_backend.core.seen import RegionSeen
@@ -51,7 +53,6 @@ Obj = dict[str, Any]
 Name = tuple[str, str]
 NAMESPACE = "default"
 JOB = "shop"
-STEPS_MAX = 100
 
 
 def keep_all(effect: Effect) -> bool:
@@ -158,7 +159,7 @@ class World:
         )
 
     def step(self, dropping: Callable[[Effect], bool] = keep_all) -> Decision[Effect]:
-        """One decision and its effects; then pods are made."""
+        """One decision and its effects, but for those that are lost; then pods are made."""
         snapshot = self.snapshot()
         decision = decide(snapshot, self.now)
         for effect in decision.effects:
@@ -169,7 +170,7 @@ class World:
 
     def converge(self, dropping: Callable[[Effect], bool] = keep_all) -> None:
         """Decide until nothing is left to do."""
-        for _ in range(STEPS_MAX):
+        for _ in range(100):
             if not self.step(dropping).effects:
                 return
         raise AssertionError(f"still deciding: {decide(self.snapshot(), self.now)}")
@@ -213,6 +214,11 @@ class World:
                 self._patch("Job", JOB, {"status": {"transportCertificate": None}})
             case WriteRegionStatus():
                 self._write_region_status(snapshot, effect)
+            case NoteReference():
+                self.answers.observe(ReferenceNoted(effect.uid, effect.message, self.now))
+            case ReportReference():
+                patch = reference_patch(snapshot.strays[0], effect, now=self.now)
+                self._write("PATCH", effect.kind, effect.name, patch)
 
     @property
     def uid(self) -> str:
