@@ -71,9 +71,11 @@ def keys_of(entry: Entry, view: ClusterView) -> Iterable[Key]:
 
 
 def all_keys(table: TableReading) -> Iterable[Key]:
-    """Every key."""
+    """Every key, once."""
     yield CLUSTER
-    yield from (JobKey(e.namespace, e.name) for e in table.of_kind(PLACEMENT))
+    placements = (JobKey(each.namespace, each.name) for each in table.of_kind(PLACEMENT))
+    pools = (JobKey(*job_of_pool(each)) for each in table.of_kind(HOST_POOL))
+    yield from dict.fromkeys((*placements, *pools))
 
 
 def cluster_snapshot(table: TableReading, view: ClusterView) -> ClusterSnapshot:
@@ -90,7 +92,8 @@ def job_snapshot(table: TableReading, view: ClusterView, key: JobKey) -> JobSnap
     ref = Ref(*key)
     placement = view.placements.get(ref)
     if placement is None:
-        return JobSnapshot(None, ())
+        pools = (_observed_pool(table, view, pool, None) for pool in view.pools_of(ref))
+        return JobSnapshot(None, tuple(pools))
     return JobSnapshot(
         _observed_placement(table, view, ref),
         tuple(
@@ -107,12 +110,15 @@ def _observed_placement(table: TableReading, view: ClusterView, ref: Ref) -> Obs
 
 
 def _observed_pool(
-    table: TableReading, view: ClusterView, pool: HostPool, placement: Placement
+    table: TableReading, view: ClusterView, pool: HostPool, placement: Placement | None
 ) -> ObservedPool:
+    status = recorded_status(table, HOST_POOL, (pool.namespace, pool.name))
+    if placement is None:
+        return ObservedPool(pool, status, ())
     members = placement.in_force.pools.get(pool.index, ())
     observed = ObservedPool(
         pool=pool,
-        status=recorded_status(table, HOST_POOL, (pool.namespace, pool.name)),
+        status=status,
         members=tuple(_member(view, pool, placement, members, node) for node in members),
     )
     job = placement.spec

@@ -15,6 +15,7 @@ from contracts.resources.placement import PlacementPhase, assigned
 from contracts.scheduling.requests import amounts_of
 from contracts.scheduling.taints import taint_of
 from placement.cluster import Node
+from placement.job import DEFAULT_POOL
 from services.chassis.table.entries import Entry, is_deleting
 from services.hostpool_manager.core.snapshot import (
     BoundPod,
@@ -119,6 +120,9 @@ def host_pool_of(entry: Entry) -> HostPool:
         is_labelled=bool(spec.get("labelsMembers")),
         is_deleting=is_deleting(entry),
         members=tuple(entry.data["status"].get("members") or ()),
+        is_default=declared.get("name") == DEFAULT_POOL
+        and declared.get("membershipMode") != MembershipMode.EXCLUSIVE
+        and not any(declared.get(each) for each in ("size", "hosts", "tags")),
     )
 
 

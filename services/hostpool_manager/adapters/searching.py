@@ -39,6 +39,7 @@ from services.hostpool_manager.core.answering import (
     misses_in_a_row,
     search_for,
 )
+from services.hostpool_manager.core.quotas import Quotas, quota_left
 from services.hostpool_manager.core.snapshot import (
     DesiredPlacementStatus,
     Found,
@@ -57,8 +58,15 @@ class Searches:
     """The searches of one instance; `in_threads` is off where virtual time drives everything."""
 
     def __init__(
-        self, wiring: Wiring, fold: ClusterFold, limits: Limits, *, in_threads: bool
+        self,
+        wiring: Wiring,
+        fold: ClusterFold,
+        limits: Limits,
+        quotas: Quotas,
+        *,
+        in_threads: bool,
     ) -> None:
+        self._quotas = quotas
         self._runtime = wiring.runtime
         self._table = wiring.table
         self._catch_up = wiring.catch_up
@@ -165,6 +173,7 @@ class Searches:
             placement,
             view.job(target.ref) if placement else None,
             self._spec_bytes(target.ref),
+            quota_left(self._quotas, view.placements, target.ref),
         )
         found = self._judged(target, result, newest)
         if isinstance(found, Dropped):

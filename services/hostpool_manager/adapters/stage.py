@@ -43,7 +43,9 @@ class HostpoolManager:
         self._now = wiring.runtime.clock.now
         self._fold = ClusterFold(self._metrics)
         self.views: Sequence[View] = (self._fold,)
-        self._searches = Searches(wiring, self._fold, settings.limits, in_threads=in_threads)
+        self._searches = Searches(
+            wiring, self._fold, settings.limits, settings.quotas, in_threads=in_threads
+        )
         self._carry_out = CarryOut(wiring.table, wiring.writer, self._searches, self._now)
 
     def begin_to_lead(self) -> None:

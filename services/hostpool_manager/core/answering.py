@@ -6,7 +6,7 @@ and no placement of all of it exists any more, a partial placement is searched a
 
 Cluster and spec may have changed during the search:
 1. an answer to an outdated spec is dropped, and so is a placement that does not hold any more;
-2. an answer that is too large for a status becomes a refusal;
+2. an answer that is too large for a status, or exceeds the quota of nodes, becomes a refusal;
 3. every other answer counts from now on, with the placement that is then in force.
 """
 
@@ -27,6 +27,7 @@ from services.hostpool_manager.core.partial_placement import (
     in_force_after,
     partial_placement,
 )
+from services.hostpool_manager.core.quotas import QuotaLeft, over_quota
 from services.hostpool_manager.core.snapshot import (
     Found,
     LastSearch,
@@ -55,12 +56,16 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The state at the end of a search; `spec_bytes`: the size of the spec as it is stored."""
+    """The state at the end of a search; `spec_bytes`: the size of the spec as it is stored.
+
+    `quota`: how many nodes exclusive pools may have, if that is limited.
+    """
 
     cluster: Cluster
     placement: Placement | None
     job: Job | None
     spec_bytes: int
+    quota: QuotaLeft | None = None
 
 
 def search_for(cluster: Cluster, placement: Placement, job: Job, limits: Limits) -> SearchResult:
@@ -81,6 +86,7 @@ def judge(target: SearchTarget, result: SearchResult, newest: Newest) -> Found |
     why_too_large = too_large(answer, job, spec_bytes=newest.spec_bytes)
     if why_too_large:
         answer = Refused(Reason.SPEC_INVALID, why_too_large)
+    answer = over_quota(newest.quota, placement, job, answer) or answer
     in_force = in_force_after(newest.cluster, placement, job, answer, result.partial)
     status = status_of_answer(answer, spec_generation=placement.spec_generation, in_force=in_force)
     return Found(placement.uid, placement.spec_generation, status)

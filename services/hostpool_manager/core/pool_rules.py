@@ -1,7 +1,8 @@
 """The rules of a HostPool's status: which of its members are there and claimed.
 
 The first rule that holds decides (services/chassis/running/rules.py). Before a placement is in
-force nothing is written: an older status stays until then.
+force nothing is written: an older status stays until then. `$default` is no set of nodes: it is
+ready at once, and a job without host constraints has no Placement.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class PoolObservation(Enum):
     """The state of a HostPool; a rule has one each."""
 
     PLACEMENT_LEAVING = "its Placement is being deleted"
-    NOTHING_IN_FORCE = "no placement of its job is in force"
     LEAVING = "it is being deleted"
+    IS_DEFAULT = "it is the default pool of a job, which has no members of its own"
+    NOTHING_IN_FORCE = "no placement of its job is in force"
     MEMBERS_MISSING = "it has fewer members than it needs"
     CLAIM_INCOMPLETE = "a member lacks its marks, or runs PEs of other jobs"
     READY = "every member is there and claimed"
@@ -40,10 +42,15 @@ class PoolObservation(Enum):
 
 @dataclass(frozen=True)
 class PoolSituation:
-    """A HostPool and the Placement of its job."""
+    """A HostPool and the Placement of its job, if the job has one."""
 
     observed: ObservedPool
-    placement: Placement
+    placement: Placement | None
+
+    @property
+    def generation_in_force(self) -> int | None:
+        """The plan generation whose placement is in force."""
+        return self.placement.in_force.plan_generation if self.placement is not None else None
 
     @cached_property
     def claimed(self) -> tuple[str, ...]:
@@ -68,12 +75,13 @@ class PoolSituation:
 
     def status(self, reason: Reason, message: str) -> DesiredPoolStatus:
         """The status of the pool with a reason and its message."""
-        before, in_force = self.observed.status.get("generation"), self.placement.in_force
-        generations = [each for each in (before, in_force.plan_generation) if each is not None]
+        before = self.observed.status.get("generation")
+        in_force = None if self.observed.pool.is_default else self.generation_in_force
+        generations = [each for each in (before, in_force) if each is not None]
         return DesiredPoolStatus(
             members=tuple(each.node for each in self.observed.members),
             claimed=self.claimed,
-            plan_generation=max(generations),
+            plan_generation=max(generations, default=None),
             observed_generation=self.observed.pool.spec_generation,
             is_ready=reason is Reason.MEMBERS_READY,
             reason=reason,
@@ -85,7 +93,8 @@ def missing_message(at: PoolSituation) -> str:
     """Which members are gone, and why there are no others."""
     observed, placement = at.observed, at.placement
     gone = [each.node for each in observed.members if each.node and not each.is_there]
-    why = placement.message if placement.phase is not PlacementPhase.PLACED else ""
+    is_unplaced = placement is not None and placement.phase is not PlacementPhase.PLACED
+    why = placement.message if placement is not None and is_unplaced else ""
     places = max(len(observed.members), observed.least)
     what = f"{observed.missing} of {places} members are missing"
     what += f": {_named(gone)} is gone" if len(gone) == 1 else ""
@@ -110,6 +119,11 @@ def ready_message(_at: PoolSituation) -> str:
     return Reason.MEMBERS_READY.sentence
 
 
+def default_message(_at: PoolSituation) -> str:
+    """That the pool stands for all nodes."""
+    return "The pool has no members of its own: PEs without another host pool may run on any node."
+
+
 def leave(_at: PoolSituation) -> None:
     """Leave the status as it is."""
 
@@ -128,14 +142,25 @@ _O = PoolObservation
 PoolAction = Callable[[PoolSituation], str | None]
 PoolRule = Rule[PoolSituation, PoolAction]
 POOL_RULES: Final[tuple[PoolRule, ...]] = (
-    Rule(_O.PLACEMENT_LEAVING, lambda at: at.placement.is_deleting, leave, Reason.OWNER_DELETED),
+    Rule(
+        _O.PLACEMENT_LEAVING,
+        lambda at: at.placement is not None and at.placement.is_deleting,
+        leave,
+        Reason.OWNER_DELETED,
+    ),
+    Rule(_O.LEAVING, lambda at: at.observed.pool.is_deleting, leave, Reason.OWNER_DELETED),
+    Rule(
+        _O.IS_DEFAULT,
+        lambda at: at.observed.pool.is_default and bool(at.observed.pool.job_uid),
+        default_message,
+        Reason.MEMBERS_READY,
+    ),
     Rule(
         _O.NOTHING_IN_FORCE,
-        lambda at: at.placement.in_force.plan_generation is None,
+        lambda at: at.generation_in_force is None,
         leave,
         Reason.WAITING,
     ),
-    Rule(_O.LEAVING, lambda at: at.observed.pool.is_deleting, leave, Reason.OWNER_DELETED),
     Rule(
         _O.MEMBERS_MISSING,
         lambda at: at.observed.missing > 0,

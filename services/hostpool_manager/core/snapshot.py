@@ -117,7 +117,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class HostPool:
-    """A HostPool: its job, the index of the pool, and whether its members carry marks."""
+    """A HostPool: its job, the index of the pool, and whether its members carry marks.
+
+    `is_default`: it is the pool of PEs without another one, and has no members of its own.
+    """
 
     namespace: str
     name: str
@@ -130,6 +133,7 @@ class HostPool:
     is_labelled: bool = False
     is_deleting: bool = False
     members: tuple[str, ...] = ()
+    is_default: bool = False
 
     @property
     def is_marked(self) -> bool:
@@ -350,7 +354,7 @@ class ObservedPool:
 
 @dataclass(frozen=True, slots=True)
 class JobSnapshot:
-    """What the statuses of a job are decided from."""
+    """What the statuses of a job are decided from; a job may have pools and no Placement."""
 
     placement: ObservedPlacement | None
     pools: tuple[ObservedPool, ...]

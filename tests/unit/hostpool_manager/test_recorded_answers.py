@@ -13,6 +13,7 @@ from services.chassis.running.wiring import Runtime, Wiring
 from services.chassis.table.table import Table
 from services.hostpool_manager.adapters.folding import SEARCHED, ClusterFold, data_of, searched_of
 from services.hostpool_manager.adapters.searching import Searches
+from services.hostpool_manager.core.quotas import Quotas
 from services.hostpool_manager.core.snapshot import Found, InForce, LastSearch, Ref, Searched
 from services.hostpool_manager.core.statuses import status_of_answer
 
@@ -43,7 +44,7 @@ def test_an_answer_counts_until_the_status_records_it() -> None:
     table = Table()
     runtime = cast(Runtime, SimpleNamespace(clock=None))
     wiring = Wiring(table, cast(Writer, None), runtime, lambda _key: None)
-    searches = Searches(wiring, ClusterFold(Metrics()), Limits(), in_threads=False)
+    searches = Searches(wiring, ClusterFold(Metrics()), Limits(), Quotas(), in_threads=False)
     kept(table, on_node("n1"), version=1)
     kept(table, on_node("n2"), version=2)
     searches.note_recorded(SHOP, on_node("n1").status)
