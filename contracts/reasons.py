@@ -207,6 +207,7 @@ class Reason(StrEnum):
         "Reassigned",
         "The processing element goes to another node; its pod was on none yet.",
     )
+    RESTARTED = "Restarted", "A restart policy launches the processing element again."
     RETENTION_OVER = (
         "RetentionOver",
         "The failed pod was kept for a while and no launch follows, so it is deleted.",

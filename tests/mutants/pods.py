@@ -7,9 +7,34 @@ from tests.mutants.planting import Mutant
 _CORE = "services/pod_state_machine/core"
 _LAUNCHES = "services/launching/core"
 _DELETED = "tests/simulation/test_deleted_pods.py"
+_EVENTS = "tests/simulation/test_events.py"
 _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
 MUTANTS = (
+    Mutant(
+        "a launch of a resize has an event",
+        f"{_LAUNCHES}/events.py",
+        "event_of_intent",
+        "if reason not in _BY_HAND:",
+        "if reason is Reason.REASSIGNED:",
+        (_EVENTS,),
+    ),
+    Mutant(
+        "a failure that is recorded has no event",
+        f"{_LAUNCHES}/recording.py",
+        "Record.__call__",
+        "event_of_record(at, status, reason) if self.announces else None",
+        "None",
+        (_EVENTS,),
+    ),
+    Mutant(
+        "the second restart has the name of the first one's event",
+        f"{_LAUNCHES}/events.py",
+        "event_of_restart",
+        "Announcement(Reason.RESTARTED, message, status.launch_count, warning=is_failure)",
+        "Announcement(Reason.RESTARTED, message, 1, warning=is_failure)",
+        (_EVENTS,),
+    ),
     Mutant(
         "an ended pod that somebody deletes stays ended whatever the flag says",
         f"{_LAUNCHES}/situation.py",

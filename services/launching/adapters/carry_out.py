@@ -16,7 +16,15 @@ from services.chassis.kube.writing import Outcome, Writer
 from services.chassis.process.errors import Conflict, NotFound, Rejected, Superseded
 from services.chassis.table.table import Table
 from services.launching.adapters.launches import Launches
-from services.launching.core.effects import CreatePod, DeletePod, Effect, PatchStatus, SetPodAside
+from services.launching.core.effects import (
+    Announcement,
+    CreatePod,
+    DeletePod,
+    Effect,
+    PatchStatus,
+    SetPodAside,
+)
+from services.launching.core.events import event_of_refusal
 from services.launching.core.nodes import node_of
 from services.launching.core.owners import LaunchStatus, Owner, status_patch
 from services.launching.core.recording import refused_status
@@ -70,7 +78,9 @@ class LaunchEffects(Generic[SnapshotT]):
                 if effect.believed_unbound:
                     await self._confirm_unbound(namespace, effect.believed_unbound)
                 owner = _owner_of(snapshot)
-                return await self._patch_status(owner, effect.owner_uid, effect.status)
+                return await self._patch_status(
+                    owner, effect.owner_uid, effect.status, effect.event
+                )
 
     # ------------------------------------------------------------------ pods
 
@@ -144,9 +154,11 @@ class LaunchEffects(Generic[SnapshotT]):
     async def _report_refused(self, owner: Owner, refusal: Rejected) -> None:
         status = refused_status(owner, refusal.message, now=self._now())
         if status != owner.status:
-            await self._patch_status(owner, owner.uid, status)
+            await self._patch_status(owner, owner.uid, status, event_of_refusal(owner, status))
 
-    async def _patch_status(self, owner: Owner, uid: str, status: LaunchStatus) -> str:
+    async def _patch_status(
+        self, owner: Owner, uid: str, status: LaunchStatus, event: Announcement | None
+    ) -> str:
         """Write what differs, under the resourceVersion that was decided on.
 
         A newer entry may have a newer status: a patch of it could overwrite a launch count that
@@ -157,6 +169,14 @@ class LaunchEffects(Generic[SnapshotT]):
             raise Superseded(f"{self._owner_kind} {owner.name} is another one now")
         if entry.resource_version != owner.resource_version:
             raise Superseded(f"{self._owner_kind} {owner.name} was decided on at an older one")
+        if event is not None:
+            await self._writer.emit_event(
+                entry,
+                reason=event.reason.value,
+                message=event.message,
+                generation=event.launch,
+                warning=event.warning,
+            )
         body = {"status": status_patch(owner.status, status)}
         return await self._writer.patch(entry, body, subresource="status")
 

@@ -10,6 +10,7 @@ from services.chassis.kube.permissions import (
     to_block_deletion_of,
     to_create,
     to_delete,
+    to_emit_events,
     to_get,
     to_patch,
 )
@@ -25,8 +26,9 @@ def needed_by(owner: Resource) -> dict[type[Effect], Permissions]:
     return {
         CreatePod: to_create(_POD, owner=owner)
         | to_block_deletion_of(owner)
-        | to_patch(owner, subresource="status"),  # records why a pod was refused
+        | to_patch(owner, subresource="status")  # records why a pod was refused
+        | to_emit_events(),
         DeletePod: to_delete(_POD) | to_get(owner) | to_get(_NODE),
         SetPodAside: to_patch(_POD),
-        PatchStatus: to_patch(owner, subresource="status") | to_get(_POD),
+        PatchStatus: to_patch(owner, subresource="status") | to_get(_POD) | to_emit_events(),
     }

@@ -63,19 +63,31 @@ class SetPodAside:
 
 
 @dataclass(frozen=True, slots=True)
+class Announcement:
+    """An Event on the owner. Reason and launch are in its name, so a launch has one of a reason."""
+
+    reason: Reason
+    message: str
+    launch: int
+    warning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class PatchStatus:
     """Write the owner's status under the resourceVersion that the decision was made on.
 
     `believed_gone` is the pod of an intended launch that is skipped before it was observed; it is
     confirmed not to exist first, since the next launch does not wait for it. `believed_unbound` is
     a pod that is replaced because it is on no node; it is confirmed to be unbound first, since a
-    bound pod stays.
+    bound pod stays. `event` is written before the status, so that a crash between the two loses
+    none.
     """
 
     owner_uid: str
     status: LaunchStatus
     believed_gone: str = ""
     believed_unbound: str = ""
+    event: Announcement | None = None
 
     @property
     def urgency(self) -> Urgency:

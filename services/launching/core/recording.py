@@ -27,6 +27,7 @@ from services.launching.core.conditions import (
 )
 from services.launching.core.effects import Effect, PatchStatus
 from services.launching.core.ending import End
+from services.launching.core.events import event_of_intent, event_of_record, event_of_restart
 from services.launching.core.hanging import hanging_message
 from services.launching.core.owners import LaunchStatus, Owner
 from services.launching.core.pods import Pod
@@ -58,7 +59,9 @@ class IntendLaunch:
 
     def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
         unbound = at.pod.name if at.pod and self.is_unbound else ""
-        effect = PatchStatus(at.owner.uid, intent(at, reason), _skipped_pod(at), unbound)
+        status = intent(at, reason)
+        event = event_of_intent(status, reason)
+        effect = PatchStatus(at.owner.uid, status, _skipped_pod(at), unbound, event)
         return Decision((effect,), reason)
 
 
@@ -69,7 +72,9 @@ class IntendRestart:
     phase: PePhase = PePhase.WAITING
 
     def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
-        effect = PatchStatus(at.owner.uid, restart_intent(at, reason), _skipped_pod(at))
+        status = restart_intent(at, reason)
+        event = event_of_restart(at, status)
+        effect = PatchStatus(at.owner.uid, status, _skipped_pod(at), event=event)
         return Decision((effect,), reason)
 
 
@@ -160,13 +165,15 @@ class Record:
     """The action that writes a status which records the observed state, unless it is current.
 
     `condition` is the type of the condition that holds, if any; all others become False. `settles`:
-    the state is likely to end soon, so it is recorded only if it lasts.
+    the state is likely to end soon, so it is recorded only if it lasts. `announces`: an Event
+    reports it.
     """
 
     phase: PePhase
     text: Text = plain
     condition: str = ""
     settles: bool = False
+    announces: bool = False
 
     def __call__(self, at: Situation, reason: Reason) -> Decision[Effect]:
         status = self.status(at, reason)
@@ -176,7 +183,8 @@ class Record:
         due_at = self._due_at(at, status)
         if at.now < due_at:
             return Decision((), reason, due_at)
-        return Decision((PatchStatus(at.owner.uid, status),), reason, ends_at)
+        event = event_of_record(at, status, reason) if self.announces else None
+        return Decision((PatchStatus(at.owner.uid, status, event=event),), reason, ends_at)
 
     def status(self, at: Situation, reason: Reason) -> LaunchStatus:
         """The status to write."""

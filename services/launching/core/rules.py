@@ -163,7 +163,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.PREDECESSOR_STUCK,
         lambda at: at.awaits_pod and any(map(at.hangs, at.blocking)),
-        Record(_P.WAITING, hanging, STUCK_TERMINATING),
+        Record(_P.WAITING, hanging, STUCK_TERMINATING, announces=True),
         Reason.STUCK_TERMINATING,
         _WAITING,
     ),
@@ -214,7 +214,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.RESTARTS_EXHAUSTED,
         lambda at: at.restart is not None and at.is_exhausted,
-        Record(_P.FAILED, exhausted, RESTARTS_EXHAUSTED),
+        Record(_P.FAILED, exhausted, RESTARTS_EXHAUSTED, announces=True),
         Reason.TOO_MANY_RESTARTS,
         _NOT_COMPLETED,
     ),
@@ -234,7 +234,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.FAILED_BACKING_OFF,
         lambda at: at.restart is not None,
-        Record(_P.FAILED, condition=BACKING_OFF),
+        Record(_P.FAILED, condition=BACKING_OFF, announces=True),
         Reason.BACKING_OFF,
         _NOT_COMPLETED,
     ),
@@ -242,14 +242,14 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.STUCK_STARTING,
         lambda at: at.is_leaving and at.hangs(at.pod) and at.phase in (_P.WAITING, _P.STARTING),
-        Record(_P.STARTING, hanging, STUCK_TERMINATING),
+        Record(_P.STARTING, hanging, STUCK_TERMINATING, announces=True),
         Reason.STUCK_TERMINATING,
         frozenset({_P.WAITING, _P.STARTING}),
     ),
     Rule(
         _O.STUCK_RUNNING,
         lambda at: at.is_leaving and at.hangs(at.pod) and at.phase is _P.RUNNING,
-        Record(_P.RUNNING, hanging, STUCK_TERMINATING),
+        Record(_P.RUNNING, hanging, STUCK_TERMINATING, announces=True),
         Reason.STUCK_TERMINATING,
         frozenset({_P.RUNNING}),
     ),
@@ -272,14 +272,14 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.POD_LOST,
         lambda at: at.end is End.DELETED and at.is_unrecorded,
-        Record(_P.STOPPED, without_restart("restartDeletedPod")),
+        Record(_P.STOPPED, without_restart("restartDeletedPod"), announces=True),
         Reason.POD_DELETED,
         _WAITING,
     ),
     Rule(
         _O.POD_ABSENT,
         lambda at: at.end is End.DELETED,
-        Record(_P.STOPPED, without_restart("restartDeletedPod")),
+        Record(_P.STOPPED, without_restart("restartDeletedPod"), announces=True),
         Reason.POD_DELETED,
         frozenset({_P.STARTING, _P.RUNNING, _P.STOPPED}),
     ),
@@ -293,14 +293,14 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.POD_FAILED,
         lambda at: at.end is End.FAILED,
-        Record(_P.FAILED, without_restart("restartFailedPod")),
+        Record(_P.FAILED, without_restart("restartFailedPod"), announces=True),
         Reason.POD_FAILED,
         _NOT_COMPLETED,
     ),
     Rule(
         _O.POD_DISRUPTED,
         lambda at: at.end is End.DISRUPTED,
-        Record(_P.FAILED, without_restart("restartFailedPod")),
+        Record(_P.FAILED, without_restart("restartFailedPod"), announces=True),
         Reason.DISRUPTED,
         _NOT_COMPLETED,
     ),
@@ -315,7 +315,7 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
     Rule(
         _O.POD_BLOCKED,
         lambda at: at.pod is not None and at.pod.blocked is not None,
-        Record(_P.STARTING, blocked, POD_BLOCKED),
+        Record(_P.STARTING, blocked, POD_BLOCKED, announces=True),
         lambda at: (at.pod and at.pod.blocked) or Reason.WAITING,
         _NOT_RUN,
     ),
