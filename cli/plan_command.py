@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from cli.cpu_usage import unknown_operators
 from cli.drawing import draw_graph, draw_svg, draw_tables
 from cli.failing import Failure
 from cli.folders import refuse_missing
@@ -85,6 +86,22 @@ Type = Annotated[
 ]
 Nodes = Annotated[int, typer.Option(min=1, help="For automatic: how many nodes there are.")]
 NodeCpus = Annotated[int, typer.Option(min=1, help="For automatic: the CPUs of each node.")]
+PodCpu = Annotated[
+    str,
+    typer.Option(
+        metavar="CPU",
+        help="For automatic: the CPU limit of the pod of each PE, such as 500m.",
+    ),
+]
+CpuUsageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--cpu-usage",
+        metavar="FILE",
+        help="For automatic: measured CPU, as YAML: operators: {NAME: CPU, …} for operators, and "
+        "cluster: CPU for what the nodes use already.",
+    ),
+]
 Compat = Annotated[
     bool,
     typer.Option(
@@ -134,6 +151,8 @@ def plan_command(
     type: Type = "noChannelInfluence",  # noqa: A002 - the word of the Job's spec
     nodes: Nodes = 1,
     node_cpus: NodeCpus = NODE_CPUS,
+    pod_cpu: PodCpu = "",
+    cpu_usage: CpuUsageFile = None,
     compat: Compat = False,
     out: Out = None,
     create: Create = False,
@@ -149,6 +168,7 @@ def plan_command(
     What a resize would change:  millrace plan app.sab --resize Region1=6
     A Job's manifest:  millrace plan job.yaml --bundles DIR
     A resize of a running job:  millrace plan --job app --resize Region1=6
+    With what it uses:  millrace plan app.sab --nodes 4 --pod-cpu 500m --cpu-usage usage.yaml
     A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan --create
 
     A refusal ends with 1: {"error": …, "message": …} as JSON, else a sentence on stderr.
@@ -163,7 +183,8 @@ def plan_command(
     if job and source is None:
         _answer_of_job(RunningJob(job, namespace, kubeconfig, bundles), options, form, out)
     else:
-        _answer_of_file(replace(options, bundles=bundles), form, out, is_alone=not job)
+        options = replace(options, bundles=bundles, pod_cpu=pod_cpu, cpu_usage=cpu_usage)
+        _answer_of_file(options, form, out, is_alone=not job)
 
 
 def _prepared(form: Format | None, out: Path | None, *, create: bool) -> Format:
@@ -217,7 +238,8 @@ def _answer(plan: Callable[[Keep], list[Step]], shown: Shown) -> None:
                 steps = plan(_discard) if shown.out is None else plan_into(plan, shown.out)
             values = (pair_of("--param", words) for words in shown.params)
             warnings = map(shown.phrased, steps[0].result.warnings)
-            _print(steps, shown, [*given_twice("--param", values), *warnings])
+            unknown = unknown_operators(steps[0].draft)
+            _print(steps, shown, [*given_twice("--param", values), *unknown, *warnings])
     except PlanRefused as refusal:
         _print_refusal(refusal, shown)
         raise typer.Exit(Failure.exit_code) from None

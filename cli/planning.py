@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cli.cpu_usage import mcpu_of_option, read_cpu_usage
 from cli.drawing import reasons_of
 from cli.failing import Failure, Misused
 from cli.jobs import fusion_of, job_name_for, pair_of, region_width_of
@@ -51,6 +52,8 @@ class PlanOptions:
     nodes: int = 1
     node_cpus: int = NODE_CPUS
     bundles: Path | None = None
+    pod_cpu: str = ""
+    cpu_usage: Path | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -61,6 +64,7 @@ class PlanOptions:
             "--param": self.params,
             "--type": self.type != "noChannelInfluence",
             "--compat": self.compat,
+            "--pod-cpu": self.pod_cpu,
         }
         return tuple(option for option, value in given.items() if value)
 
@@ -98,7 +102,10 @@ def plan_steps(options: PlanOptions, keep: Keep) -> list[Step]:
 
     Raises PlanRefused, and Misused if an option cannot be parsed.
     """
-    return steps_of(_request(options), options.resizes, keep)
+    request = _request(options)
+    if options.cpu_usage is not None:
+        request = replace(request, usage=read_cpu_usage(options.cpu_usage))
+    return steps_of(request, options.resizes, keep)
 
 
 @collector_paused()
@@ -181,6 +188,7 @@ def _fusion(options: PlanOptions) -> Fusion:
         options.type,
         allocatable_mcpu=options.nodes * options.node_cpus * 1000,
         largest_node_mcpu=options.node_cpus * 1000,
+        limit_mcpu=mcpu_of_option("--pod-cpu", options.pod_cpu) if options.pod_cpu else 0,
     )
 
 

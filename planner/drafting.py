@@ -121,7 +121,7 @@ def _fusion(request: PlanRequest, topology: Topology) -> Fusion:
     if previous and fusion.requested == previous.fusion.requested == "automatic":
         return previous.fusion
     if fusion.scheme == "automatic":
-        return reckoned(fusion, topology, request.threading)
+        return reckoned(fusion, topology, request.threading, request.usage)
     if fusion.scheme == "manual" and (fusion.pes_max is None or fusion.pes_max < 1):
         raise PlanRefused(
             Reason.FUSION_INVALID,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.application import model
 from planner.fusion.placing import ORIGINAL, USUAL, HostRules
+from planner.fusion.reckoning import NOT_MEASURED, CpuUsage
 from planner.graph.threading_models import Threading
 from planner.numbering.records import Fusion, PlanRecord
 
@@ -32,7 +33,8 @@ class PlanRequest:
 
     `width_overrides`: (alias pattern, width) of the job spec. `widths`: exact widths by region name
     of the ParallelRegion objects at a resize; they win over everything else. `compat`: as the
-    original would have planned it. `hosts`: how host constraints are put into force.
+    original would have planned it. `hosts`: how host constraints are put into force. `usage`:
+    measured CPU, which automatic fusion chooses the first number of PEs from.
     """
 
     application: model.Application
@@ -51,6 +53,7 @@ class PlanRequest:
     limits: PlanLimits = PlanLimits()
     compat: bool = False
     hosts: HostRules = USUAL
+    usage: CpuUsage = NOT_MEASURED
 
     @property
     def resized(self) -> PlanRecord | None:

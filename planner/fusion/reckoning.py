@@ -7,18 +7,19 @@
 3. A PE's pod can use its CPU limit, and never more than the largest node has. So the application
    keeps between `least` PEs (every needed thread busy) and `most` (every thread busy).
 4. Nobody knows yet how busy they will be: the geometric mean of the two is wrong by the same factor
-   in either direction.
+   in either direction. An operator whose CPU was measured counts with that, in both.
 5. The cluster bounds it: the pods' requests must fit, and PEs beyond the number of CPUs cost
-   connections and win nothing. A limit that the PEs share bounds it in the same way; a request that
-   they share must be cut into parts that a node can take.
+   connections and win nothing; a CPU that is in use already does not count. A limit that the PEs
+   share bounds it in the same way; a request that they share must be cut into parts that a node can
+   take.
 
 The answer is for life: it is recorded with all that it was made from, and a job that runs keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import isqrt
 
 from planner.graph.threading_models import Threading, choose_model
@@ -37,26 +38,74 @@ class Threads:
     least: int
     most: int
 
+    def times(self, factor: int) -> Threads:
+        """So many of each."""
+        return Threads(self.least * factor, self.most * factor)
 
-def reckoned(fusion: Fusion, topology: Topology, job: Threading | None) -> Fusion:
+
+@dataclass(frozen=True, slots=True)
+class CpuUsage:
+    """Measured CPU in thousandths: what the nodes use already, and operators by name.
+
+    A name without a channel is that of each replica.
+    """
+
+    cluster_mcpu: int = 0
+    operators: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, operator: Operator) -> int | None:
+        """What one operator uses, if it was measured."""
+        return self.operators.get(operator.name, self.operators.get(operator.logical_name))
+
+    def unknown(self, topology: Topology) -> tuple[str, ...]:
+        """The names that no operator has, in their order."""
+        known = {
+            name for each in topology.operators.values() for name in (each.name, each.logical_name)
+        }
+        return tuple(name for name in self.operators if name not in known)
+
+
+NOT_MEASURED = CpuUsage()
+
+
+def reckoned(
+    fusion: Fusion, topology: Topology, job: Threading | None, usage: CpuUsage = NOT_MEASURED
+) -> Fusion:
     """Automatic fusion with the number of PEs, and with the threads that it was chosen from."""
     threads = count_threads(topology, job)
-    pes = min(_pes(fusion, threads), len(topology.operators))
+    demand = _demand(topology, job, usage) if usage.operators else threads.times(CPU_MCPU)
+    pes = min(_pes(fusion, demand, usage.cluster_mcpu), len(topology.operators))
     return replace(fusion, pes_max=max(1, pes), threads_min=threads.least, threads_max=threads.most)
 
 
 def count_threads(topology: Topology, job: Threading | None) -> Threads:
     """Steps 1 and 2. `job`: the threading model of the job."""
-    least, schedulable = 0, 0
+    least, most = 0, 0
     for operator in topology.operators.values():
-        chosen = choose_model(operator, job)
-        model = chosen.model if chosen else "automatic"
-        if not operator.item.inputs:
-            least += 1
-            continue
-        least += sum(_needed(operator, topology, model))
-        schedulable += model in ("automatic", "dynamic")
-    return Threads(least, least + schedulable)
+        needed, at_most = _threads_of(operator, topology, job)
+        least, most = least + needed, most + at_most
+    return Threads(least, most)
+
+
+def _demand(topology: Topology, job: Threading | None, usage: CpuUsage) -> Threads:
+    """Steps 1 and 2 in thousandths of a CPU; what was measured of an operator counts instead."""
+    least, most = 0, 0
+    for operator in topology.operators.values():
+        measured = usage.of(operator)
+        needed, at_most = _threads_of(operator, topology, job)
+        least += needed * CPU_MCPU if measured is None else measured
+        most += at_most * CPU_MCPU if measured is None else measured
+    return Threads(least, most)
+
+
+def _threads_of(operator: Operator, topology: Topology, job: Threading | None) -> tuple[int, int]:
+    """How many threads one operator needs, and can use."""
+    if not operator.item.inputs:
+        return 1, 1
+    chosen = choose_model(operator, job)
+    model = chosen.model if chosen else "automatic"
+    needed = sum(_needed(operator, topology, model))
+    return needed, needed + (model in ("automatic", "dynamic"))
 
 
 def _needed(operator: Operator, topology: Topology, model: str) -> Iterator[bool]:
@@ -69,15 +118,15 @@ def _is_channel(topology: Topology, operator: int, port: int) -> bool:
     return any(edge.splitter >= 0 for edge in topology.edges_into((operator, port)))
 
 
-def _pes(fusion: Fusion, threads: Threads) -> int:
+def _pes(fusion: Fusion, demand: Threads, used_mcpu: int) -> int:
     nodes = max(1, fusion.nodes or 1)
     largest = fusion.largest_node_mcpu or UNKNOWN_NODE_MCPU
     allocatable = fusion.allocatable_mcpu or nodes * largest
     shared_limit = fusion.limit_mcpu if fusion.is_divided else 0
     usable = largest if shared_limit else min(largest, fusion.limit_mcpu or largest)
-    least = max(1, _parts(threads.least * CPU_MCPU, usable))
-    most = max(least, _parts(threads.most * CPU_MCPU, usable))
-    bound = allocatable // CPU_MCPU
+    least = max(1, _parts(demand.least, usable))
+    most = max(least, _parts(demand.most, usable))
+    bound = max(0, allocatable - used_mcpu) // CPU_MCPU
     if fusion.is_divided:
         least_parts = _parts(fusion.request_mcpu, largest)
     else:

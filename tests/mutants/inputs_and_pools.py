@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.planting import Mutant
 
+_USAGE = "tests/unit/cli/test_cpu_usage.py"
 _QUOTAS = "tests/unit/hostpool_manager/test_quotas.py"
 _REFERENCES = "tests/unit/fusion_backend/test_references.py"
 
@@ -103,5 +104,29 @@ MUTANTS = (
         "over_quota(newest.quota, placement, job, answer) or answer",
         "answer",
         ("tests/simulation/test_quotas.py",),
+    ),
+    Mutant(
+        "measured CPU of operators counts for nothing",
+        "planner/fusion/reckoning.py",
+        "_demand",
+        "least += needed * CPU_MCPU if measured is None else measured",
+        "least += needed * CPU_MCPU",
+        (_USAGE,),
+    ),
+    Mutant(
+        "busy CPUs of the cluster count as idle",
+        "planner/fusion/reckoning.py",
+        "_pes",
+        "max(0, allocatable - used_mcpu)",
+        "allocatable",
+        (_USAGE,),
+    ),
+    Mutant(
+        "the limit of pods is left out of a plan without a cluster",
+        "cli/planning.py",
+        "_fusion",
+        'mcpu_of_option("--pod-cpu", options.pod_cpu) if options.pod_cpu else 0',
+        "0",
+        (_USAGE,),
     ),
 )
