@@ -218,11 +218,13 @@ class ProcessingElementTemplate(Fields):
         description="Seconds for which the failed pod of a PE that will not run again stays.",
     )
     restart_completed_pod: bool = Field(
-        default=False, description="Whether a pod that ended with exit code 0 is restarted."
+        default=False,
+        description="Whether a pod that ended with exit code 0 is restarted. Default: false.",
     )
     restart_deleted_pod: bool = Field(
         default=False,
-        description="Whether a PE is launched again when somebody deletes its pod, ended or not.",
+        description="Whether a PE is launched again when somebody deletes its pod, ended or not. "
+        "Default: false, so that `kubectl delete pod` stops the PE.",
     )
     restart_failed_pod: bool | None = Field(
         default=None,

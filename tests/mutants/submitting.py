@@ -146,4 +146,12 @@ MUTANTS = (
         "pass",
         ("tests/unit/contracts/test_showing.py",),
     ),
+    Mutant(
+        "Ctrl-C in submit does not say that the job goes on",
+        "cli/job_commands.py",
+        "submit",
+        "except asyncio.CancelledError:",
+        "except KeyError:",
+        (_SUBMITTING,),
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,10 +11,13 @@ from unittest.mock import create_autospec
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
-from cli import connecting
+from cli import connecting, job_commands
+from cli.commands import app
 from cli.connecting import JOBS, Cluster, connected
 from cli.failing import Failure, Misused
+from cli.following import following
 from cli.kubeconfigs import UpInfo
 from cli.submitting import Submission, bundle_root, put_bundle, submit
 from contracts.bundle_format import pack
@@ -128,3 +132,15 @@ def test_a_bundle_root_that_the_cluster_does_not_read_is_refused(
     with pytest.raises(Misused, match="Say --bundles DIR"):
         bundle_root(foreign, None)
     assert not (tmp_path / "typo").exists()
+
+
+def test_ctrl_c_ends_the_command_and_says_that_the_job_goes_on(
+    kubeconfig: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted = create_autospec(following)
+    interrupted.side_effect = asyncio.CancelledError
+    monkeypatch.setattr(job_commands, "following", interrupted)
+    words = ["submit", str(submission(tmp_path).bundle), "--bundles", str(root)]
+    ended = CliRunner().invoke(app, [*words, "--kubeconfig", str(kubeconfig)])
+    assert ended.exit_code == 143
+    assert "job a is submitted, and goes on without this command: `millrace get a`" in ended.stderr
