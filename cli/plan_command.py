@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from typing import Annotated, Literal
@@ -164,26 +164,23 @@ def plan_command(
 ) -> None:
     """Plan a bundle, an ADL or a Job without running it: PEs, ports, widths, AADLs.
 
-    What it becomes:  millrace plan app.sab
+    What it becomes:  millrace plan app.sab --fusion manual=3 --width Region1=6
     What a resize would change:  millrace plan app.sab --resize Region1=6
     A Job's manifest:  millrace plan job.yaml --bundles DIR
     A resize of a running job:  millrace plan --job app --resize Region1=6
-    With what it uses:  millrace plan app.sab --nodes 4 --pod-cpu 500m --cpu-usage usage.yaml
     A drawing (plan/plan.svg):  millrace plan app.sab --format dot --out plan --create
 
     A refusal ends with 1: {"error": …, "message": …} as JSON, else a sentence on stderr.
 
-    Example: millrace plan app.sab --fusion manual=3 --width Region1=6
+    Example: millrace plan app.sab --nodes 4 --pod-cpu 500m --cpu-usage usage.yaml
     """
-    lists = [tuple(each or ()) for each in (width, param, resize)]
-    options = PlanOptions(
-        source or Path(), fusion, lists[0], lists[1], lists[2], compat, type, nodes, node_cpus
-    )
+    widths, params, resizes = (tuple(each or ()) for each in (width, param, resize))
+    rest = (type, nodes, node_cpus, pod_cpu, cpu_usage, bundles)
+    options = PlanOptions(source or Path(), fusion, widths, params, resizes, compat, *rest)
     form = _prepared(form, out, create=create)
     if job and source is None:
         _answer_of_job(RunningJob(job, namespace, kubeconfig, bundles), options, form, out)
     else:
-        options = replace(options, bundles=bundles, pod_cpu=pod_cpu, cpu_usage=cpu_usage)
         _answer_of_file(options, form, out, is_alone=not job)
 
 
@@ -205,8 +202,9 @@ def _answer_of_file(
 
 
 def _answer_of_job(job: RunningJob, options: PlanOptions, form: Format, out: Path | None) -> None:
-    if options.given:
-        raise typer.BadParameter(f"{', '.join(options.given)}: the job runs, say --resize")
+    given = (*options.given, *(["--cpu-usage"] if options.cpu_usage is not None else []))
+    if given:
+        raise typer.BadParameter(f"{', '.join(given)}: the job runs, say --resize")
     from cli.running_plans import steps_of_job  # connects to a cluster: other plans start faster
 
     def plan(keep: Keep) -> list[Step]:

@@ -51,9 +51,9 @@ class PlanOptions:
     type: FusionType = "noChannelInfluence"
     nodes: int = 1
     node_cpus: int = NODE_CPUS
-    bundles: Path | None = None
     pod_cpu: str = ""
     cpu_usage: Path | None = None
+    bundles: Path | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
