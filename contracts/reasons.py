@@ -170,7 +170,15 @@ class Reason(StrEnum):
         "ClaimIncomplete",
         "Members of the host pool do not carry its marks yet, or run what is not of the pool.",
     )
-    NO_CONSTRAINTS = "NoConstraints", "The job has no host constraint; pods may run anywhere."
+    NO_CONSTRAINTS = (
+        "NoConstraints",
+        "The job has no host constraint: the scheduler places its pods, and reports none of them as"
+        " unschedulable for 2 s or more.",
+    )
+    NOT_CHECKED = (
+        "NotChecked",
+        "spec.admission is Ignore: it is not checked whether nodes can take the job.",
+    )
     ALL_RUNNING = "AllRunning", "Every pod of the job runs."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
     PE_DELETED = (

@@ -158,6 +158,14 @@ class RegionWidth(Fields):
     )
 
 
+class Admission(StrEnum):
+    """What is done about whether a job without host constraints fits on the nodes."""
+
+    CHECK = "Check"
+    REQUIRE = "Require"
+    IGNORE = "Ignore"
+
+
 class JobPlacement(Fields):
     """How host constraints of the application are put into force."""
 
@@ -234,6 +242,11 @@ class JobSpec(Fields):
     )
     placement: JobPlacement | None = Field(
         default=None, description="How host constraints of the application are put into force."
+    )
+    admission: Admission | None = Field(
+        default=None,
+        description="Whether PEs without host constraints have to fit: Check reports, Require "
+        "refuses; absent: Check.",
     )
     transport_certificate_validity_in_days: int = Field(
         default=30,

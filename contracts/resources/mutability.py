@@ -74,6 +74,13 @@ class Moment(Enum):
         "fusion-backend reads it when it makes the job's certificate, and when it renews it.",
     )
 
+    ADMISSION = (
+        "admission",
+        "at once",
+        "fusion-backend reads it before it records a plan, and whenever it reports where the job in"
+        " force runs. What is refused or in force already is not decided again.",
+    )
+
     def __init__(self, when: str, edited: str, sentence: str) -> None:
         self.when = when
         self.edited = edited
@@ -160,6 +167,11 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         "Read at a launch for PEs that were made while neither Job nor template named one.",
     ),
     "placement": FieldNote(_O.OURS, (_M.PE_MADE,)),
+    "admission": FieldNote(
+        _O.OURS,
+        (_M.ADMISSION,),
+        "A job with host constraints is always placed before it is created, whatever this says.",
+    ),
     "transportCertificateValidityInDays": FieldNote(
         _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
     ),

@@ -1,9 +1,10 @@
-"""Placement: a request of a job with host constraints, and where it may run, as one answer.
+"""Placement: a request of a job, and where it may run, as one answer.
 
-fusion-backend writes the spec of each plan generation before anything else of it; hostpool-manager
-answers in the status. An answer speaks of the `metadata.generation` in `observedGeneration`. What
-stands in `status.pools` and `status.assignments` is in force, and of `status.generation`: a refusal
-of a newer one leaves it alone.
+fusion-backend writes the spec of each plan generation before anything else of it, or of a plan in
+force whose pods no node takes (docs/placement.md, Admission); hostpool-manager answers in the
+status. An answer speaks of the `metadata.generation` in `observedGeneration`. What stands in
+`status.pools` and `status.assignments` is in force, and of `status.generation`: a refusal of a
+newer one leaves it alone.
 """
 
 from __future__ import annotations
@@ -155,6 +156,10 @@ class PlacementSpec(Fields):
     required: bool = Field(
         default=True, description="Whether colocation and its opposites must hold."
     )
+    in_force: bool = Field(
+        default=False,
+        description="Whether the PEs exist already: then a refusal is never final.",
+    )
     pools: list[HostPoolDeclaration] = Field(
         default=[], max_length=POOLS_MAX, description="The host pools of the job."
     )
@@ -255,7 +260,7 @@ PLACEMENT = CustomResource(
     short_name="stpl",
     spec=PlacementSpec,
     status=PlacementStatus,
-    description="Where a job with host constraints runs.",
+    description="Where a job may run.",
     topic=CLUSTER,
     status_writers=("hostpool-manager", "watch-ingest"),
     created_by="fusion-backend",

@@ -37,6 +37,7 @@ from deploy.fields import (
     template_fields,
 )
 from planner.numbering.records import Fusion, HighWater, PeRecord, PlanRecord
+from services.fusion_backend.core.admission import AdmissionInForce
 from services.fusion_backend.core.children import processing_element
 from services.fusion_backend.core.effects import KeepCertificate
 from services.fusion_backend.core.provisions_due import provisions_due
@@ -212,7 +213,22 @@ def certified_for(spec: Json) -> tuple[object, ...]:
     return tuple(each for each in due if isinstance(each, KeepCertificate))
 
 
+def admitted_for(before: Json, after: Json) -> bool:
+    """Whether an edit makes a difference to a job in force, whose plan was made before."""
+
+    def has_placement(spec: Json) -> tuple[bool, object]:
+        free = replace(RECORD, pes=(replace(PE, exlocations=()),))
+        inputs = replace(planned_from(before), template=template_of(before))
+        plan = KnownPlan(free, inputs, "")
+        snapshot = Snapshot("default", "shop", job=seen(spec), plans={0: plan})
+        in_force = AdmissionInForce(snapshot, plan, now=0.0, is_settled=True)
+        return in_force.has_placement, in_force.admission
+
+    return has_placement(before) != has_placement(after)
+
+
 JOB_PROBES: Mapping[Moment, Probe] = {
+    Moment.ADMISSION: admitted_for,
     Moment.CERTIFICATE: lambda before, after: certified_for(before) != certified_for(after),
     Moment.FIRST_PLAN: lambda before, after: (
         planned_from(before) != planned_from(after)

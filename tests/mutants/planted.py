@@ -8,6 +8,7 @@ fail; a unit test says when the text that it replaces is not there any more.
 from __future__ import annotations
 
 from tests.mutants import (
+    admission,
     autoscaling,
     chassis,
     cli,
@@ -34,6 +35,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *fusion_backend.MUTANTS,
     *autoscaling.MUTANTS,
     *lives_of_jobs.MUTANTS,
+    *admission.MUTANTS,
     *planner.MUTANTS,
     *plans_shown.MUTANTS,
     *hostpool_manager.MUTANTS,

@@ -171,7 +171,7 @@ def placement(job: JobSeen, record: PlanRecord, spec: Body) -> Body:
 
 
 def placement_patch(generation: int, spec: Body) -> Body:
-    """The request of another plan; lists replace lists, so nothing of the old request stays."""
+    """The request of another plan; it names every field, so nothing of the old request stays."""
     return {"metadata": {"labels": {labels.GENERATION: str(generation)}}, "spec": spec}
 
 

@@ -89,6 +89,8 @@ def _requeue_at(at: Situation) -> float | None:
     ]
     if at.phase is JobPhase.SUBMITTED and at.healthy_since is not None:
         times.append(at.healthy_since + HEALTH_SETTLES_S)
+    if at.snapshot.newest is not None:
+        times.append(at.admission.look_at)
     if (trouble := at.trouble) is not None:
         times.append(trouble.since + TROUBLE_SETTLES_S)
     if (trouble := at.planning_trouble) is not None:

@@ -21,6 +21,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import PlanRefused
 from services.chassis.running.rules import Rule, always
+from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.effects import (
     CreateChild,
     DeleteChild,
@@ -34,7 +35,7 @@ from services.fusion_backend.core.effects import (
     WidthsUnplaced,
 )
 from services.fusion_backend.core.membership import pools_to_settle
-from services.fusion_backend.core.placement_states import PLACEMENT, PlacementState
+from services.fusion_backend.core.placement_states import PlacementState
 from services.fusion_backend.core.rules import NOT_GOING_ON, JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
 from services.fusion_backend.core.spec.inputs import PlanInputs, rendered_again, resized

@@ -15,6 +15,7 @@ from contracts import labels
 from planner.numbering.records import PeRecord, PlanRecord, PoolRecord
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, annotation, is_deleting
+from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.children import (
     declaration,
     is_declared,
@@ -26,12 +27,8 @@ from services.fusion_backend.core.children import (
 from services.fusion_backend.core.clearing import is_owned
 from services.fusion_backend.core.effects import AdoptChild, CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.pe_services import has_address, is_as_planned
-from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
-from services.fusion_backend.core.placement_states import (
-    PLACEMENT,
-    placement_of,
-    requests,
-)
+from services.fusion_backend.core.placement_requests import placement_spec
+from services.fusion_backend.core.placement_states import placement_of, requests
 from services.fusion_backend.core.seen import (
     PeSeen,
     PlacementSeen,
@@ -87,12 +84,14 @@ def difference(
     *,
     confirmed: bool,
     withheld: Container[int] = (),
+    has_placement: bool,
     is_requesting: bool = False,
 ) -> Difference:
     """What separates the children that exist from those of the plan.
 
-    `withheld` are PEs that are not created again (withholding.py). `is_requesting`: the Placement
-    asks for a newer plan, or is about to.
+    `withheld` are PEs that are not created again (withholding.py). `has_placement`: the job has a
+    Placement while the plan is in force. `is_requesting`: the Placement asks for a newer plan, or
+    is about to.
     """
     search = _Search(snapshot, plan, confirmed, withheld)
     search.compare_job_config_map()
@@ -102,13 +101,16 @@ def difference(
         search.compare_presence("ParallelRegion", labels.pe_name(snapshot.name, region.index))
     for pool in plan.record.pools:
         search.compare_pool(pool, is_requesting=is_requesting)
-    if needs_placement(plan.record):
+    if has_placement:
         search.compare_placement(is_requesting=is_requesting)
     found = search.found()
-    return replace(found, orphans=(*found.orphans, *_orphans(snapshot, plan.record)))
+    orphans = _orphans(snapshot, plan.record, has_placement=has_placement)
+    return replace(found, orphans=(*found.orphans, *orphans))
 
 
-def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
+def _orphans(
+    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool
+) -> tuple[AdoptChild, ...]:
     """Planned children without any owner, or without our labels.
 
     A deletion of the Job would leave the former behind, and nobody finds the latter.
@@ -122,7 +124,7 @@ def _orphans(snapshot: Snapshot, record: PlanRecord) -> tuple[AdoptChild, ...]:
         if not (owner_uids_of(entry) and _is_marked(snapshot, entry, marks))
         and not is_deleting(entry)
     ]
-    named = _names(snapshot, record) if robbed else {}
+    named = _names(snapshot, record, has_placement=has_placement) if robbed else {}
     return tuple(
         AdoptChild(entry.kind, entry.name, entry.resource_version)
         for entry in robbed
@@ -240,9 +242,11 @@ class _Search:
 
     def _has_request(self, seen: PlacementSeen) -> bool:
         try:
-            return requests(seen, placement_spec(self._snapshot, self._plan))
+            spec = placement_spec(self._snapshot, self._plan, is_in_force=True)
         except PlanRefused:
             return True  # edits of its PEs made it too large: the request stays
+        # The request that was answered before the record came need not be written again.
+        return requests(seen, spec) or requests(seen, {**spec, "inForce": False})
 
     def _compare_content(self, pe: PeRecord) -> None:
         entry = self._snapshot.of("ConfigMap").get(pe.config_map)
@@ -278,15 +282,15 @@ class _Search:
 
 
 def leftovers(
-    snapshot: Snapshot, record: PlanRecord, *, is_requesting: bool = False
+    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool, is_requesting: bool = False
 ) -> tuple[DeleteChild, ...]:
     """Children stamped below the plan that it does not name, but for the newest plan records.
 
     And host pools of a newer plan that was requested and not put in force, once the Placement
     requests the plan again: pools are written before the request, so a cache that lags
-    behind does not see a pool that is in force so.
+    behind does not see a pool that is in force so. And a Placement that the job has no longer.
     """
-    named = _names(snapshot, record)
+    named = _names(snapshot, record, has_placement=has_placement)
     seen = placement_of(snapshot)
     is_back = (
         not is_requesting and seen is not None and seen.requested_generation == record.generation
@@ -295,7 +299,11 @@ def leftovers(
         DeleteChild(entry.kind, entry.name, entry.uid, entry.resource_version)
         for kind in CHILD_KINDS
         for entry in _unnamed(snapshot.of(kind), named[kind])
-        if (stamp_of(entry) < record.generation or (is_back and kind == "HostPool"))
+        if (
+            stamp_of(entry) < record.generation
+            or (is_back and kind == "HostPool")
+            or (kind == PLACEMENT and not is_requesting)
+        )
         and is_owned(entry, snapshot.job.uid if snapshot.job else "")
         and not is_deleting(entry)
         and not _is_kept_plan(entry, record.generation)
@@ -332,7 +340,9 @@ def _unnamed(entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[En
     return (entry for name, entry in entries.items() if name not in names)
 
 
-def _names(snapshot: Snapshot, record: PlanRecord) -> dict[str, frozenset[str]]:
+def _names(
+    snapshot: Snapshot, record: PlanRecord, *, has_placement: bool
+) -> dict[str, frozenset[str]]:
     pes = frozenset(pe.name for pe in record.pes)
     return {
         "ConfigMap": frozenset((snapshot.name, *(pe.config_map for pe in record.pes))),
@@ -340,7 +350,7 @@ def _names(snapshot: Snapshot, record: PlanRecord) -> dict[str, frozenset[str]]:
         "ProcessingElement": pes,
         "ParallelRegion": _indexed(snapshot.name, (region.index for region in record.regions)),
         "HostPool": _indexed(snapshot.name, (pool.index for pool in record.pools)),
-        PLACEMENT: frozenset((snapshot.name,) if needs_placement(record) else ()),
+        PLACEMENT: frozenset((snapshot.name,) if has_placement else ()),
     }
 
 

@@ -1,6 +1,7 @@
 """What a job asks of hostpool-manager: the spec of its Placement, made of a plan and its pods.
 
-1. A job asks where some PE has a host constraint, or a pool beside `$default` is declared.
+1. A job has constraints where some PE has one, or a pool beside `$default` is declared. Which other
+   jobs have a Placement is decided in `admission.py`.
 2. PEs that ask for the same are one class: what their pods request, where the plan says that they
    must be, and what their template asks of a node.
 3. A PE that has its planned content counts as it is, whatever the template says since; every other
@@ -20,6 +21,7 @@ import orjson
 from contracts import labels
 from contracts.id_runs import runs_of
 from contracts.reasons import Reason
+from contracts.resources.job import Admission
 from contracts.resources.placement import (
     CLASSES_MAX,
     POOLS_MAX,
@@ -34,7 +36,11 @@ from planner.refusals import PlanRefused
 from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
-from services.fusion_backend.core.spec.inputs import spec_in_force
+from services.fusion_backend.core.spec.inputs import (
+    PlanInputs,
+    admission_of,
+    spec_in_force,
+)
 
 PLACEMENT_BYTES_MAX: Final = 900 * 1024
 """Of the spec in JSON: an object has 1.5 MiB, and the answer stands beside it."""
@@ -62,8 +68,16 @@ class _Where(NamedTuple):
     is_isolated: bool
 
 
-def needs_placement(record: PlanRecord) -> bool:
-    """Whether a job with this plan has a Placement."""
+def is_placed_first(snapshot: Snapshot, inputs: PlanInputs, record: PlanRecord) -> bool:
+    """Whether a plan of these inputs is recorded only if there is a placement for it."""
+    assert snapshot.job is not None, "a plan belongs to a Job"
+    if has_constraints(record):
+        return True
+    return admission_of(inputs, snapshot.job.spec) is Admission.REQUIRE
+
+
+def has_constraints(record: PlanRecord) -> bool:
+    """Whether a plan has host constraints."""
     if any(pool.name != DEFAULT_POOL for pool in record.pools):
         return True
     return any(
@@ -72,8 +86,12 @@ def needs_placement(record: PlanRecord) -> bool:
     )
 
 
-def placement_spec(snapshot: Snapshot, plan: KnownPlan) -> Body:
-    """The spec of the job's Placement for a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
+def placement_spec(snapshot: Snapshot, plan: KnownPlan, *, is_in_force: bool) -> Body:
+    """The spec of the job's Placement for a plan. Raises PlanRefused (PLAN_TOO_LARGE).
+
+    `is_in_force`: the plan has its record. Where that is so of a job without constraints, its PEs
+    may exist without a placement.
+    """
     assert snapshot.job is not None, "a Placement belongs to a Job"
     record, given = plan.record, spec_in_force(plan.inputs, snapshot.job.spec)
     given_placement = given.get("placement") or {}
@@ -81,6 +99,7 @@ def placement_spec(snapshot: Snapshot, plan: KnownPlan) -> Body:
         "generation": record.generation,
         "topologyKey": given_placement.get("topologyKey") or labels.HOSTNAME,
         "required": given_placement.get("required") is not False,
+        "inForce": is_in_force and not has_constraints(record),
         "pools": [declaration(pool) for pool in record.pools],
         "classes": list(_classes(record, _Demands(snapshot, plan, given))),
     }

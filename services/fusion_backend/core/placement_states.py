@@ -20,17 +20,17 @@ from contracts.resources import JobCondition, PlacementPhase, PlacementSpec
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
+from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.naming_pes import with_operators
-from services.fusion_backend.core.placement_requests import needs_placement, placement_spec
+from services.fusion_backend.core.placement_requests import is_placed_first, placement_spec
 from services.fusion_backend.core.recording import WARNINGS_MAX
 from services.fusion_backend.core.region_statuses import Waiting
 from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
 
-PLACEMENT = "Placement"
 PLACING_SETTLES_S = 2.0
 """How long a Placement may go without an answer until a region says so."""
 
@@ -176,12 +176,14 @@ class Placing:
 def question_of(snapshot: Snapshot, inputs: PlanInputs) -> Question | None:
     """The request of the plan that these inputs gave; None if the plan needs no placement."""
     outcome = snapshot.outcomes.get(inputs.digest)
-    if not isinstance(outcome, PlanResult) or not needs_placement(outcome.record):
+    if not isinstance(outcome, PlanResult):
+        return None
+    if not is_placed_first(snapshot, inputs, outcome.record):
         return None
     warnings = outcome.warnings[:WARNINGS_MAX]
     plan = KnownPlan(outcome.record, inputs, port_labels_id="", warnings=warnings)
     try:
-        return Question(plan, placement_spec(snapshot, plan))
+        return Question(plan, placement_spec(snapshot, plan, is_in_force=False))
     except PlanRefused as refusal:
         return Question(plan, {}, refusal)
 

@@ -64,7 +64,8 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
         case "HostPool":
             return children.host_pool(job, record, _pool(job, plan, effect.name))
         case "Placement":
-            return children.placement(job, record, placement_spec(snapshot, plan))
+            spec = placement_spec(snapshot, plan, is_in_force=effect.planned_from is None)
+            return children.placement(job, record, spec)
     raise AssertionError(f"no child is of kind {effect.kind}")
 
 
@@ -85,7 +86,8 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
         case "HostPool":
             return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))
         case "Placement":
-            return children.placement_patch(effect.generation, placement_spec(snapshot, plan))
+            spec = placement_spec(snapshot, plan, is_in_force=effect.planned_from is None)
+            return children.placement_patch(effect.generation, spec)
     raise AssertionError(f"no child of kind {effect.kind} is ever patched")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
@@ -68,6 +69,18 @@ class PeSeen(_Seen):
     def phase(self) -> str | None:
         """Its phase; None before the first status."""
         return self.status.get("phase")
+
+    @property
+    def node(self) -> str:
+        """The node of its pod; empty where it has none."""
+        return str(self.status.get("node") or "")
+
+    @property
+    def unschedulable_since(self) -> float | None:
+        """Since when (unix seconds) no node takes its pod; None where that is not so."""
+        if self.reason != Reason.UNSCHEDULABLE:
+            return None
+        return _true_since(self.status, "reason", Reason.UNSCHEDULABLE)
 
     @property
     def launched_content_id(self) -> str | None:
@@ -197,6 +210,11 @@ class PlacementSeen(_Seen):
         return self.status.get("phase")
 
     @property
+    def placed_since(self) -> float | None:
+        """Since when (unix seconds) the spec that is there now is answered with a placement."""
+        return _true_since(self.status, "type", "Placed") if self.is_answered else None
+
+    @property
     def waits(self) -> bool:
         """Whether a refusal is only for as long as the cluster is as it is."""
         return bool(self.status.get("waits"))
@@ -269,6 +287,18 @@ class ServiceSeen(_Seen):
     def spec_if_seen(self) -> Mapping[str, Any] | None:
         """Its spec, if the fact has one."""
         return self.entry.data.get("spec")
+
+
+def _true_since(status: Mapping[str, Any], key: str, value: str) -> float | None:
+    """Since when (unix seconds) the condition with this type or reason is True; None: it is not."""
+    return next(
+        (
+            unix_s_of(each["lastTransitionTime"])
+            for each in status.get("conditions") or ()
+            if each[key] == value and each["status"] == "True"
+        ),
+        None,
+    )
 
 
 def labels_of(child: Entry) -> Mapping[str, str]:

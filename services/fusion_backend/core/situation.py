@@ -16,6 +16,7 @@ from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, JobSpec
 from planner.refusals import PlanRefused
+from services.fusion_backend.core.admission import PLACEMENT, AdmissionInForce
 from services.fusion_backend.core.clearing import delete_children
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import DeleteChild, Effect, WriteRegionStatus
@@ -25,7 +26,6 @@ from services.fusion_backend.core.membership import (
     leftovers,
 )
 from services.fusion_backend.core.placement_states import (
-    PLACEMENT,
     PlacementState,
     Placing,
     question_of,
@@ -284,8 +284,15 @@ class Situation:
             self.plan,
             confirmed=not self.in_progress,
             withheld=self.withheld,
+            has_placement=self.admission.has_placement,
             is_requesting=self.is_requesting,
         )
+
+    @cached_property
+    def admission(self) -> AdmissionInForce:
+        """What spec.admission makes of the newest plan."""
+        is_settled = not self.in_progress
+        return AdmissionInForce(self.snapshot, self.plan, self.now, is_settled)
 
     @cached_property
     def is_requesting(self) -> bool:
@@ -329,7 +336,12 @@ class Situation:
     @cached_property
     def leftovers(self) -> tuple[DeleteChild, ...]:
         """Children that the plan does not name."""
-        return leftovers(self.snapshot, self.plan.record, is_requesting=self.is_requesting)
+        return leftovers(
+            self.snapshot,
+            self.plan.record,
+            has_placement=self.admission.has_placement,
+            is_requesting=self.is_requesting,
+        )
 
     @cached_property
     def deletions(self) -> tuple[Effect, ...]:

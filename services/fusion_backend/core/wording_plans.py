@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
+from contracts.resources.job import Admission
 from planner.numbering.records import PlanRecord
 from planner.refusals import counted, shown
+from services.fusion_backend.core.admission import AdmissionInForce
 from services.fusion_backend.core.conditions import is_current
 from services.fusion_backend.core.effects import DesiredCondition, JobStatusChange
-from services.fusion_backend.core.placement_requests import needs_placement
+from services.fusion_backend.core.naming_pes import PES_NAMED_MAX, with_operators
 from services.fusion_backend.core.placement_states import (
     PlacementState,
     message_of,
@@ -65,10 +67,34 @@ def placed(situation: Situation) -> DesiredCondition:
         if situation.snapshot.newest is not None:
             waiting = f"widths {widths_of(record)} wait: "
         return _placed(placement.seen, placement.state, record, waiting)
-    plan = situation.snapshot.newest
-    if plan is None or not needs_placement(plan.record):
-        return DesiredCondition(JobCondition.PLACED.value, "True", Reason.NO_CONSTRAINTS)
-    return _placed(placement.seen, state_in_force(placement.seen), plan.record)
+    return _placed_in_force(situation.admission, situation.plan.record)
+
+
+def _placed_in_force(admission: AdmissionInForce, record: PlanRecord) -> DesiredCondition:
+    """The condition Placed of the plan in force; it claims no more than was found out."""
+    name, refusal = JobCondition.PLACED.value, admission.refusal
+    if refusal is not None:
+        return DesiredCondition(name, "False", refusal.reason, refusal.message)
+    if not admission.has_placement:
+        if admission.admission is Admission.IGNORE:
+            return DesiredCondition(name, "Unknown", Reason.NOT_CHECKED)
+        return DesiredCondition(name, "True", Reason.NO_CONSTRAINTS)
+    if admission.left_out:
+        message = _left_out(admission.left_out, record)
+        return DesiredCondition(name, "False", Reason.UNSCHEDULABLE, message)
+    return _placed(admission.seen, state_in_force(admission.seen), record)
+
+
+def _left_out(pes: tuple[int, ...], record: PlanRecord) -> str:
+    """What fits by its requests, selectors and tolerations, and has no node all the same."""
+    named = ", ".join(f"PE {pe}" for pe in pes[:PES_NAMED_MAX])
+    more = f" and {len(pes) - PES_NAMED_MAX} more" if len(pes) > PES_NAMED_MAX else ""
+    have, their = ("has", "its") if len(pes) == 1 else ("have", "their")
+    text = (
+        f"{named}{more} {have} no node, although nodes have room for what {their} pods request: the"
+        f" scheduler's reason is in the status of the ProcessingElement"
+    )
+    return with_operators(text, record)
 
 
 def _placed(

@@ -86,6 +86,7 @@ def placement_of(entry: Entry, specs: Specs) -> Placement:
         job_uid=_job_uid(entry),
         is_deleting=is_deleting(entry),
         plan_generation=plan_generation,
+        has_pes=entry.data["spec"].get("inForce") is True,
         spec=job,
         problem=problem,
         phase=_PHASES.get(status.get("phase") or ""),

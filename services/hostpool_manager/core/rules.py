@@ -89,7 +89,8 @@ class Situation:
         """Whether a change was refused for good; the refusal of what is in force never is."""
         placement = self.placement
         is_refused = placement.phase is PlacementPhase.REFUSED
-        return is_refused and not placement.is_in_force and not placement.waits
+        is_change = not placement.is_in_force and not placement.has_pes
+        return is_refused and is_change and not placement.waits
 
 
 def rule_of(at: Situation) -> Rule[Situation, Action]:

@@ -48,7 +48,8 @@ class Placement:
 
     `spec_generation` is metadata.generation, `observed_generation` the one that was answered,
     `plan_generation` that of the requesting plan; `version` orders Placements by their last change.
-    `job_uid` is the uid of the Job that owns it, empty if none does.
+    `job_uid` is the uid of the Job that owns it, empty if none does. `has_pes`: the PEs exist
+    already, with or without a placement.
     """
 
     ref: Ref
@@ -58,6 +59,7 @@ class Placement:
     job_uid: str = ""
     is_deleting: bool = False
     plan_generation: int = 0
+    has_pes: bool = False
     spec: Job | None = None
     problem: str = ""
     phase: PlacementPhase | None = None

@@ -12,8 +12,8 @@ from contracts.reasons import Reason
 from contracts.resources import JobPhase, PlacementPhase
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry
+from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.clearing import PE
-from services.fusion_backend.core.placement_states import PLACEMENT
 from services.fusion_backend.core.references import wrong_of
 from services.fusion_backend.core.situation import JOB_ID, Situation
 from services.fusion_backend.core.snapshot import (

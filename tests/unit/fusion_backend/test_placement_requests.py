@@ -21,7 +21,7 @@ from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry
 from services.fusion_backend.core import placement_requests as asking
 from services.fusion_backend.core.placement_requests import (
-    needs_placement,
+    has_constraints,
     placement_spec,
     pod_demand,
 )
@@ -85,7 +85,9 @@ def plan(*pes: PeRecord, pools: tuple[PoolRecord, ...] = (DEFAULT,), **spec: Any
 
 def asked(known: KnownPlan, **children: Any) -> dict[str, Any]:
     """The Placement's spec."""
-    return placement_spec(Snapshot("default", "shop", job=job(), children=children), known)
+    return placement_spec(
+        Snapshot("default", "shop", job=job(), children=children), known, is_in_force=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,12 +101,12 @@ def asked(known: KnownPlan, **children: Any) -> dict[str, Any]:
     ],
 )
 def test_a_job_asks_where_one_pe_has_a_constraint(constraint: dict[str, Any]) -> None:
-    assert not needs_placement(plan(pe(0), pe(1)).record)
-    assert needs_placement(plan(pe(0), pe(1, **constraint)).record)
+    assert not has_constraints(plan(pe(0), pe(1)).record)
+    assert has_constraints(plan(pe(0), pe(1, **constraint)).record)
 
 
 def test_a_job_asks_where_a_pool_beside_the_default_one_is_declared() -> None:
-    assert needs_placement(plan(pe(0), pools=(DEFAULT, GPUS)).record)
+    assert has_constraints(plan(pe(0), pools=(DEFAULT, GPUS)).record)
 
 
 def test_pes_that_ask_for_the_same_are_one_class_and_fields_are_written_out() -> None:
@@ -120,6 +122,7 @@ def test_pes_that_ask_for_the_same_are_one_class_and_fields_are_written_out() ->
         "generation": 4,
         "topologyKey": "kubernetes.io/hostname",
         "required": True,
+        "inForce": False,
         "pools": [
             {
                 "name": "$default",

@@ -135,6 +135,12 @@ def test_an_unknown_placement_is_searched_again_without_a_change() -> None:
     assert names(chosen(observed, now=NOW + UNKNOWN_PAUSE_S)) == [("unknown", True)]
 
 
+def test_no_refusal_is_final_for_pes_that_exist_already() -> None:
+    """Their pods wait in any case: a node that joins may be what they lack."""
+    observed = new(replace(waiting(), waits=False, has_pes=True))
+    assert names(chosen(observed)) == [("waits", True)]
+
+
 def test_a_final_refusal_stays_until_the_spec_changes() -> None:
     final = replace(waiting(), waits=False)
     assert names(chosen(new(final))) == []

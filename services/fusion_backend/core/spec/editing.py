@@ -7,7 +7,7 @@
 3. The rules for pods are checked where the template changes: a job that was accepted under
    other settings keeps its template, but does not get another that goes as far.
 4. What is accepted is the template of ProcessingElements: the next resize makes those that it adds
-   or changes of it.
+   or changes of it. spec.admission is no part of any PE: it is taken up at once.
 
 Which field is which stands in docs/fields.md. Nothing is remembered here: an edit that is taken
 back is not one.
@@ -23,6 +23,7 @@ import orjson
 
 from contracts.reasons import Reason
 from contracts.resources import JobSpec
+from contracts.resources.job import Admission
 from contracts.unreadable import Unreadable
 from planner.graph.threading_models import Threading
 from planner.numbering.records import Fusion
@@ -31,6 +32,7 @@ from services.fusion_backend.core.spec.accepting import refusal_of_spec, sentenc
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import (
     PlanInputs,
+    admission_of,
     bundle_differences,
     bundle_source,
     fusion_of,
@@ -100,11 +102,24 @@ def template_to_take_up(
     return template_of(spec)
 
 
+def admission_to_take_up(
+    spec: Mapping[str, Any], inputs: PlanInputs, rules: PodRules, pes: int
+) -> Admission:
+    """The newest value of spec.admission that is accepted: an edit of it is taken up at once."""
+    if not isinstance(spec, Unreadable):
+        in_force = admission_of(inputs, spec)
+        if (spec.get("admission") or Admission.CHECK) == in_force:
+            return in_force
+    template = template_to_take_up(spec, inputs, rules, pes)
+    return Admission(_template(template).get("admission") or Admission.CHECK)
+
+
 def waiting_fields(spec: Mapping[str, Any], inputs: PlanInputs) -> tuple[str, ...]:
     """Fields of an accepted spec that wait for the next resize."""
     if not inputs.template or template_of(spec) == inputs.template:
         return ()
-    return tuple(_changed(_template(inputs.template), _template(template_of(spec)), "spec"))
+    changed = _changed(_template(inputs.template), _template(template_of(spec)), "spec")
+    return tuple(field for field in changed if field != "spec.admission")
 
 
 def _changed(before: object, after: object, place: str) -> Iterator[str]:
@@ -119,7 +134,7 @@ def _changed(before: object, after: object, place: str) -> Iterator[str]:
 
 
 def _template(text: str) -> dict[str, Any]:
-    template: dict[str, Any] = orjson.loads(text)
+    template: dict[str, Any] = orjson.loads(text) if text else {}
     return template
 
 

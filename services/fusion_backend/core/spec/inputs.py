@@ -17,6 +17,7 @@ import orjson
 from contracts.labels import HOSTNAME
 from contracts.resources import JobSpec
 from contracts.resources.bundle import GithubSource, HttpSource
+from contracts.resources.job import Admission
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
 from planner.graph.threading_models import Threading
@@ -28,15 +29,17 @@ from services.fusion_backend.core.spec.cluster import Cluster, automatic_fusion,
 Pairs = tuple[tuple[str, str], ...]
 Widths = tuple[tuple[str, int], ...]
 TEMPLATE_FIELDS: Final = (
+    "admission",
     "imagePullPolicy",
     "imagePullSecret",
     "placement",
     "processingElement",
     "resources",
 )
-"""Fields of a Job's spec that ProcessingElements are made from.
+"""Fields of a Job's spec that are kept beside a plan.
 
-Of them only `placement` matters to the plan: what need not hold contradicts nothing."""
+ProcessingElements are made from all of them but `admission`, which says whether the plan has to fit
+on the nodes. Only `placement` matters to the plan: what need not hold contradicts nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,12 @@ def template_of(spec: Mapping[str, Any]) -> str:
     """The part of a Job's spec (as JSON) that ProcessingElements are made from."""
     given = {name: spec[name] for name in TEMPLATE_FIELDS if spec.get(name) is not None}
     return orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def admission_of(inputs: PlanInputs, spec: Mapping[str, Any]) -> Admission:
+    """What is done about whether a plan fits; `spec` as in `spec_in_force`."""
+    given = spec_in_force(inputs, spec).get("admission")
+    return Admission.CHECK if given is None else Admission(given)
 
 
 def spec_in_force(inputs: PlanInputs, spec: Mapping[str, Any]) -> Mapping[str, Any]:

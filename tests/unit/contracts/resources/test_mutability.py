@@ -97,6 +97,7 @@ OURS_RESTARTS = {
 OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
 OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
 OURS_JOB = {
+    "admission",
     *below("placement", "topologyKey required nodeName"),
     *(
         below("bundle.github.certificationAuthority", "configMapName subPath")
