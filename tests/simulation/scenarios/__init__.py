@@ -1,6 +1,7 @@
 """The scenarios by name; each is undisturbed first, and its effects are what faults meet."""
 
 from tests.simulation.scenarios import (
+    admitting,
     ending,
     lacking,
     losing,
@@ -23,6 +24,7 @@ _ALL = (
     *lacking.SCENARIOS,
     *provisioning.SCENARIOS,
     *ending.SCENARIOS,
+    *admitting.SCENARIOS,
 )
 SCENARIOS: dict[str, Scenario] = {each.name: each for each in _ALL}
 
