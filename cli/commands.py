@@ -29,7 +29,7 @@ class Lazy:
     help: str
 
 
-_JOBS, _SYSTEM = "cli.job_commands", "cli.system_commands"
+_JOBS, _LOOK, _SYSTEM = "cli.job_commands", "cli.look_commands", "cli.system_commands"
 COMMANDS: Final = {
     "up": Lazy(f"{_SYSTEM}:up", "Run a cluster and all services in the foreground, until Ctrl-C."),
     "demo": Lazy(
@@ -40,9 +40,24 @@ COMMANDS: Final = {
         f"{_JOBS}:submit", "Submit a bundle as a Job and show its processing elements come up."
     ),
     "get": Lazy(
-        f"{_JOBS}:get", "Show the jobs of a namespace, or one job with its processing elements."
+        f"{_LOOK}:get", "Show the jobs of a namespace, or one job with its processing elements."
+    ),
+    "describe": Lazy(
+        f"{_LOOK}:describe",
+        "Show everything about a job or a processing element: conditions in words, and Events.",
+    ),
+    "events": Lazy(
+        f"{_LOOK}:events", "Show the Events of a job and of all its objects in order of time."
+    ),
+    "logs": Lazy(
+        f"{_LOOK}:logs",
+        "Print the logs of a processing element, or of all of a job, one line after the other.",
     ),
     "scale": Lazy(f"{_JOBS}:scale", "Give a parallel region another width and say what that did."),
+    "restart": Lazy(
+        f"{_LOOK}:restart",
+        "Launch a processing element again, or all of a job, one after the other.",
+    ),
     "delete": Lazy(f"{_JOBS}:delete", "Delete a job and everything of it."),
     "plan": Lazy(
         "cli.plan_command:plan_command",

@@ -31,6 +31,8 @@ PES = resource_of("ProcessingElement")
 REGIONS = resource_of("ParallelRegion")
 PODS = resource_of("Pod")
 CONFIG_MAPS = resource_of("ConfigMap")
+POOLS = resource_of("HostPool")
+PLACEMENTS = resource_of("Placement")
 UNWATCHED = tuple(
     resource
     for kind in ("Service", "ConfigMap", *(row.kind for row in CUSTOM_RESOURCES if row.created_by))

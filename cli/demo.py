@@ -14,7 +14,6 @@ from cli.bundling import pack_folder
 from cli.connecting import Cluster, connected
 from cli.following import following
 from cli.layouts import UpOptions
-from cli.live import resize_text
 from cli.resources import WORDCOUNT
 from cli.running import RunningSystem, running_system
 from cli.showing import Screen
@@ -82,8 +81,7 @@ async def _show(console: Screen, system: RunningSystem, folder: Path) -> None:
             wait=True,
             timeout_s=WAIT_S,
         )
-        if outcome is not None:
-            console.print(resize_text(outcome))
+        console.print(outcome)
 
 
 def _command() -> str:

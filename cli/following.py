@@ -118,7 +118,8 @@ class Follower:
                 return time.monotonic()
         except TimeoutError:
             late = f"job {self.job}: {what} did not come within {timeout_s:g} s."
-            raise TimedOut(f"{late} {state_text(self.view)}") from None
+            look = f"`millrace get {self.job} --watch` shows how it goes on."
+            raise TimedOut(f"{late} {state_text(self.view)}", look) from None
 
     async def until_listed(self, timeout_s: float = 30.0) -> None:
         """Wait until every collection was listed once. Raises TimedOut."""

@@ -1,4 +1,4 @@
-"""`millrace submit|get|scale|delete`: words to options of what `jobs.py` does."""
+"""`millrace submit|scale|delete`: words to options of what `jobs.py` does."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from cli import jobs, submitting
 from cli.connecting import Cluster
 from cli.ending import run_with_cluster
 from cli.following import following
-from cli.live import job_panel, job_table, resize_text
 from cli.printing import answers
-from cli.showing import answer, answer_lines, print_lines
+from cli.showing import answer, answer_lines, cell, print_lines, stacked
 from contracts.names import NAME_RULE, is_name
 
 console = answers()
@@ -27,7 +26,8 @@ Kubeconfig = Annotated[
 ]
 
 
-def _checked_job(name: str) -> str:
+def checked_job(name: str) -> str:
+    """The name of an object, or of none; raises BadParameter."""
     if name and not is_name(name):
         raise typer.BadParameter(f"{name!r} cannot be a job: a name has {NAME_RULE}")
     return name
@@ -36,7 +36,7 @@ def _checked_job(name: str) -> str:
 def _required_job(name: str) -> str:
     if not name:
         raise typer.BadParameter("the name of the job is empty")
-    return _checked_job(name)
+    return checked_job(name)
 
 
 def _checked_namespace(name: str) -> str:
@@ -105,47 +105,41 @@ def submit(
     run_with_cluster(kubeconfig, work)
 
 
-def get(
-    job: Annotated[
-        str, typer.Argument(help="A job; default: all of the namespace.", callback=_checked_job)
-    ] = "",
-    namespace: Namespace = "default",
-    kubeconfig: Kubeconfig = None,
-) -> None:
-    """Show the jobs of a namespace, or one job with its processing elements."""
-
-    async def work(cluster: Cluster) -> None:
-        if job:
-            await jobs.job_object(cluster.kube, namespace, job)
-        views = await jobs.jobs_of(cluster.kube, namespace)
-        if job:
-            console.print(job_panel(next(view for view in views if view.name == job)))
-        elif views:
-            console.print(job_table(views))
-        else:
-            answer(f"There is no job in namespace {namespace}.")
-
-    run_with_cluster(kubeconfig, work)
-
-
 def scale(
     job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
-    region: Annotated[str, typer.Argument(metavar="REGION=W", help="The region and its width.")],
+    region: Annotated[
+        str,
+        typer.Argument(metavar="REGION=W", help="The region (its name, or the end) and its width."),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would become of each PE; change nothing.")
+    ] = False,
+    bundles: Annotated[
+        Path | None,
+        typer.Option(help="With --dry-run: the folder of the bundle; default: that of `up`."),
+    ] = None,
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Wait = True,
     timeout: Timeout = WAIT_S,
 ) -> None:
-    """Give a parallel region another width and say what that did."""
+    """Give a parallel region another width and say what that did.
+
+    The width that is in force already is not an error: nothing changes.
+
+    Example: millrace scale wordcount Counted=5 --dry-run
+    """
 
     async def work(cluster: Cluster) -> None:
-        outcome = await jobs.scale(
-            cluster, namespace, job, region, console, wait=wait, timeout_s=timeout
+        if dry_run:
+            from cli.running_plans import dry_run_text  # the planner: a resize starts without it
+
+            summary, table = await dry_run_text(cluster, namespace, job, region, bundles)
+            console.print(stacked(cell(summary), table))
+            return
+        answer_lines(
+            await jobs.scale(cluster, namespace, job, region, console, wait=wait, timeout_s=timeout)
         )
-        if outcome is None:
-            answer(f"job {job}: {region} is requested")
-        else:
-            answer_lines(resize_text(outcome))
 
     run_with_cluster(kubeconfig, work)
 

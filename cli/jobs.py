@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.connecting import JOBS, PES, PODS, REGIONS, UNWATCHED, Cluster
+from cli.connecting import JOBS, REGIONS, UNWATCHED, Cluster
 from cli.failing import Failure, Misused, TimedOut
 from cli.following import Follower, following, shown
-from cli.live import JobView, ResizeOutcome, compare, refusal, view_of
+from cli.live import JobView, ResizeOutcome, compare, refusal, resize_text
 from cli.showing import Screen
 from contracts import labels
 from contracts.unreadable import is_whole
@@ -168,19 +167,28 @@ async def scale(
     *,
     wait: bool,
     timeout_s: float,
-) -> ResizeOutcome | None:
-    """Resize a region; with `wait`, return what the resize did to the processing elements."""
+) -> str:
+    """Resize a region; returns what that did, or that the region has the width already."""
     alias, width = region_width_of("", words)
     async with following(cluster.kube, namespace, job) as follower:
         region = await region_of(cluster.kube, namespace, job, alias)
         before = follower.view
         if before is None:
             raise Failure(f"there is no job {job} in namespace {namespace}")
+        if has_width(region, width):
+            return f"{region['spec']['alias']} of job {job} has width {width}: nothing changes"
         generation = await set_width(cluster.kube, region, width)
         if not wait:
-            return None
+            return f"job {job}: {words} is requested"
         requested = RequestedWidth(region["spec"]["alias"], width, generation)
-        return await watch_resize(follower, before, requested, console, timeout_s)
+        outcome = await watch_resize(follower, before, requested, console, timeout_s)
+        return resize_text(outcome)
+
+
+def has_width(region: Json, width: int) -> bool:
+    """Whether a region requests this width and has it in force."""
+    in_force = (region.get("status") or {}).get("width")
+    return bool(region["spec"]["width"] == in_force == width)
 
 
 async def watch_resize(
@@ -217,25 +225,6 @@ async def watch_resize(
     if refused := refused_in(after):
         raise Failure(f"the width was refused: {refused}")
     return compare(before, after, end - start)
-
-
-async def jobs_of(kube: KubeClient, namespace: str) -> list[JobView]:
-    """Every job of a namespace, with its children."""
-    jobs, _ = await list_all(kube, Watched(JOBS, namespace))
-    children: dict[str, dict[str, list[Json]]] = {}
-    for resource in (REGIONS, PES, PODS):
-        items, _ = await list_all(kube, Watched(resource, namespace, label_selector=labels.JOB))
-        for item in items:
-            job = item["metadata"]["labels"][labels.JOB]
-            children.setdefault(job, {}).setdefault(resource.kind, []).append(item)
-    return [_view(job, children.get(job["metadata"]["name"], {})) for job in jobs]
-
-
-def _view(job: Json, children: dict[str, list[Json]]) -> JobView:
-    def of(kind: str) -> Sequence[Json]:
-        return children.get(kind, [])
-
-    return view_of(job, of(REGIONS.kind), of(PES.kind), of(PODS.kind))
 
 
 async def delete(cluster: Cluster, namespace: str, job: str, *, wait_s: float | None) -> None:

@@ -5,7 +5,7 @@ Pure: objects in, values and renderables out. `following.py` watches the objects
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,12 +49,17 @@ _COLOURS = {
 }
 
 
+_REACHED = {"Running": "Running", "Succeeded": "Completed"}
+"""Phases of a pod that its PE has at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class PeView:
     """The view of one processing element; `pod` is the uid of its newest pod.
 
-    Without a pod, phase and launch are those of its status. `problem` is what its status says of a
-    PE that does not run, empty if nothing stands in its way.
+    Phases have the names of its status. That follows its pod within seconds, so a pod that runs or
+    has succeeded counts at once. Without a pod, the launch is that of the status.
+    `problem` is why a PE does not run, by its status; empty if nothing stands in its way.
     """
 
     id: int
@@ -66,11 +71,13 @@ class PeView:
     node: str
     operators: tuple[str, ...]
     problem: str = ""
+    restarts: int = 0
+    created: str = ""
 
     @property
     def is_running(self) -> bool:
         """Its pod runs or has succeeded."""
-        return self.phase in ("Running", "Succeeded")
+        return self.phase in ("Running", "Completed")
 
     @property
     def is_at_rest(self) -> bool:
@@ -179,7 +186,7 @@ def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
     pe_id = int(pe["spec"]["id"])
     pod, recorded = newest.get(pe_id), pe.get("status") or {}
     status = (pod or {}).get("status") or {}
-    phase = status.get("phase", "Pending") if pod else recorded.get("phase") or "Waiting"
+    phase = _phase(status.get("phase") if pod else None, recorded.get("phase") or "", pod=pod)
     return PeView(
         id=pe_id,
         name=pe["metadata"]["name"],
@@ -189,8 +196,21 @@ def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
         pod_name=pod["metadata"]["name"] if pod else "",
         node=((pod or {}).get("spec") or {}).get("nodeName", ""),
         operators=tuple(sorted(pe["spec"].get("operators") or ())),
-        problem="" if phase in ("Running", "Succeeded") else _problem(recorded),
+        problem="" if phase in ("Running", "Completed") else _problem(recorded),
+        restarts=int(recorded.get("restarts") or 0),
+        created=pe["metadata"].get("creationTimestamp") or "",
     )
+
+
+def _phase(of_pod: str | None, recorded: str, *, pod: Obj | None) -> str:
+    """The phase of a PE in the words of its status; what its pod has reached is newer."""
+    if of_pod in _REACHED:
+        return _REACHED[of_pod]
+    if pod is None:
+        return recorded or "Waiting"
+    if of_pod == "Failed":
+        return recorded if recorded not in ("", "Running") else "Failed"
+    return recorded if recorded not in ("", "Waiting", "Running") else "Starting"
 
 
 def _problem(status: Obj) -> str:
@@ -227,12 +247,14 @@ def _coloured(word: str) -> Line:
     return cell(word, _COLOURS.get(word, ""))
 
 
-def job_table(jobs: Iterable[JobView]) -> Rows:
-    """A table with one row for each job."""
+def job_table(jobs: Iterable[JobView], extra: Mapping[str, Sequence[str]] | None = None) -> Rows:
+    """A table with one row for each job; `extra` has values of more columns, before the message."""
+    extra = extra or {}
     table = Rows(box=None, pad_edge=False)
-    for heading in ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", "MESSAGE"):
+    headings = ("JOB", "PHASE", "GENERATION", "PES", "RUNNING", "REGIONS", *extra, "MESSAGE")
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for job in jobs:
+    for place, job in enumerate(jobs):
         running = sum(pe.phase == "Running" for pe in job.pes.values())
         table.add_row(
             job.name,
@@ -241,42 +263,51 @@ def job_table(jobs: Iterable[JobView]) -> Rows:
             str(len(job.pes)),
             str(running),
             one_line(regions_text(job), LISTED_CHARS_MAX),
+            *(values[place] for values in extra.values()),
             one_line(job.message, LISTED_CHARS_MAX),
         )
     return table
 
 
 def regions_text(job: JobView) -> str:
-    """`Region=3`, or `Region=5 (3 in force)` while they differ."""
+    """`Region=3`, or `Region=3 (5 wanted: WidthRefused)` while the width in force is another."""
     parts = []
     for alias, (wanted, in_force) in sorted(job.regions.items()):
-        note = "" if wanted == in_force else f" ({in_force} in force)"
-        parts.append(f"{alias}={wanted}{note}")
+        reason, _ = job.region_messages.get(alias, ("", ""))
+        is_old = reason in ("", Reason.WIDTH_IN_FORCE, Reason.RESIZED)
+        why = "" if is_old else f": {reason}"
+        note = "" if wanted == in_force else f" ({wanted} wanted{why})"
+        parts.append(f"{alias}={in_force}{note}")
     return ", ".join(parts)
 
 
-def pe_table(job: JobView) -> Renderable:
-    """A table with one row for each processing element, at most PES_SHOWN_MAX."""
+def pe_table(job: JobView, extra: Callable[[PeView], tuple[str, str]] | None = None) -> Renderable:
+    """A table with one row for each processing element, at most PES_SHOWN_MAX.
+
+    `extra` gives its restarts and its age.
+    """
     table = Rows(box=None, pad_edge=False)
-    for heading in ("PE", "PHASE", "LAUNCH", "NODE", "POD", "OPERATORS"):
+    more_headings = ("RESTARTS", "AGE") if extra else ()
+    for heading in ("PE", "PHASE", "LAUNCH", "NODE", "POD", *more_headings, "OPERATORS"):
         table.add_column(heading, no_wrap=heading != "OPERATORS")
     views = [job.pes[pe_id] for pe_id in sorted(job.pes)]
     for pe in views[:PES_SHOWN_MAX]:
         operators = ", ".join(pe.operators)
         launch = str(pe.launch or "-")
-        table.add_row(pe.name, _coloured(pe.phase), launch, pe.node, pe.pod_name, operators)
+        wide = extra(pe) if extra else ()
+        table.add_row(pe.name, _coloured(pe.phase), launch, pe.node, pe.pod_name, *wide, operators)
     more = len(views) - PES_SHOWN_MAX
     if more > 0:
         return stacked(table, cell(f"… and {more} more", "dim"))
     return table
 
 
-def job_panel(job: JobView, *, problems: bool = True) -> Renderable:
+def job_panel(job: JobView, *, problems: bool = True, pes: bool = True) -> Renderable:
     """A job with its regions, its refusals, and its processing elements."""
     parts: list[Renderable] = [job_line(job)]
     if problems:
         parts += [cell(problem, "red") for problem in problems_of(job)]
-    if job.pes:
+    if job.pes and pes:
         parts.append(pe_table(job))
     return stacked(*parts)
 

@@ -7,20 +7,22 @@ bundle, which has to be the one that the record names (by SHA-256). Nothing is w
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cli.connecting import CONFIG_MAPS, Cluster, connected
 from cli.failing import Failure, Misused
-from cli.jobs import job_object
+from cli.jobs import job_object, region_width_of
 from cli.manifests import bundle_file
 from cli.planning import RunningJob, Step, resized_step, steps_of
 from cli.recognizing import bundle_of
+from cli.showing import Rows
 from contracts import labels
 from planner.application.adl import read_application
 from planner.application.model import Application
-from planner.fates import Fates, fates_of
+from planner.fates import Fate, Fates, fates_of
 from planner.numbering.records import PlanRecord
 from planner.planning import Keep
 from planner.refusals import PlanRefused
@@ -30,6 +32,13 @@ from services.chassis.process.errors import NotFound
 from services.fusion_backend.core.recording import RecordDamaged, parts_of, plan_of
 from services.fusion_backend.core.snapshot import KnownPlan
 from services.fusion_backend.core.spec.inputs import rendered_again, request, resized
+
+_PLURAL = {
+    Fate.RESTARTS: "restart",
+    Fate.NEW: "new",
+    Fate.GONE: "gone",
+    Fate.STAYS: "stay",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +146,38 @@ async def _plan_in_force(kube: KubeClient, job: Json) -> KnownPlan:
         raise Failure(str(damage)) from None
 
 
-def refused(refusal: PlanRefused) -> Failure:
-    """A refusal of the planner as a failure of the command."""
-    return Failure(refusal.message)
+async def dry_run_text(
+    cluster: Cluster, namespace: str, job: str, words: str, bundles: Path | None
+) -> tuple[str, Rows]:
+    """What `REGION=W` would do to each PE of a running job: a sentence and a table.
+
+    Raises Failure for what would be refused.
+    """
+    alias, width = region_width_of("", words)
+    plan = await running_plan(cluster, namespace, job, bundles)
+    try:
+        _, fates = plan.resize(alias, width)
+    except PlanRefused as refusal:
+        raise Failure(f"the width would be refused: {refusal.message}") from None
+    counts = Counter(each.fate for each in fates.pes.values())
+    named = (Fate.RESTARTS, Fate.NEW, Fate.GONE, Fate.STAYS)
+    found = ", ".join(f"{counts[fate]} {_PLURAL[fate]}" for fate in named)
+    table = Rows(box=None, pad_edge=False)
+    for heading in ("PE", "FATE", "WHY", "OPERATORS"):
+        table.add_column(heading, overflow="fold")
+    for pe in fates.pes.values():
+        name = labels.pe_name(job, pe.pe)
+        table.add_row(name, pe.fate.value, "; ".join(pe.why), ", ".join(pe.operators))
+    where = "" if not _is_placed(plan.record) else "; its hosts are looked for at the request"
+    return f"a dry run, nothing is changed: PEs: {found}{where}", table
+
+
+def _is_placed(record: PlanRecord) -> bool:
+    """Whether nodes have to be found: a resize may wait for them, or be refused."""
+    return any(
+        pe.host_pool is not None or pe.host or pe.colocations or pe.exlocations or pe.isolation
+        for pe in record.pes
+    )
 
 
 def _discard(_content_id: str, _text: bytes) -> None:

@@ -42,6 +42,9 @@ _OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
 _TEXT = {"content-type": "text/plain"}
 
+LOG = "sandbox.millrace.dev/log"
+"""The annotation of a pod that has the text of its log."""
+_TRUE = frozenset({"true", "1"})
 _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 
 
@@ -142,8 +145,7 @@ class Api:
         """Subresources that are actions: binding, eviction, finalize, log."""
         subresource = call.target.subresource
         if call.rt.key == "pods" and subresource == "log" and verb == "GET":
-            self.store.get(call.rt, call.target.namespace, call.target.name)
-            return Answer(200, b"", _TEXT)
+            return self._log(call)
         _require_subresource(call)
         if subresource == "binding" and verb == "POST":
             return self._bind(call)
@@ -152,6 +154,21 @@ class Api:
         if subresource == "finalize" and verb == "PUT":
             return self._replace(call)
         raise method_not_allowed(call.rt, verb.lower())
+
+    def _log(self, call: Call) -> Answer:
+        """The log that an annotation of the pod plays: the sandbox runs no container."""
+        target = call.target
+        pod = self.store.get(call.rt, target.namespace, target.name)
+        if call.query.text("previous") in _TRUE:
+            container = pod["spec"]["containers"][0]["name"]
+            raise bad_request(
+                f'previous terminated container "{container}" in pod "{target.name}" not found'
+            )
+        lines = (pod["metadata"].get("annotations") or {}).get(LOG, "").splitlines()
+        tail = call.query.text("tailLines")
+        if tail:
+            lines = lines[len(lines) - min(int(tail), len(lines)) :] if tail.isdecimal() else lines
+        return Answer(200, "".join(f"{line}\n" for line in lines).encode(), _TEXT)
 
     # Reading
 

@@ -152,7 +152,7 @@ def test_tables_show_phases_widths_and_how_many_are_left_out() -> None:
     console.print(job_panel(view))
     console.print(job_table([view]))
     text = out.getvalue()
-    assert "R=5 (3 in force)" in text
+    assert "R=3 (5 wanted)" in text
     assert "1 of 100 processing elements running" in text
     assert "… and 60 more" in text
 

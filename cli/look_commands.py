@@ -1,0 +1,219 @@
+"""`millrace get|describe|events|logs|restart`: words to options of what one asks about a job."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+import typer
+
+from cli import watching_commands as watching
+from cli.connecting import Cluster
+from cli.describing import described_job, described_pe, events_table, list_of, notes_of, wide_pes
+from cli.documents import document_of
+from cli.ending import run_with_cluster
+from cli.failing import Failure, Misused
+from cli.inspecting import JobObjects, all_jobs, events_of, one_job, pe_of
+from cli.job_commands import WAIT_S, Kubeconfig, Namespace, Timeout, checked_job
+from cli.live import job_panel
+from cli.pod_logs import LogOptions, print_logs
+from cli.printing import answers, print_json
+from cli.restarting import restart_all
+from cli.showing import answer, answer_lines, cell, stacked
+from contracts.showing import printable
+
+Form = Literal["table", "wide", "name", "json", "yaml"]
+console = answers()
+
+Name = Annotated[str, typer.Argument(metavar="JOB", help="A job.", callback=checked_job)]
+JobOrPe = Annotated[
+    str,
+    typer.Argument(metavar="JOB|PE", help="A job, or a processing element.", callback=checked_job),
+]
+Output = Annotated[
+    Form,
+    typer.Option("--output", "-o", help="wide has more columns; json and yaml are in docs/cli.md."),
+]
+AllNamespaces = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="The jobs of all namespaces.")
+]
+Watch = Annotated[
+    bool, typer.Option("--watch", "-w", help="Go on and print what changes, until Ctrl-C.")
+]
+
+
+def get(
+    job: Annotated[
+        str, typer.Argument(help="A job; default: all of the namespace.", callback=checked_job)
+    ] = "",
+    output: Output = "table",
+    watch: Watch = False,
+    all_namespaces: AllNamespaces = False,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Show the jobs of a namespace, or one job with its processing elements.
+
+    What does not run, is refused or has no effect is below the table.
+
+    Example: millrace get wordcount -o wide
+    """
+
+    async def work(cluster: Cluster) -> None:
+        if job and all_namespaces:
+            raise Misused("--all-namespaces is for the list of jobs: say --namespace for one job")
+        if watch and output != "table":
+            raise Misused(f"--watch prints tables: leave -o {output} out")
+        if job:
+            found = await one_job(cluster.kube, namespace, job)
+            if watch:
+                await watching.watch_job(cluster.kube, namespace, job, console)
+            else:
+                _show_one(found, output)
+            return
+        where = None if all_namespaces else namespace
+        if watch:
+            await watching.watch_jobs(cluster.kube, where)
+        else:
+            _show_all(await all_jobs(cluster.kube, where), output, where)
+
+    run_with_cluster(kubeconfig, work)
+
+
+def _show_one(found: JobObjects, output: Form) -> None:
+    if output in ("json", "yaml", "name"):
+        _print_documents([found], output, is_list=False)
+        return
+    shown = [job_panel(found.view, problems=False)]
+    if output == "wide":
+        shown = [job_panel(found.view, problems=False, pes=False), wide_pes(found, time.time())]
+    console.print(stacked(*shown, *(cell(note, "red") for note in notes_of(found))))
+
+
+def _show_all(found: list[JobObjects], output: Form, namespace: str | None) -> None:
+    if output in ("json", "yaml", "name"):
+        _print_documents(found, output, is_list=True)
+    elif found:
+        is_wide = output == "wide"
+        console.print(list_of(found, time.time(), wide=is_wide, all_of=namespace is None))
+    else:
+        where = f"in namespace {namespace}" if namespace else "in any namespace"
+        answer(f"There is no job {where}.")
+
+
+def _print_documents(found: list[JobObjects], output: Form, *, is_list: bool) -> None:
+    if output == "name":
+        for each in found:
+            answer(f"streamsjob.streams.ibm.com/{each.job['metadata']['name']}")
+        return
+    documents = [document_of(each) for each in found]
+    document = {"jobs": documents} if is_list else documents[0]
+    if output == "json":
+        print_json(document)
+        return
+    import yaml  # takes 30 ms, and JSON needs none
+
+    answer_lines(printable(yaml.safe_dump(document, sort_keys=False, allow_unicode=True)), end="")
+
+
+def describe(
+    name: JobOrPe, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
+) -> None:
+    """Show everything about a job or a processing element: conditions in words, and Events.
+
+    Example: millrace describe wordcount-2
+    """
+
+    async def work(cluster: Cluster) -> None:
+        found, pe = await pe_of(cluster.kube, namespace, name)
+        events, now_s = await events_of(cluster.kube, found), time.time()
+        if pe is None:
+            console.print(described_job(found, events, now_s))
+            return
+        names = {pe["metadata"]["name"], found.view.pes[pe["spec"]["id"]].pod_name}
+        about = [each for each in events if each["involvedObject"].get("name") in names]
+        console.print(described_pe(found, pe, about, now_s))
+
+    run_with_cluster(kubeconfig, work)
+
+
+def events(
+    job: Name, watch: Watch = False, namespace: Namespace = "default", kubeconfig: Kubeconfig = None
+) -> None:
+    """Show the Events of a job and of all its objects in order of time.
+
+    The API server keeps Events for an hour, unless it is set up otherwise.
+
+    Example: millrace events wordcount --watch
+    """
+
+    async def work(cluster: Cluster) -> None:
+        found = await one_job(cluster.kube, namespace, job)
+        if watch:
+            await watching.watch_events(cluster.kube, found)
+            return
+        listed = await events_of(cluster.kube, found)
+        if listed:
+            console.print(events_table(listed, time.time()))
+        else:
+            answer(f"There is no Event of job {job}.")
+
+    run_with_cluster(kubeconfig, work)
+
+
+def logs(
+    name: JobOrPe,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the pods end, or Ctrl-C.")
+    ] = False,
+    previous: Annotated[
+        bool, typer.Option("--previous", "-p", help="Of the container before a restart in its pod.")
+    ] = False,
+    tail: Annotated[
+        int, typer.Option(min=-1, help="The last so many lines of each pod; -1: all.")
+    ] = -1,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Print the logs of a processing element, or of all of a job, one line after the other.
+
+    Lines of several processing elements begin with the name of theirs.
+
+    Example: millrace logs wordcount --tail 20 --follow
+    """
+
+    async def work(cluster: Cluster) -> None:
+        found, pe = await pe_of(cluster.kube, namespace, name)
+        views = [each for _, each in sorted(found.view.pes.items())]
+        if pe is not None:
+            views = [each for each in views if each.id == pe["spec"]["id"]]
+        options = LogOptions(follow, previous, None if tail < 0 else tail)
+        await print_logs(cluster.kubeconfig, namespace, views, options)
+
+    run_with_cluster(kubeconfig, work)
+
+
+def restart(
+    name: JobOrPe,
+    wait: Annotated[bool, typer.Option(help="Wait until it runs again.")] = True,
+    timeout: Timeout = WAIT_S,
+    namespace: Namespace = "default",
+    kubeconfig: Kubeconfig = None,
+) -> None:
+    """Launch a processing element again, or all of a job, one after the other.
+
+    With --no-wait all of a job are restarted at once. Ctrl-C ends the command; what was
+    requested goes on.
+
+    Example: millrace restart wordcount-2
+    """
+
+    async def work(cluster: Cluster) -> None:
+        found, pe = await pe_of(cluster.kube, namespace, name)
+        pes = [pe] if pe is not None else found.pes_by_id
+        if not pes:
+            raise Failure(f"job {name} has no processing element yet")
+        with console.status(f"restarting {name}"):
+            await restart_all(cluster.kube, found, pes, answer, wait_s=timeout if wait else None)
+
+    run_with_cluster(kubeconfig, work)

@@ -1,0 +1,89 @@
+"""Prints the logs of pods, as the API server gets them from their nodes: `pods/NAME/log`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+from cli.connecting import PODS, USER_AGENT, aclosing_transport, find_kubeconfig
+from cli.failing import Failure
+from cli.live import PeView
+from cli.showing import answer, print_lines
+from services.chassis.kube.port import Transport, path_of
+from services.chassis.process.errors import Rejected, Transient
+
+SILENCE_S = 86_400.0
+"""Without a line: a healthy PE may have nothing to log for hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """Which part of a log: `tail` lines from its end, None for all."""
+
+    follow: bool = False
+    previous: bool = False
+    tail: int | None = None
+
+    @property
+    def query(self) -> str:
+        """The parameters of the request."""
+        given: dict[str, str] = {}
+        if self.follow:
+            given["follow"] = "true"
+        if self.previous:
+            given["previous"] = "true"
+        if self.tail is not None:
+            given["tailLines"] = str(self.tail)
+        return f"?{urlencode(given)}" if given else ""
+
+
+async def print_logs(
+    kubeconfig: Path, namespace: str, pes: Sequence[PeView], options: LogOptions
+) -> None:
+    """Print the logs of the pods of PEs: one after the other, or as they come with `follow`.
+
+    Where there are several, a line begins with the name of its PE. A log that cannot be read is
+    reported, and the others are printed. Raises Failure if none can be read.
+    """
+    prefixed = len(pes) > 1
+    async with aclosing_transport(find_kubeconfig(kubeconfig)) as transport:
+
+        async def one(pe: PeView) -> tuple[str, int]:
+            return await _print_log(transport, namespace, pe, options, prefixed=prefixed)
+
+        if options.follow:
+            problems = [*await asyncio.gather(*map(one, pes))]
+        else:
+            problems = [await one(pe) for pe in pes]
+    found = [problem for problem, _ in problems if problem]
+    if not found and not any(lines for _, lines in problems):
+        print_lines("millrace: no line was logged")
+    if found and len(found) == len(pes):
+        raise Failure(found[0], *found[1:])
+    print_lines(*(f"millrace: {problem}" for problem in found))
+
+
+async def _print_log(
+    transport: Transport, namespace: str, pe: PeView, options: LogOptions, *, prefixed: bool
+) -> tuple[str, int]:
+    """Print the log of one PE; returns why it cannot be read (empty if it was), and its lines."""
+    printed = 0
+    if not pe.pod_name:
+        why = f": {pe.problem}" if pe.problem else ""
+        return f"{pe.name} has no pod, it is {pe.phase}{why}", printed
+    path = path_of(PODS, namespace, pe.pod_name, "log") + options.query
+    headers = {"user-agent": USER_AGENT, "accept": "*/*"}
+    try:
+        async with transport.stream(path, headers=headers, silence_s=SILENCE_S) as lines:
+            async for line in lines:
+                text = line.decode(errors="replace")
+                printed += 1
+                answer(f"{pe.name}  {text}" if prefixed else text)
+    except Rejected as refused:
+        return f"the log of pod {pe.pod_name} cannot be read: {refused.message}", printed
+    except Transient as problem:
+        return f"the log of pod {pe.pod_name} cannot be read: {problem}", printed
+    return "", printed
