@@ -33,6 +33,7 @@ from sandbox.store.resources import (
     SELF_SUBJECT_ACCESS_REVIEW,
     ResourceType,
 )
+from sandbox.store.steering import LOG
 from sandbox.store.store import Store
 from sandbox.store.watching import StoredObject
 
@@ -42,8 +43,6 @@ _OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
 _TEXT = {"content-type": "text/plain"}
 
-LOG = "sandbox.millrace.dev/log"
-"""The annotation of a pod that has the text of its log."""
 _TRUE = frozenset({"true", "1"})
 _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 

@@ -16,6 +16,8 @@ PREFIX: Final = "sandbox.millrace.dev/"
 BEHAVIOR: Final = f"{PREFIX}behavior"
 AFTER: Final = f"{PREFIX}after"
 EXIT_CODE: Final = f"{PREFIX}exit-code"
+LOG: Final = f"{PREFIX}log"
+"""The text of a pod's log: the sandbox runs no container."""
 EXIT_CODE_MAX: Final = 255
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 BEHAVIORS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -23,7 +25,7 @@ BEHAVIORS: Final[Mapping[str, tuple[str, ...]]] = {
     "nodes": ("silent",),
 }
 """Values of the annotation by kind; those of `sandbox/controllers/behaviors.py`."""
-_WORDS: Final = {"pods": (AFTER, BEHAVIOR, EXIT_CODE), "nodes": (BEHAVIOR,)}
+_WORDS: Final = {"pods": (AFTER, BEHAVIOR, EXIT_CODE, LOG), "nodes": (BEHAVIOR,)}
 
 
 def steering_causes(kind: str, obj: Mapping[str, Any]) -> Iterator[Cause]:

@@ -55,7 +55,7 @@ def test_a_refusal_names_the_option(adl: Path, words: tuple[str, ...], expected:
         ),
         (
             ("--param", "wide=3", "--param", "wide=4"),
-            "--param wide is given 2 times: the last value, '4', counts",
+            "--param wide is given 2 times: the last value, 4, counts",
         ),
         (
             ("--width", "*=3", "--width", "*=4"),
