@@ -8,9 +8,26 @@ _CORE = "services/pod_state_machine/core"
 _LAUNCHES = "services/launching/core"
 _DELETED = "tests/simulation/test_deleted_pods.py"
 _EVENTS = "tests/simulation/test_events.py"
+_STRAYS = "tests/simulation/test_stray_pes.py"
 _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
 MUTANTS = (
+    Mutant(
+        "a PE that is seen before its Job is reported at once",
+        f"{_CORE}/references.py",
+        "decide_reference",
+        "if now < due_at:",
+        "if now < 0:",
+        (_STRAYS,),
+    ),
+    Mutant(
+        "a reference that is right again stays reported",
+        f"{_CORE}/references.py",
+        "_without_report",
+        "if each.type != _ACCEPTED)",
+        "if each.type)",
+        (_STRAYS,),
+    ),
     Mutant(
         "a launch of a resize has an event",
         f"{_LAUNCHES}/events.py",

@@ -14,7 +14,12 @@ from contracts.resources.host_pool import MembershipMode
 from contracts.resources.job import JobCondition, JobPhase
 from contracts.unreadable import part_of
 from services.chassis.table.entries import Entry, is_deleting, label
-from services.launching.core.owners import is_orphaning, launch_status_of, policies_of
+from services.launching.core.owners import (
+    controller,
+    is_orphaning,
+    launch_status_of,
+    policies_of,
+)
 from services.launching.core.pods import moment_in, number_in, restart_of
 from services.pod_state_machine.core.snapshot import HostPool, Job, Pe
 
@@ -25,6 +30,7 @@ def pe_of(entry: Entry) -> Pe:
     """A processing element. Raises KeyError or ValueError if it violates the schema."""
     meta, spec = entry.data["metadata"], entry.data["spec"]
     pe_id = int(spec["id"])
+    status = launch_status_of(entry.data["status"])
     return Pe(
         namespace=entry.namespace,
         name=entry.name,
@@ -36,7 +42,7 @@ def pe_of(entry: Entry) -> Pe:
         launch_floor=int(spec.get("launchCount") or 0),
         metadata_generation=int(meta["generation"]),
         policies=policies_of(spec),
-        status=launch_status_of(entry.data["status"]),
+        status=status,
         resource_version=entry.resource_version,
         generation=number_in(spec.get("generation", meta["labels"].get(labels.GENERATION))),
         is_deleting=is_deleting(entry),
@@ -45,12 +51,17 @@ def pe_of(entry: Entry) -> Pe:
         created_at=moment_in(meta["creationTimestamp"]),
         labels=meta["labels"],
         spec=spec,
+        is_stray=controller(entry, "Job") is None and status.launch_count == 0,
+        job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
     )
 
 
 def job_of(entry: Entry) -> str:
-    """The name of the job that a PE or pod belongs to."""
-    return label(entry, labels.JOB)
+    """The name of the job that a PE or pod belongs to; an unlabelled PE names it in its spec."""
+    labelled = label(entry, labels.JOB)
+    if labelled or entry.kind != "ProcessingElement" or entry.unreadable:
+        return labelled
+    return str(entry.data["spec"].get("job") or "")
 
 
 def job_view(entry: Entry) -> Job:

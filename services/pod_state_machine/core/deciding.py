@@ -1,7 +1,7 @@
 """Decides on one key: `decide(snapshot, now, timing)` → effects.
 
 The pods of a PE that exists are launched by the rules of `services/launching/`. Without a PE,
-clearing.py decides.
+clearing.py decides. What a PE names wrongly is reported first (references.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from services.launching.core.snapshot import Timing
 from services.pod_state_machine.core.awaiting import context_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import Effect
+from services.pod_state_machine.core.references import decide_reference
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot
 
 
@@ -25,7 +26,8 @@ def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
         return clear_job(snapshot)
     if snapshot.owner is None:
         return clear_lost_pods(snapshot)
-    return decide_launches(situation_of(snapshot, snapshot.owner, now, timing))
+    reference = decide_reference(snapshot, snapshot.owner, now)
+    return reference or decide_launches(situation_of(snapshot, snapshot.owner, now, timing))
 
 
 def situation_of(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Situation:

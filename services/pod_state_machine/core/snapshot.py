@@ -80,7 +80,11 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pe(Owner):
-    """One processing element; `spec` is the raw spec, from which pods are made."""
+    """One processing element; `spec` is the raw spec, from which pods are made.
+
+    `is_stray`: no Job controls it and it never had a launch: somebody created it. `job_field` is
+    the field that names its Job.
+    """
 
     noun = "PE"
 
@@ -89,6 +93,8 @@ class Pe(Owner):
     job_uid: str
     labels: Mapping[str, str] = field(default_factory=dict)
     spec: Mapping[str, Any] = field(default_factory=dict)
+    is_stray: bool = False
+    job_field: str = "spec.job"
 
     def pod_name(self, launch: int) -> str:
         """The name of the pod of a launch."""
