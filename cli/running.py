@@ -193,7 +193,7 @@ async def _answers(session: aiohttp.ClientSession, url: str) -> bool:
         return False
 
 
-def _what_runs(system: RunningSystem) -> list[str]:
+def what_runs(system: RunningSystem) -> list[str]:
     """Lines for a person: what was kept, and where everything is."""
     layout = system.layout
     kept = []
@@ -220,7 +220,7 @@ async def stay_up(options: UpOptions) -> int:
 
     async def run() -> None:
         async with running_system(options, print_lines) as system:
-            print_lines(*_what_runs(system))
+            print_lines(*what_runs(system))
             acts = {
                 "stop": system.stop_service,
                 "start": system.start_service,

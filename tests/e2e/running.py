@@ -49,6 +49,7 @@ def up(
         finally:
             code = ended(process)
     assert code == 0, f"`up` ended with code {code}:\n{logs_of(folder)}"
+    assert not kubeconfig.exists(), "`up` created the file, and left it with its context"
 
 
 def first_line(process: subprocess.Popen[bytes], wait_s: float) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.kubeconfigs import up_of
 from cli.layouts import SERVICES, child_name
 from tests.e2e.examples import with_example
 from tests.e2e.watching import TEST_S_MAX, Cluster, System
@@ -31,6 +32,9 @@ async def test_nobody_else_reads_what_is_under_state(cluster: Cluster) -> None:
     assert any(each.startswith("store/") for each in kept)
     assert open_to_others(state) == []
     assert stat.S_IMODE(cluster.system.kubeconfig.stat().st_mode) == 0o600
+    up = up_of(cluster.system.kubeconfig)
+    assert up is not None
+    assert (up.bundle_root, up.state) == (cluster.system.bundles, state)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc, and loopback beyond 127.0.0.1")

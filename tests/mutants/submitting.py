@@ -154,4 +154,12 @@ MUTANTS = (
         "except KeyError:",
         (_SUBMITTING,),
     ),
+    Mutant(
+        "up does not say that the jobs of an earlier one are gone",
+        "cli/running.py",
+        "what_runs",
+        "if layout.was_used and not layout.options.real:",
+        "if False:",
+        (_CONTROLLING,),
+    ),
 )

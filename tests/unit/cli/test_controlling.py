@@ -17,8 +17,8 @@ from cli.contexts import new_info
 from cli.controlling import AWAY, SOCKET, Acts, ask, controlled
 from cli.ending import after_time_out
 from cli.failing import CannotReach, Failure, Misused
-from cli.layouts import Layout, UpOptions
-from cli.running import RunningSystem
+from cli.layouts import LOG, Layout, UpOptions
+from cli.running import RunningSystem, what_runs
 
 STAYS = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)"
 """A child that signals its start through a pipe, and is ended by SIGTERM."""
@@ -144,6 +144,21 @@ async def test_a_second_stop_or_start_says_that_there_was_nothing_to_do(tmp_path
         await system.stop_service("watch-ingest")
         again = await system.stop_service("watch-ingest")
     assert again == "watch-ingest is stopped already; it ended with code -15"
+
+
+async def test_what_runs_and_what_is_kept_is_printed_for_a_person(tmp_path: Path) -> None:
+    """The jobs of an earlier `up` were lost without a word; nobody knew where metrics are."""
+    gone = f"an `up` used {tmp_path} before"
+    async with system_of(tmp_path) as system:
+        lines = what_runs(system)
+        assert gone not in lines[0]
+        for name, address in system.layout.probes().items():
+            assert f"  {name} {address}" in lines
+        assert f"context millrace, now the current one of {tmp_path / 'kubeconfig'}" in lines
+    (tmp_path / LOG).touch()
+    async with system_of(tmp_path) as system:
+        assert gone in what_runs(system)[0]
+        assert "submit them again" in what_runs(system)[0]
 
 
 async def test_after_a_time_out_the_services_that_do_not_run_are_named(tmp_path: Path) -> None:
