@@ -154,6 +154,27 @@ async def test_an_evicted_pod_is_restarted_with_every_flag_at_its_default(
         assert condition_of(job, pe, "BackingOff")["reason"] == "Disrupted"
         await delete_pod(cluster, pods_of(job, pe)[2])
         await job.until("stopped", lambda: status_of(job, pe)["phase"] == "Stopped")
+        status = status_of(job, pe)
+        assert status["reason"] == "PodDeleted"
+        assert "No restart follows, since spec.restartDeletedPod is false" in status["message"]
+        found = await cluster.api.call("GET", f"{CORE}/events")
+        about = [each for each in found["items"] if each["involvedObject"]["name"] == pe]
+        events = {each["reason"]: each["message"] for each in about}
+        assert events["PodDeleted"] == status["message"]
+
+
+@pytest.mark.scenario(15)
+async def test_a_failed_pod_that_nothing_restarts_is_launched_again_when_it_is_deleted(
+    cluster: Cluster,
+) -> None:
+    """restartDeletedPod is the fall-through where the other two flags are false."""
+    async with cluster.job("fall-through") as job:
+        flags = {"restartFailedPod": False, "restartDeletedPod": True}
+        pe = await with_pes(cluster, job, **flags)
+        await end(cluster, pods_of(job, pe)[1], "Failed")
+        await job.until("over", lambda: status_of(job, pe)["phase"] == "Failed")
+        await delete_pod(cluster, pods_of(job, pe)[1])
+        await until_runs(job, pe, 2)
 
 
 @pytest.mark.scenario(17)
