@@ -109,4 +109,4 @@ async def test_listing_a_namespace_with_hostile_objects_shows_them_without_harm(
         code, printed = await seen(cluster, "scale", JOB, "[/x]\x1b[2J=3")
         assert code == 1
         assert harm(printed) == ""
-        assert "has no parallel region" in printed
+        assert "has no such parallel region" in printed
