@@ -84,8 +84,11 @@ async def wait_running(
 ) -> JobView:
     """Show the job until every pod runs; raises Failure if it was refused."""
 
+    views: list[JobView | None] = []
+
     def settled() -> bool:
-        view = follower.view
+        """A submission that failed may be tried again soon: the view of its failure counts."""
+        views[:] = [view := follower.view]
         return view is None or view.has_failed or view.is_running
 
     if quiet:
@@ -93,7 +96,7 @@ async def wait_running(
     else:
         async with shown(follower, console):
             await follower.until("every pod running", settled, timeout_s)
-    view = follower.view
+    (view,) = views
     refuse_if_failed(view, follower.job)
     if view is None:
         raise Failure(f"job {follower.job} does not exist any more")

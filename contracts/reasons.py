@@ -138,6 +138,7 @@ class Reason(StrEnum):
     PLANNING = "Planning", "The planner works on the job."
     REPAIRING = "Repairing", "What is missing of the job, or was changed, is written again."
     RETRY_REQUESTED = "RetryRequested", "The spec or the annotation retry of a failed job changed."
+    RETRY_DUE = "RetryDue", "A failed submission is tried again: its cause may have passed."
     CLEARING = "Clearing", "What a failed attempt left is being deleted."
     DELETING = "Deleting", "The job is being deleted, and everything that belongs to it."
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."

@@ -48,6 +48,7 @@ from .processing_element import ImagePullPolicy, ProcessingElementTemplate
 
 PARALLEL_REGIONS_MAX: Final = 1024
 CERTIFICATE_DAYS_MAX: Final = 36_500
+RETRY_S: Final = 3_600
 PES_DELETED_MAX: Final = 100_000
 """As many as a plan may have PEs."""
 
@@ -222,6 +223,13 @@ class JobSpec(Fields):
         le=INT32_MAX,
         description="Seconds until a job that is not submitted yet fails.",
     )
+    retry_seconds: int = Field(
+        default=RETRY_S,
+        ge=0,
+        le=INT32_MAX,
+        description="Seconds for which a submission that fails is tried again, if its cause can"
+        " pass; 0: never.",
+    )
     threading_model: ThreadingModel | None = Field(
         default=None, description="Which threads run the operators of a PE."
     )
@@ -330,6 +338,16 @@ class JobStatus(Fields):
     )
     started_at: Time | None = Field(
         default=None, description="When submission began; its time-out counts from here."
+    )
+    attempts: Count | None = Field(
+        default=None, description="How many attempts to submit the job failed in a row."
+    )
+    first_failed_at: Time | None = Field(
+        default=None,
+        description="When the first of them failed; retrySeconds count from here.",
+    )
+    next_attempt_at: Time | None = Field(
+        default=None, description="When the next attempt begins; absent if none follows by itself."
     )
     observed_retry: Text | None = Field(
         default=None,

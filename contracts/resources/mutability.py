@@ -141,6 +141,11 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
     "submissionTimeOutInSeconds": FieldNote(
         _O.BOTH, (_M.SUBMISSION,), "In the original it only wrote lines of a log."
     ),
+    "retrySeconds": FieldNote(
+        _O.OURS,
+        (_M.SUBMISSION,),
+        "The Job of a failed submission: an edit starts an attempt at once.",
+    ),
     "threadingModel": FieldNote(
         _O.BOTH,
         (_M.FIRST_PLAN,),

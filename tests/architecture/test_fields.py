@@ -193,8 +193,10 @@ def made_for(spec: Json) -> Json:
     return body
 
 
-def deadline(spec: Json) -> float | None:
-    return Situation(Snapshot("default", "shop", job=seen(spec)), now=0.0).deadline
+def submission_times(spec: Json) -> tuple[float | None, int]:
+    """The deadline of an attempt, and for how long others follow (seconds)."""
+    job = seen(spec)
+    return Situation(Snapshot("default", "shop", job=job), now=0.0).deadline, job.retry_s
 
 
 def launched_later(made: Json, spec: Json) -> Json:
@@ -235,7 +237,7 @@ JOB_PROBES: Mapping[Moment, Probe] = {
         or refused_fusion(before) != refused_fusion(after)
     ),
     Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
-    Moment.SUBMISSION: lambda before, after: deadline(before) != deadline(after),
+    Moment.SUBMISSION: lambda before, after: submission_times(before) != submission_times(after),
     Moment.LAUNCH: lambda before, after: (
         launched_later(made_for(before), before) != launched_later(made_for(before), after)
     ),

@@ -7,6 +7,7 @@ from tests.mutants.planting import Mutant
 _CORE = "services/fusion_backend/core"
 _UNIT = "tests/unit/fusion_backend"
 _DELETED = (f"{_UNIT}/test_deleted_pes.py",)
+_RETRIES = (f"{_UNIT}/test_retries.py",)
 
 MUTANTS = (
     Mutant(
@@ -40,5 +41,37 @@ MUTANTS = (
         "and not seen.restarts_completed\n        and seen.reason != Reason.BACKING_OFF",
         "",
         _DELETED,
+    ),
+    Mutant(
+        "attempts are made again for ever",
+        f"{_CORE}/retrying.py",
+        "failure_fields",
+        "follows = failure.can_pass and now < until",
+        "follows = failure.can_pass",
+        _RETRIES,
+    ),
+    Mutant(
+        "what cannot pass is tried again",
+        f"{_CORE}/retrying.py",
+        "failure_fields",
+        "follows = failure.can_pass and now < until",
+        "follows = now < until",
+        _RETRIES,
+    ),
+    Mutant(
+        "an edit goes on with the count of failed attempts",
+        f"{_CORE}/wording.py",
+        "begun",
+        "all_=is_retried(situation)",
+        "all_=False",
+        _RETRIES,
+    ),
+    Mutant(
+        "no time is set for the next attempt",
+        f"{_CORE}/deciding.py",
+        "_requeue_at",
+        "next_at = None if at.is_leaving else next_attempt_at(at.job.status)",
+        "next_at = None",
+        _RETRIES,
     ),
 )

@@ -153,12 +153,17 @@ class CarryOut:
             raise Superseded(f"Job {key.name} changed")
         for name in change.missing:
             await self._confirm_missing(key, name)
+        now = self._wiring.runtime.clock.now()
+        patch = job_status_patch(job.status, change, generation=job.generation, now=now)
+        if job_id is not None:
+            patch["status"]["id"] = job_id
         for event in change.announcements:
             # Before the status: a crash between the two says it again, under the same name.
             await self._writer.emit_event(
                 entry,
                 reason=event.reason.value,
-                message=event.message,
+                # That of a failure says when the next attempt follows.
+                message=event.message if change.failure is None else patch["status"]["message"],
                 generation=event.generation,
                 warning=event.warning,
             )
@@ -166,10 +171,6 @@ class CarryOut:
             # Before the write, whose answer may be lost: the new attempt is not refused for the
             # reasons of the last one.
             self._answers.forget(job.uid)
-        now = self._wiring.runtime.clock.now()
-        patch = job_status_patch(job.status, change, generation=job.generation, now=now)
-        if job_id is not None:
-            patch["status"]["id"] = job_id
         outcome = await self._writer.patch(entry, patch, subresource="status")
         self._forget_answers(job.uid, change)
         return outcome

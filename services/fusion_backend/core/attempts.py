@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.resources import JobPhase
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.placement_states import PlacementState
+from services.fusion_backend.core.retrying import next_attempt_at
 from services.fusion_backend.core.situation import Situation
 
 
@@ -59,6 +60,17 @@ def has_remains(at: Situation) -> bool:
     snapshot = at.snapshot
     exists = any(snapshot.children.values()) or snapshot.pods or certificate_remains(snapshot)
     return has_failed(at) and bool(exists)
+
+
+def is_retry_due(at: Situation) -> bool:
+    """Whether the next attempt that follows by itself is due."""
+    due_at = next_attempt_at(at.job.status)
+    return has_failed(at) and due_at is not None and at.now >= due_at
+
+
+def is_retry_awaited(at: Situation) -> bool:
+    """Whether another attempt follows by itself."""
+    return has_failed(at) and next_attempt_at(at.job.status) is not None
 
 
 def is_retried(at: Situation) -> bool:

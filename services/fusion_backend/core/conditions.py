@@ -18,6 +18,7 @@ from services.fusion_backend.core.effects import (
     FieldValue,
     JobStatusChange,
 )
+from services.fusion_backend.core.retrying import Failure, failure_fields, outlook
 
 Status = Mapping[str, Any]
 
@@ -59,9 +60,18 @@ def job_status_patch(
         }
     for key, value in change.fields:
         patch[key] = _plain(value)
+    if change.failure is not None:
+        fields = failure_fields(status, change.failure, now)
+        patch |= {**fields, "message": _with_outlook(change.message, change.failure, fields)}
     if change.starts:
         patch["startedAt"] = moment
     return {"status": patch}
+
+
+def _with_outlook(message: str, failure: Failure, fields: Mapping[str, Any]) -> str:
+    """The message of a failure and what follows, which is not cut off."""
+    follows = f"; {outlook(failure, fields)}"
+    return message[: MESSAGE_CHARS_MAX - len(follows)].rstrip(".") + follows
 
 
 def _plain(value: FieldValue) -> Any:

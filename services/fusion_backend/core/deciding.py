@@ -26,6 +26,7 @@ from services.fusion_backend.core.provisions_due import next_look_at
 from services.fusion_backend.core.reference_rules import REFERENCE_RULES
 from services.fusion_backend.core.references import settles_at
 from services.fusion_backend.core.region_rules import REGION_RULES
+from services.fusion_backend.core.retrying import next_attempt_at
 from services.fusion_backend.core.rules import JobRule
 from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
@@ -74,12 +75,17 @@ def _reason(at: Situation, rules: list[JobRule]) -> Reason:
 def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
-    The submission's deadline, a fall of Healthy that settles, trouble that does not pass, the next
-    time that the planner may be called, and a wrong reference that lasts.
+    The next attempt of a job that failed, the submission's deadline, a fall of Healthy that
+    settles, trouble that does not pass, the next time that the planner may be called, and a wrong
+    reference that lasts.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
-        return settles if settles is not None and settles > at.now else None
+        next_at = None if at.is_leaving else next_attempt_at(at.job.status)
+        return min(
+            (time for time in (settles, next_at) if time is not None and time > at.now),
+            default=None,
+        )
     times = [
         settles,
         at.deadline,

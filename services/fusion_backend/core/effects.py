@@ -17,6 +17,7 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from planner.refusals import PlanRefused
 from services.chassis.running.stage import Urgency
+from services.fusion_backend.core.retrying import Failure
 from services.fusion_backend.core.seen import RefusedWidth
 from services.fusion_backend.core.spec.inputs import PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
@@ -67,8 +68,9 @@ class JobStatusChange(_WithMessage):
     """What the Job's status should say; `starts` sets `startedAt` to the time of writing.
 
     A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
-    was edited since, so that `observedGeneration` stays as it is. `missing` are names of PEs that
-    the API server must not have.
+    was edited since, so that `observedGeneration` stays as it is. `failure`: an attempt ends;
+    when the next one begins depends on the time of writing, and the message says so. `missing` are
+    names of PEs that the API server must not have.
     """
 
     phase: str = ""
@@ -80,6 +82,7 @@ class JobStatusChange(_WithMessage):
     is_of_older_spec: bool = False
     announcements: tuple[Announcement, ...] = ()
     missing: tuple[str, ...] = ()
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import CUSTOM_RESOURCES
 from contracts.resources.fields import TEXT_CHARS_MAX
+from contracts.resources.job import RETRY_S
 from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.planning import PlanResult
@@ -78,6 +79,12 @@ class JobSeen:
         """How long a submission may take, and a resize may wait for its placement."""
         limit_s = self.spec_field("submissionTimeOutInSeconds") or SUBMISSION_TIME_OUT_S
         return float(limit_s)
+
+    @property
+    def retry_s(self) -> int:
+        """How long a submission that fails for a cause that can pass is tried again (seconds)."""
+        limit_s = self.spec_field("retrySeconds")
+        return limit_s if isinstance(limit_s, int) else RETRY_S
 
     @property
     def phase(self) -> str:

@@ -22,6 +22,8 @@ from services.fusion_backend.core.attempts import (
     is_first_plan_unplaced,
     is_name_taken,
     is_retried,
+    is_retry_awaited,
+    is_retry_due,
     is_spec_refused,
     is_timed_out,
 )
@@ -42,8 +44,10 @@ class StatusObservation(Enum):
     DELETION_UNRECORDED = "the Job is being deleted, its children too, and something holds it still"
     JOB_DELETING = "the Job is being deleted"
     REMAINS = "the job failed, and children or pods of it exist"
-    FAILED_FOR_GOOD = "the job failed, and neither spec nor retry changed since"
     RETRIED = "the job failed, and the spec or the annotation retry changed since"
+    RETRY_DUE = "the job failed for a cause that can pass, and its next attempt is due"
+    RETRY_AWAITED = "the job failed for a cause that can pass, and its next attempt is not due yet"
+    FAILED_FOR_GOOD = "the job failed, and nothing changed since"
     SPEC_REFUSED = "nothing is planned, and the spec cannot be accepted"
     TIMED_OUT = "the submission has had its time and is not complete"
     NO_ID_TO_TAKE = "taking a job id fails for a while already"
@@ -151,13 +155,10 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(_O.JOB_DELETING, lambda at: at.job.deleting, leave, Reason.OWNER_DELETED),
     Rule(_O.REMAINS, has_remains, leave, Reason.CLEARING),
-    Rule(
-        _O.FAILED_FOR_GOOD,
-        lambda at: has_failed(at) and not is_retried(at),
-        leave,
-        Reason.NOTHING_TO_CHANGE,
-    ),
-    Rule(_O.RETRIED, has_failed, BeginAttempt(), Reason.RETRY_REQUESTED, _FAILED),
+    Rule(_O.RETRIED, is_retried, BeginAttempt(), Reason.RETRY_REQUESTED, _FAILED),
+    Rule(_O.RETRY_DUE, is_retry_due, BeginAttempt(), Reason.RETRY_DUE, _FAILED),
+    Rule(_O.RETRY_AWAITED, is_retry_awaited, leave, Reason.WAITING, _FAILED),
+    Rule(_O.FAILED_FOR_GOOD, has_failed, leave, Reason.NOTHING_TO_CHANGE),
     # An attempt that begins, and fails
     Rule(_O.SPEC_REFUSED, is_spec_refused, _FAIL, _of_refusal, _NEW),
     Rule(_O.TIMED_OUT, is_timed_out, _FAIL, _of_refusal, _FIRST),

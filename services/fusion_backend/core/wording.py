@@ -11,11 +11,13 @@ from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import counted
+from services.fusion_backend.core.attempts import is_retried
 from services.fusion_backend.core.effects import (
     Announcement,
     DesiredCondition,
     JobStatusChange,
 )
+from services.fusion_backend.core.retrying import forgotten
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.wording_conditions import (
@@ -55,6 +57,7 @@ def begun(situation: Situation) -> JobStatusChange:
             ("deletedProcessingElements", None),
             ("redisConfig", None),
             ("transportCertificate", None),
+            *forgotten(job.status, all_=is_retried(situation)),
         ),
         starts=situation.phase is not JobPhase.SUBMITTING,
         announcements=announcements,
@@ -140,6 +143,7 @@ def submitted(situation: Situation) -> JobStatusChange:
         message=message,
         conditions=(*steady(situation), health(situation)),
         fields=(
+            *forgotten(situation.job.status, all_=True),
             ("generation", record.generation),
             ("bundleDigest", record.bundle_digest),
             ("processingElements", len(record.pes)),

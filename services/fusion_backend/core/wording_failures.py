@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contracts import labels
+from contracts.passing import CAN_PASS
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import PlanRefused
@@ -16,6 +17,7 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
 )
 from services.fusion_backend.core.placement_states import PlacementState
+from services.fusion_backend.core.retrying import Failure
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import SUBMISSION_TIME_OUT_S
 from services.fusion_backend.core.spec.accepting import sentence
@@ -55,6 +57,7 @@ def failed(situation: Situation) -> JobStatusChange:
         conditions=tuple(_of_failure(situation, refusal, message)),
         fields=tuple(fields),
         is_of_older_spec=_was_edited_since(situation),
+        failure=Failure(refusal.reason in CAN_PASS, situation.job.retry_s),
         announcements=(
             Announcement(refusal.reason, message, situation.job.generation, warning=True),
         ),

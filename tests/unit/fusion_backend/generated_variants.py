@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contracts import labels
+from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, PlacementPhase
 from planner.refusals import PlanRefused
@@ -76,7 +77,11 @@ def _leaving(job: JobSeen, draw: random.Random) -> JobSeen:
 def _failed(job: JobSeen, draw: random.Random) -> JobSeen:
     observed = job.generation - draw.choice((0, 0, 1))
     return _with_status(
-        job, phase=JobPhase.FAILED.value, observedGeneration=observed, observedRetry=job.retry
+        job,
+        phase=JobPhase.FAILED.value,
+        observedGeneration=observed,
+        observedRetry=job.retry,
+        nextAttemptAt=draw.choice((None, moment_of(0.0), moment_of(4e9))),
     )
 
 

@@ -307,8 +307,10 @@ def test_a_refused_spec_leaves_nothing_but_the_job() -> None:
     assert (status["phase"], status["reason"]) == ("Failed", "SpecInvalid")
     assert "spec.parallelRegions.0.width" in status["message"]
     assert "it is 0" in status["message"]
-    assert world.events == [("SpecInvalid", status["message"])]
-    assert world.condition("Accepted")["status"] == "False"
+    assert "it is not tried again by itself: edit the Job" in status["message"]
+    accepted = world.condition("Accepted")
+    assert accepted["status"] == "False"
+    assert world.events == [("SpecInvalid", accepted["message"])]
 
 
 def test_a_plan_that_is_refused_names_field_and_value() -> None:

@@ -128,8 +128,8 @@ def _written_by(effect: Effect) -> Hashable:
     return effect
 
 
-def test_a_failed_job_starts_again_or_goes_only_by_a_change_of_people() -> None:
-    """Of the rules that lead from Failed to another phase, one is of a deletion, one of a retry."""
+def test_a_failed_job_starts_again_or_goes_by_a_change_of_people_or_a_retry_only() -> None:
+    """Of the rules that lead from Failed to another phase, one is of a deletion, two of retries."""
     leading = [
         rule.observation.name
         for rule in STATUS_RULES
@@ -137,7 +137,7 @@ def test_a_failed_job_starts_again_or_goes_only_by_a_change_of_people() -> None:
         and rule.action.phase is not None
         and (rule.phases is None or JobPhase.FAILED in rule.phases)
     ]
-    assert leading == ["DELETION_UNRECORDED", "RETRIED"]
+    assert leading == ["DELETION_UNRECORDED", "RETRIED", "RETRY_DUE"]
 
 
 def test_a_failed_job_writes_nothing_but_a_new_attempt(generated: tuple[Decided, ...]) -> None:
@@ -147,7 +147,7 @@ def test_a_failed_job_writes_nothing_but_a_new_attempt(generated: tuple[Decided,
     for each in failed:
         for effect in each.own:
             is_attempt = isinstance(effect, TakeJobId | WriteJobStatus)
-            assert is_attempt == (each.observations["status"] == "RETRIED")
+            assert is_attempt == (each.observations["status"] in ("RETRIED", "RETRY_DUE"))
             assert is_attempt or isinstance(effect, DELETIONS)
 
 

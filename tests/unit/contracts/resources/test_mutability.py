@@ -98,6 +98,7 @@ OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") 
 OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
 OURS_JOB = {
     "admission",
+    "retrySeconds",
     *below("placement", "topologyKey required nodeName"),
     *(
         below("bundle.github.certificationAuthority", "configMapName subPath")
