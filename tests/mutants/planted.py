@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tests.mutants import (
     admission,
+    asking,
     autoscaling,
     chassis,
     cli,
@@ -38,6 +39,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *admission.MUTANTS,
     *planner.MUTANTS,
     *plans_shown.MUTANTS,
+    *asking.MUTANTS,
     *hostpool_manager.MUTANTS,
     *inputs_and_pools.MUTANTS,
     *node_tainter.MUTANTS,

@@ -1,0 +1,67 @@
+"""The commands of docs/cli.md answer about a running job."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+import sys
+
+import pytest
+
+from tests.e2e.examples import with_example
+from tests.e2e.watching import TEST_S_MAX, Cluster
+from tests.places import ROOT
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
+EXAMPLES = re.findall(
+    r"^millrace ([^#\n]*)", (ROOT / "docs" / "cli.md").read_text(), flags=re.MULTILINE
+)
+AT_ONCE = 2
+
+
+async def ran(cluster: Cluster, words: str) -> tuple[int, str]:
+    """The exit code and the output of a command."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cli", *shlex.split(words)),
+        *("--kubeconfig", str(cluster.system.kubeconfig)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
+
+
+async def test_every_example_of_the_page_answers_and_changes_no_more_than_it_says(
+    cluster: Cluster,
+) -> None:
+    """Of all PEs, one is restarted. A misspelled value is shown, which no phase does."""
+    async with cluster.job("wordcount") as job:
+        await with_example(cluster, job, 3, submissionTimeValues={"width": "3", "widht": "9"})
+        before = set(job.of("pods"))
+        turn = asyncio.Semaphore(AT_ONCE)
+
+        async def answer(words: str) -> tuple[str, int, str]:
+            async with turn:
+                return (words.strip(), *(await ran(cluster, words)))
+
+        found = await asyncio.gather(*map(answer, EXAMPLES))
+        answers = {words: output for words, _, output in found}
+        has_logs = not cluster.system.bus.startswith("kafka")
+        failed = {
+            words: output
+            for words, code, output in found
+            if code and (has_logs or not words.startswith("logs"))
+        }
+        assert not failed
+        assert "WithoutEffect: spec.submissionTimeValues.widht" in answers["get wordcount"]
+        document = json.loads(answers["get wordcount -o json"])
+        assert [each["widthInForce"] for each in document["regions"]] == [3]
+        assert "wordcount-6" in answers["describe wordcount"]
+        assert "SubmissionSucceeded" in answers["events wordcount"]
+        assert "wordcount-7  new" in answers["scale wordcount Counted=4 --dry-run"]
+        assert "nothing changes" in answers["scale wordcount Counted=3"]
+        await job.until("the restarted PE", job.is_settled)
+        assert len(before - set(job.of("pods"))) == 1

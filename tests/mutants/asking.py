@@ -1,0 +1,51 @@
+"""Mutants of what the command shows of a running job, and of what it changes."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_DESCRIBING = "tests/unit/cli/test_describing.py"
+_RESTARTING = "tests/unit/cli/test_restarting.py"
+
+MUTANTS = (
+    Mutant(
+        "get hides a refused edit",
+        "cli/describing.py",
+        "notes_of",
+        "if is_worth and reason",
+        "if False and reason",
+        (_DESCRIBING,),
+    ),
+    Mutant(
+        "get hides misspelled values",
+        "cli/describing.py",
+        "notes_of",
+        "for each in objects.warnings",
+        "for each in ()",
+        (_DESCRIBING,),
+    ),
+    Mutant(
+        "a stopped PE has the phase of its pod in get",
+        "cli/live.py",
+        "_phase",
+        'return recorded if recorded not in ("", "Running") else "Failed"',
+        'return "Failed"',
+        (_DESCRIBING,),
+    ),
+    Mutant(
+        "events of pods that are gone are left out",
+        "cli/inspecting.py",
+        "is_event_of",
+        "return is_pod and any(",
+        "return False and any(",
+        (_DESCRIBING,),
+    ),
+    Mutant(
+        "a refused width is not taken back by scale",
+        "cli/jobs.py",
+        "has_width",
+        'region["spec"]["width"] == in_force == width',
+        "in_force == width",
+        (_RESTARTING,),
+    ),
+)
