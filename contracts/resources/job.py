@@ -397,7 +397,7 @@ JOB = CustomResource(
     topic=RESOURCES,
     status_writers=("fusion-backend",),
     columns=(
-        PrinterColumn("Phase", "string", ".status.phase", "Where the job stands."),
+        PrinterColumn("Status", "string", ".status.phase", "Where the job stands."),
         _condition_column("Accepted", "Whether the spec, as it is now, is accepted."),
         _condition_column("Healthy", "Whether every pod runs."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation."),

@@ -265,7 +265,7 @@ PLACEMENT = CustomResource(
     status_writers=("hostpool-manager", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
-        PrinterColumn("Phase", "string", ".status.phase", "Whether the job is placed."),
+        PrinterColumn("Status", "string", ".status.phase", "Whether the job is placed."),
         PrinterColumn("Generation", "integer", ".status.generation", "Plan generation in force."),
         PrinterColumn("Asked", "integer", ".spec.generation", "Plan generation of the request."),
         REASON_COLUMN,

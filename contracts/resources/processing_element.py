@@ -427,7 +427,7 @@ PROCESSING_ELEMENT = CustomResource(
     status_writers=("pod-state-machine", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
-        PrinterColumn("Phase", "string", ".status.phase", "Where the PE stands."),
+        PrinterColumn("Status", "string", ".status.phase", "Where the PE stands."),
         PrinterColumn("Launches", "integer", ".status.launchCount", "Number of launches so far."),
         PrinterColumn("Pod", "string", ".status.pod", "Pod of the newest launch."),
         PrinterColumn("Node", "string", ".status.node", "Node that the pod runs on."),
