@@ -176,7 +176,7 @@ async def test_names_and_tokens_that_are_no_values_of_labels_hold_all_the_same(
 async def test_operators_of_one_host_share_a_pe_whose_pod_asks_once(cluster: Cluster) -> None:
     """The original refused it; what they ask for is merged."""
     async with ground(cluster, "merged", *[Traits()] * 2) as there, cluster.job("merged") as job:
-        host = there.nodes[0]
+        host = there.nodes[1]
         application = Hosted().operator("a", host=host, apart=["apart"], fused="one")
         application.operator("b", host=host, together=["together"], fused="one")
         found = await there.run(job, application.operator("c", together=["together"]))

@@ -21,6 +21,8 @@ from tests.mutants.anchoring import NotThere, replaced
 from tests.places import ROOT
 
 TESTS_MAX_S = 300
+WAIT_S = "40"
+"""How long a test of the running system waits for what does not come."""
 _MOMENTS = itertools.count(1_000_000_000)
 """Times of change of files: all different, or Python would run what it compiled before."""
 
@@ -116,7 +118,7 @@ def _first_failure(mutant: Mutant, root: Path) -> str:
         run = subprocess.run(
             [*command, *mutant.caught_by],
             cwd=root,
-            env=os.environ | {"MILLRACE_CORPUS": corpus},
+            env=os.environ | {"MILLRACE_CORPUS": corpus, "MILLRACE_TESTS_WAIT_S": WAIT_S},
             capture_output=True,
             timeout=TESTS_MAX_S,
             check=False,

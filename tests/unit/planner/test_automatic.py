@@ -91,6 +91,7 @@ def test_the_number_follows_from_threads_and_cpu_and_is_recorded_with_them() -> 
         ({"limit_mcpu": 2000, "is_divided": True}, 2),
         ({"request_mcpu": 7000, "is_divided": True, "allocatable_mcpu": 2000}, 4),
         ({"allocatable_mcpu": 64_000, "largest_node_mcpu": 64_000}, 1),
+        ({"allocatable_mcpu": 64_000, "largest_node_mcpu": 64_000, "limit_mcpu": 2000}, 18),
     ],
 )
 def test_limits_requests_and_the_cluster_bound_the_number(given: dict[str, Any], pes: int) -> None:
