@@ -27,3 +27,8 @@ def in_corpus(name: str) -> Path:
 def golden() -> Path:
     """The folder of plans observed of the original (MILLRACE_GOLDEN); it may be missing."""
     return Path(os.environ.get("MILLRACE_GOLDEN", ROOT / ".." / "shared" / "spec" / "golden"))
+
+
+def seeds() -> Path:
+    """The folder of the documents that the mission comes from (MILLRACE_SEEDS); may be missing."""
+    return Path(os.environ.get("MILLRACE_SEEDS", ROOT / ".." / "shared" / "seeds"))

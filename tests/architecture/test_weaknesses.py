@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from functools import cache
 
 import pytest
 
+from tests.architecture.naming_tests import names_in
 from tests.places import ROOT
 
 TABLE = ROOT / "docs" / "weaknesses.md"
@@ -32,18 +31,6 @@ def rows() -> dict[str, tuple[str, str, str]]:
 
 
 ROWS = rows()
-
-
-@cache
-def names_in(path: str) -> frozenset[str]:
-    """The names of the test functions of a file, those of classes included."""
-    tree = ast.parse((ROOT / path).read_text())
-    return frozenset(
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test_")
-    )
 
 
 def test_no_weakness_is_missing_and_none_is_invented() -> None:

@@ -24,6 +24,11 @@ from tests.mutants import (
     pods,
     reading,
     sandbox,
+    seed_bundles,
+    seed_hosts,
+    seed_jobs,
+    seed_places,
+    seed_pods,
     submitting,
     watch_ingest,
 )
@@ -48,4 +53,9 @@ MUTANTS: tuple[Mutant, ...] = (
     *sandbox.MUTANTS,
     *cli.MUTANTS,
     *submitting.MUTANTS,
+    *seed_hosts.MUTANTS,
+    *seed_bundles.MUTANTS,
+    *seed_places.MUTANTS,
+    *seed_pods.MUTANTS,
+    *seed_jobs.MUTANTS,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.labels import host_token_label, label_value, member_label
+from contracts.labels import host_token_label, label_value, member_label, pe_name, pod_name
 
 VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
@@ -45,6 +45,17 @@ def test_the_key_carries_the_lower_case_sha_1_of_the_token(token: str, digest: s
 )
 def test_a_value_is_the_token_as_far_as_a_label_can_say_it(token: str, value: str) -> None:
     assert label_value(token) == value
+
+
+def test_the_label_of_a_token_that_is_no_value_has_a_valid_one() -> None:
+    _, value = host_token_label("colocation", "two words")
+    assert value == "two-words"
+
+
+def test_a_pe_is_named_by_its_job_and_id_and_its_pods_begin_with_its_name() -> None:
+    """Ids count from 0, as in the original."""
+    assert pe_name("job", 0) == "job-0"
+    assert pod_name("job", 0, "uid", 1).startswith("job-0-")
 
 
 @given(st.text(max_size=200))

@@ -312,3 +312,20 @@ def test_every_child_carries_the_uid_of_its_job() -> None:
         children.processing_element(job(), RECORD, PE, launch_count=0),
     ]
     assert {body["metadata"]["labels"][labels.JOB_UID] for body in bodies} == {"uid-shop"}
+
+
+def test_a_pe_has_the_pull_policy_always_unless_job_or_template_say_another() -> None:
+    plain = children.processing_element(job(imagePullPolicy=None), RECORD, PE, launch_count=0)
+    assert plain["spec"]["imagePullPolicy"] == "Always"
+    inherited = children.processing_element(job(), RECORD, PE, launch_count=0)
+    assert inherited["spec"]["imagePullPolicy"] == "IfNotPresent"
+
+
+@pytest.mark.parametrize("restartable", [True, False])
+def test_a_pe_is_restarted_as_its_operators_say_unless_the_job_does(restartable: bool) -> None:
+    pe = replace(PE, restartable=restartable)
+    made = children.processing_element(job(), RECORD, pe, launch_count=0)
+    assert made["spec"]["restartFailedPod"] is restartable
+    told: Any = {"restartFailedPod": not restartable}
+    other = children.processing_element(job(processingElement=told), RECORD, pe, launch_count=0)
+    assert other["spec"]["restartFailedPod"] is not restartable

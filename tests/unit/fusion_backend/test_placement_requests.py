@@ -109,6 +109,11 @@ def test_a_job_asks_where_a_pool_beside_the_default_one_is_declared() -> None:
     assert has_constraints(plan(pe(0), pools=(DEFAULT, GPUS)).record)
 
 
+def test_tokens_of_co_location_are_those_of_the_plan() -> None:
+    (found,) = asked(plan(pe(0, colocations=("together",))))["classes"]
+    assert found["coLocations"] == ["together"]
+
+
 def test_pes_that_ask_for_the_same_are_one_class_and_fields_are_written_out() -> None:
     spec = asked(
         plan(

@@ -1,0 +1,298 @@
+"""Mutants of what the design documents say of the places of processing elements (docs/seeds.md)"""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+MUTANTS = (
+    Mutant(
+        "a pod that is to be bound by name is left to the scheduler",
+        "services/pod_state_machine/core/pod_placement.py",
+        "in_place",
+        """request.node_name:
+        spec""",
+        """False:
+        spec""",
+        (
+            "tests/e2e/test_placement.py",
+            "-k",
+            "test_pods_are_bound_by_name_where_a_job_asks_for_it",
+        ),
+    ),
+    Mutant(
+        "a HostPool says nothing of its tags",
+        "services/fusion_backend/core/children.py",
+        "declaration",
+        '"tags": list(pool.tags)',
+        '"tags": []',
+        (
+            "tests/unit/fusion_backend/test_children.py",
+            "-k",
+            "test_a_region_and_a_pool_are_named_by_their_index",
+        ),
+    ),
+    Mutant(
+        "a PE does not refer to its host pool",
+        "services/fusion_backend/core/children.py",
+        "_placement",
+        "pool is not None and pool.name != DEFAULT_POOL",
+        "False",
+        (
+            "tests/e2e/test_placement_claims.py",
+            "-k",
+            "test_a_pool_and_the_places_of_its_pes_say_what_the_application_says",
+        ),
+    ),
+    Mutant(
+        "hosts that a pool names are ignored",
+        "services/hostpool_manager/core/specs.py",
+        "_pools",
+        "hosts=tuple(each.hosts)",
+        "hosts=()",
+        (
+            "tests/e2e/test_placement_pools.py",
+            "-k",
+            "test_pools_of_names_and_addresses_keep_the_order_of_the_application",
+        ),
+    ),
+    Mutant(
+        "tags of a pool are ignored",
+        "services/hostpool_manager/core/specs.py",
+        "_pools",
+        "tags=tuple(dict.fromkeys(each.tags))",
+        "tags=()",
+        (
+            "tests/unit/hostpool_manager/test_following.py",
+            "-k",
+            "test_a_pool_of_tags_without_any_member_left_reports_members_missing",
+        ),
+    ),
+    Mutant(
+        "a pool has one member more than its size",
+        "services/hostpool_manager/core/specs.py",
+        "_pools",
+        "size=each.size",
+        "size=each.size and each.size + 1",
+        (
+            "tests/unit/hostpool_manager/test_damaged.py",
+            "-k",
+            "test_pods_of_a_namesake_that_is_gone_are_those_of_another_job",
+        ),
+    ),
+    Mutant(
+        "a pool that is exclusive counts as shared",
+        "services/hostpool_manager/core/specs.py",
+        "_pools",
+        "each.membership_mode is MembershipMode.EXCLUSIVE",
+        "False",
+        (
+            "tests/unit/hostpool_manager/test_answering.py",
+            "-k",
+            "test_two_jobs_never_get_one_node_exclusively_and_a_claim_ends_with_its_placement",
+        ),
+    ),
+    Mutant(
+        "a taint that somebody took off a claimed node does not come back",
+        "services/node_tainter/core/claiming.py",
+        "wanted_marks",
+        "taints=(exclusive_taint(holder.uid),) if holder is not None and ready else ()",
+        "taints=carried.taints",
+        (
+            "tests/unit/node_tainter/test_deciding.py",
+            "-k",
+            "test_the_marks_of_a_node_follow_from_what_is_known",
+        ),
+    ),
+    Mutant(
+        "a pod does not tolerate the taint of its pool",
+        "services/pod_state_machine/core/pod_placement.py",
+        "in_place",
+        "place.pool is not None and place.pool.is_exclusive",
+        "False",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_a_constraint_adds_to_the_golden_pod_what_is_written_down_and_nothing_else",
+        ),
+    ),
+    Mutant(
+        "a shared pool marks its members",
+        "services/fusion_backend/core/children.py",
+        "pool_spec",
+        "pool.index in with_places",
+        "True",
+        (
+            "tests/unit/fusion_backend/test_children.py",
+            "-k",
+            "test_a_pool_with_a_place_that_a_pe_asks_for_is_marked_and_can_be_held",
+        ),
+    ),
+    Mutant(
+        "a pool has at most one member",
+        "services/hostpool_manager/core/specs.py",
+        "_pools",
+        "size=each.size",
+        "size=each.size and 1",
+        (
+            "tests/unit/hostpool_manager/test_partial_placement.py",
+            "-k",
+            "test_a_new_job_and_a_new_width_need_all_members",
+        ),
+    ),
+    Mutant(
+        "a pod does not ask for the tags of its pool",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_node_terms",
+        "_forms_of(pool.tags if pool else ())",
+        "_forms_of(())",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_a_constraint_adds_to_the_golden_pod_what_is_written_down_and_nothing_else",
+        ),
+    ),
+    Mutant(
+        "affinity of pods is only preferred",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_of_pods",
+        "if request.required:",
+        "if not request.required:",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_any_token_is_a_key_by_its_sha_1_with_a_value_that_a_label_can_have",
+        ),
+    ),
+    Mutant(
+        "what is only preferred is required all the same",
+        "services/fusion_backend/core/children.py",
+        "_in_force",
+        'given.get("required") is False',
+        "False",
+        (
+            "tests/unit/fusion_backend/test_children.py",
+            "-k",
+            "test_a_pe_says_where_it_must_run_and_how_strictly",
+        ),
+    ),
+    Mutant(
+        "a PE asks for its pool and for no place of it",
+        "services/fusion_backend/core/children.py",
+        "_placement",
+        "pe.in_pool_index is not None",
+        "False",
+        (
+            "tests/unit/fusion_backend/test_children.py",
+            "-k",
+            "test_a_pe_says_where_it_must_run_and_how_strictly",
+        ),
+    ),
+    Mutant(
+        "a member bears no label of its place",
+        "services/node_tainter/core/marking.py",
+        "_changed_labels",
+        "if before.get(owner) != after.get(owner)",
+        "if False",
+        (
+            "tests/unit/node_tainter/test_marking.py",
+            "-k",
+            "test_taints_that_are_right_are_not_patched",
+        ),
+    ),
+    Mutant(
+        "co-location is missing in the request for a placement",
+        "services/fusion_backend/core/placement_requests.py",
+        "_of_class",
+        '"coLocations": list(where.colocations)',
+        '"coLocations": []',
+        (
+            "tests/unit/fusion_backend/test_placement_requests.py",
+            "-k",
+            "test_tokens_of_co_location_are_those_of_the_plan",
+        ),
+    ),
+    Mutant(
+        "a pod does not bear the label of its co-location",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_own_labels",
+        '**dict(_tokens("colocation", request.co_locations)),',
+        "",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_a_constraint_adds_to_the_golden_pod_what_is_written_down_and_nothing_else",
+        ),
+    ),
+    Mutant(
+        "a topology key of a Job is ignored",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_of_pods",
+        "request.topology_key or labels.HOSTNAME",
+        "labels.HOSTNAME",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_a_constraint_adds_to_the_golden_pod_what_is_written_down_and_nothing_else",
+        ),
+    ),
+    Mutant(
+        "ex-location is missing in the request for a placement",
+        "services/fusion_backend/core/placement_requests.py",
+        "_of_class",
+        '"exLocations": list(where.exlocations)',
+        '"exLocations": []',
+        (
+            "tests/unit/fusion_backend/test_placement_requests.py",
+            "-k",
+            "test_pes_that_ask_for_the_same_are_one_class_and_fields_are_written_out",
+        ),
+    ),
+    Mutant(
+        "a pod does not avoid its ex-located ones",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_affinity",
+        '[_tokens("exlocation", request.ex_locations), _tokens("isolation", _isolated(request))]',
+        '[_tokens("isolation", _isolated(request))]',
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_any_token_is_a_key_by_its_sha_1_with_a_value_that_a_label_can_have",
+        ),
+    ),
+    Mutant(
+        "isolation is missing in the request for a placement",
+        "services/fusion_backend/core/placement_requests.py",
+        "_of_class",
+        '"isolation": where.is_isolated',
+        '"isolation": False',
+        (
+            "tests/unit/fusion_backend/test_placement_requests.py",
+            "-k",
+            "test_an_older_record_names_the_first_operator_as_the_isolated_one",
+        ),
+    ),
+    Mutant(
+        "pods beside an isolated one do not bear its label",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_own_labels",
+        '**dict(_tokens("isolation", others))',
+        "**{}",
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_any_token_is_a_key_by_its_sha_1_with_a_value_that_a_label_can_have",
+        ),
+    ),
+    Mutant(
+        "an isolated pod avoids nobody",
+        "services/pod_state_machine/core/pod_placement.py",
+        "_affinity",
+        '[_tokens("exlocation", request.ex_locations), _tokens("isolation", _isolated(request))]',
+        '[_tokens("exlocation", request.ex_locations)]',
+        (
+            "tests/unit/pod_state_machine/test_pod_placement.py",
+            "-k",
+            "test_any_token_is_a_key_by_its_sha_1_with_a_value_that_a_label_can_have",
+        ),
+    ),
+)
