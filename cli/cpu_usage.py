@@ -1,6 +1,6 @@
 """Reads measured CPU for a plan without a cluster: of operators, and of nodes.
 
-cluster: 12                # CPU that all nodes use already, whoever uses it
+cluster: 12                # CPU that all nodes use already
 operators:
   Words: 250m              # each replica of Words, or
   Counted[0]: 1.5          # the replica in channel 0
