@@ -188,3 +188,11 @@ def test_a_job_whose_plan_records_are_all_lost_is_planned_from_the_spec_of_that_
     world.converge()
     assert world.status()["processingElements"] == 1
     assert world.status()["widths"] == {"Counted": 3, "Totals": 1}
+
+
+def test_an_edit_of_a_width_says_how_the_width_of_a_running_job_is_changed() -> None:
+    world = World()
+    world.converge()
+    world.edit("Job", JOB, parallelRegions=[{"alias": "*", "width": 4}])
+    world.converge()
+    assert f"`millrace scale {JOB} REGION=WIDTH`" in world.condition("Accepted")["message"]

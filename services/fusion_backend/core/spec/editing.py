@@ -59,6 +59,14 @@ def refusal_of_edit(
         field, value, why = refused.field, refused.value, sentence(refused)
         return _refusal(field, value, f"{why}; what runs is as before: take the edit back")
     for field, wanted, in_force in _differences(JobSpec.model_validate(spec), inputs):
+        if field.startswith("spec.parallelRegions"):
+            why = (
+                f"{field} is {shown(wanted)}, and the job was submitted with {shown(in_force)}: the"
+                f" widths of a job that runs are changed by `millrace scale {inputs.job_name}"
+                " REGION=WIDTH` or `kubectl scale stpr NAME --replicas=WIDTH`;"
+                f" {_way_back(in_force)}"
+            )
+            return _refusal(field, wanted, why)
         why = (
             f"{field} is {shown(wanted)}, and the job runs with {shown(in_force)}: it is not"
             f" changed while the job runs; {_way_back(in_force)}, or delete the Job and submit it"
