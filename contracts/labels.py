@@ -40,6 +40,9 @@ RESTART = f"{PREFIX}/restart"
 INPUT_PORTS = f"{PREFIX}/inputPorts"
 """Annotation of a PE's Service: ids of the input ports that it offers, joined by commas."""
 
+BEGUN = f"{PREFIX}/begun"
+"""Annotation of a plan record: when its generation was begun, as a moment with microseconds."""
+
 ORPHAN_FINALIZER = "orphan"
 """Kubernetes' own, on an object whose deletion leaves its children alone."""
 NODE_CLAIMS_FINALIZER = f"{PREFIX}/node-claims"

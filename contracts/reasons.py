@@ -144,7 +144,8 @@ class Reason(StrEnum):
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
     WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
-    WIDTH_WAITS = "WidthWaits", "The new width waits for a placement; the last one is in force."
+    WIDTH_WAITS = "WidthWaits", "The new width waits; the last one is in force."
+    GATHERING = "Gathering", "Widths that closely follow a resize are put in force together."
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."
     CHANNELS_COUNTED = (
         "ChannelsCounted",

@@ -51,6 +51,8 @@ CERTIFICATE_DAYS_MAX: Final = 36_500
 RETRY_S: Final = 3_600
 PES_DELETED_MAX: Final = 100_000
 """As many as a plan may have PEs."""
+SETTLE_SECONDS: Final = 2
+SETTLE_SECONDS_MAX: Final = 3_600
 
 
 class FusionType(StrEnum):
@@ -185,6 +187,17 @@ class JobPlacement(Fields):
     )
 
 
+class Scaling(Fields):
+    """How new widths of parallel regions are taken up."""
+
+    settle_seconds: int = Field(
+        default=SETTLE_SECONDS,
+        ge=0,
+        le=SETTLE_SECONDS_MAX,
+        description="Seconds after the start of a resize in which new widths gather; 0: none do.",
+    )
+
+
 class Statistics(Fields):
     """Counters of the original's operator; accepted and ignored."""
 
@@ -255,6 +268,9 @@ class JobSpec(Fields):
         default=None,
         description="Whether PEs without host constraints have to fit: Check reports, Require "
         "refuses; absent: Check.",
+    )
+    scaling: Scaling | None = Field(
+        default=None, description="How new widths of parallel regions are taken up."
     )
     transport_certificate_validity_in_days: int = Field(
         default=30,

@@ -68,6 +68,11 @@ class Moment(Enum):
         "pod-state-machine launches the PE again as soon as it sees the change.",
     )
 
+    RESIZE = (
+        "new width",
+        "at once",
+        "fusion-backend reads it when a new width follows the start of a resize.",
+    )
     CERTIFICATE = (
         "certificate made",
         "next certificate",
@@ -177,6 +182,7 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.ADMISSION,),
         "A job with host constraints is always placed before it is created, whatever this says.",
     ),
+    "scaling": FieldNote(_O.OURS, (_M.RESIZE,)),
     "transportCertificateValidityInDays": FieldNote(
         _O.BOTH, (_M.CERTIFICATE,), "It is renewed when a third of them is left."
     ),

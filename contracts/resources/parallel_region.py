@@ -10,7 +10,7 @@ from pydantic import Field
 
 from contracts.topics import RESOURCES
 
-from .conditions import Conditions
+from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
     MESSAGE_COLUMN,
@@ -37,7 +37,7 @@ class ParallelRegionSpec(Fields):
 
 
 class RefusedWidth(Fields):
-    """A width that is not put in force; removed by a new width, a new plan or new inputs of it."""
+    """A width that is not put in force; removed by a new width, or once it is accepted."""
 
     width: Count = Field(description="The refused width.")
     reason: Text = Field(description="Why, as one CamelCase word.")
@@ -46,6 +46,11 @@ class RefusedWidth(Fields):
         description="SHA-256 of the inputs of the refused plan, hex; empty if none was made."
     )
     generation: Count = Field(description="Plan generation that stays in force instead.")
+    attempts: Count | None = Field(
+        default=None, description="How often no placement was found; absent if it is not retried."
+    )
+    since: Time | None = Field(default=None, description="When the first attempt ended.")
+    tried_at: Time | None = Field(default=None, description="When the last attempt ended.")
 
 
 class ParallelRegionStatus(Fields):

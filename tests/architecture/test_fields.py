@@ -51,6 +51,7 @@ from services.fusion_backend.core.spec.inputs import (
     spec_in_force,
     template_of,
 )
+from services.fusion_backend.core.trying_again import settle_s
 from services.launching.core.effects import PatchStatus
 from services.pod_state_machine.adapters.reading import job_view, pe_of
 from services.pod_state_machine.core.awaiting import place_of
@@ -238,6 +239,9 @@ JOB_PROBES: Mapping[Moment, Probe] = {
     ),
     Moment.PE_MADE: lambda before, after: made_for(before) != made_for(after),
     Moment.SUBMISSION: lambda before, after: submission_times(before) != submission_times(after),
+    Moment.RESIZE: lambda before, after: (
+        settle_s(before.get("scaling")) != settle_s(after.get("scaling"))
+    ),
     Moment.LAUNCH: lambda before, after: (
         launched_later(made_for(before), before) != launched_later(made_for(before), after)
     ),

@@ -1,10 +1,13 @@
 """A HorizontalPodAutoscaler sets the width of a region: only the real pair has its controller.
 
-Where the width in force is out of the bounds that it is given, it needs no metrics.
+Where the width in force is out of the bounds that it is given, it needs no metrics. Elsewhere the
+tests serve them: at 120 % of its target, three channels become four, or nothing happens and the
+autoscaler reports why.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,8 +16,9 @@ import pytest
 from contracts.resources import API_VERSION
 from loadtest.api import MERGE
 from tests.e2e.applications import FIRST, SECOND, THIRD, submit_row
+from tests.e2e.metrics_serving import SERVICE, metrics_served
 from tests.e2e.resizing import Resized, moment_of, resized, until_widths
-from tests.e2e.watching import TEST_S_MAX, Cluster, Obj
+from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
 pytestmark = [
     pytest.mark.e2e,
@@ -63,3 +67,100 @@ async def test_an_autoscaler_widens_and_narrows_a_region_within_its_bounds(
             await cluster.api.call("PATCH", path, {"spec": bounds}, MERGE)
             await until_widths(job, 7, {FIRST: 1, SECOND: 1, THIRD: 3})
             assert resized(job, before) == Resized({1, 3, 4, 5, 6}, {0, 2}, set(), {7})
+
+
+WIDTH, WIDER = 3, 4
+OF_POD, OF_ALL = 120, 360
+"""What a pod uses, and what is to be divided among the channels; the targets are 100."""
+LOADED = {"resources": {"requests": {"cpu": "100m"}}}
+AVERAGE, VALUE = {"type": "AverageValue", "averageValue": "100"}, {"type": "Value", "value": "300"}
+LOAD = {"metric": {"name": "load"}}
+OBJECT = {**LOAD, "describedObject": {"apiVersion": "v1", "kind": "Service", "name": SERVICE}}
+CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 100}}
+NEED_PODS = {
+    "FailedGetResourceMetric": {"type": "Resource", "resource": CPU},
+    "FailedGetPodsMetric": {"type": "Pods", "pods": {**LOAD, "target": AVERAGE}},
+    "FailedGetObjectMetric": {"type": "Object", "object": {**OBJECT, "target": VALUE}},
+    "FailedGetExternalMetric": {"type": "External", "external": {**LOAD, "target": VALUE}},
+}
+"""Metrics that Kubernetes multiplies by the number of ready pods, by its error without pods."""
+NEED_NONE = {
+    "object": {"type": "Object", "object": {**OBJECT, "target": AVERAGE}},
+    "external": {"type": "External", "external": {**LOAD, "target": AVERAGE}},
+}
+
+
+async def test_each_kind_of_metric_counts_channels_or_reports_that_there_are_no_pods(
+    cluster: Cluster,
+) -> None:
+    """With legacy and channelIsolation each of them goes from 3 to 4, not to 11 or to 2."""
+    fusions: dict[str, Obj] = {
+        "legacy": {"legacy": True},
+        "isolated": {"manual": 9, "type": "channelIsolation"},
+        "automatic": {"automatic": True},
+    }
+    served = metrics_served(cluster.api, of_pod=OF_POD, of_all=OF_ALL)
+    async with served, asyncio.TaskGroup() as tasks:
+        for name, fusion in fusions.items():
+            tasks.create_task(_each_metric(cluster, name, fusion))
+
+
+async def _each_metric(cluster: Cluster, name: str, fusion: Obj) -> None:
+    async with cluster.job(f"scaled-by-metrics-{name}") as job:
+        width = [{"alias": FIRST, "width": WIDTH}]
+        await submit_row(
+            cluster,
+            job,
+            fusion,
+            parallelRegions=width,
+            processingElement=LOADED,
+            scaling={"settleSeconds": 0},
+        )
+        await job.until("running", job.all_running)
+        is_counted = name != "automatic"
+        for error, metric in NEED_PODS.items():
+            await _scaled(cluster, job, metric, "" if is_counted else error)
+        for metric in NEED_NONE.values():
+            await _scaled(cluster, job, metric, "")
+
+
+async def _scaled(cluster: Cluster, job: JobObjects, metric: Obj, error: str) -> None:
+    """An autoscaler with one metric takes the region to 4 channels, or reports an error."""
+    region = next(n for n, r in job.of("regions").items() if r["spec"]["alias"] == FIRST)
+    bounds = {"minReplicas": 1, "maxReplicas": 20, "metrics": [metric]}
+
+    def width() -> int:
+        return int(job.of("regions")[region]["spec"]["width"])
+
+    async with autoscaler(cluster, region, bounds) as path:
+        while width() == WIDTH:
+            active = await _condition(cluster, path, "ScalingActive")
+            if error and active.get("reason") == error and _lacks_pods(active):
+                break
+            assert error or active.get("status") != "False" or _is_starting(active), active
+            await asyncio.sleep(0.1)
+    assert width() == (WIDTH if error else WIDER), metric
+    if not error:
+        await cluster.resize(job, FIRST, WIDTH)
+        await job.until("narrow again", lambda: job.all_running() and _in_force(job, region))
+
+
+def _in_force(job: JobObjects, region: str) -> bool:
+    status = job.of("regions")[region].get("status") or {}
+    return bool(status.get("width") == WIDTH)
+
+
+def _lacks_pods(active: Obj) -> bool:
+    """Whether Kubernetes reports that the selector matches nothing."""
+    return any(text in active["message"] for text in ("no metrics returned", "no pods returned"))
+
+
+def _is_starting(active: Obj) -> bool:
+    """The metrics APIs may not be known yet, and pods not be ready for long enough."""
+    return str(active.get("reason", "")).startswith("FailedGet")
+
+
+async def _condition(cluster: Cluster, path: str, type_: str) -> Obj:
+    found = await cluster.api.call("GET", path)
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    return next((dict(each) for each in conditions if each["type"] == type_), {})

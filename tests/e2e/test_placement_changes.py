@@ -143,17 +143,17 @@ def _readiness(job: JobObjects) -> tuple[str, str]:
 
 
 @pytest.mark.scenario(20)
-async def test_a_width_without_room_is_refused_and_what_runs_is_not_touched(
+async def test_a_width_without_room_waits_is_tried_again_and_what_runs_is_not_touched(
     cluster: Cluster,
 ) -> None:
-    """The region says why and which width is in force; when a node joins, there is room."""
+    """The region says why and which width is in force; when a node joins, it is taken up."""
     async with ground(cluster, "tight", TAGGED, TAGGED) as there, cluster.job("tight") as job:
         application = Hosted().pool("P", tags=["ssd"]).operator("a")
         application.operator("w", pool="P", apart=["x"]).operator("z").region("w", 2)
         await there.run(job, application)
         before, kept = moment_of(job), placement_of(job)["status"]["assignments"]
         await cluster.resize(job, "w", 3)
-        await job.until("refused", lambda: _refused(job) == "WidthRefused")
+        await job.until("waiting", lambda: _refused(job) == "WidthWaits")
         message = _region(job)["status"]["message"]
         assert "w[2]" in message or "apart" in message, message
         assert job.width_in_force("w") == 2
@@ -164,8 +164,6 @@ async def test_a_width_without_room_is_refused_and_what_runs_is_not_touched(
         assert after.keys() == before.versions.keys()
         assert placement_of(job)["status"]["assignments"] == kept
         async with joining(there, TAGGED):
-            await cluster.resize(job, "w", 2)
-            await cluster.resize(job, "w", 3)
             await until_widths(job, 5, {"w": 3})
             assert condition_of_job(job, "Placed")["status"] == "True"
             nodes = {pod_of(job, f"w[{n}]")["spec"]["nodeName"] for n in range(3)}

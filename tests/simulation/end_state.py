@@ -13,7 +13,7 @@ from tests.simulation.watching_all import PLURALS, stable_name
 OF_THE_RUN = frozenset(
     {"resourceVersion", "creationTimestamp", "managedFields", "uid", "selfLink"}
     | {"clusterIP", "clusterIPs", "podIP", "podIPs", "hostIP", "hostIPs", "nodeName", "node"}
-    | {"containerID", "generateName"}
+    | {"containerID", "generateName", "attempts"}
 )
 """Values of the cluster that differ in each run; uids outside of metadata are masked, too."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")

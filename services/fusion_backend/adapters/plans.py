@@ -127,7 +127,7 @@ class Plans:
         known = self._answers.of(job.uid)
         plan = _plan_to_record(snapshot, effect)
         try:
-            objects = objects_of(job, plan)
+            objects = objects_of(job, plan, now=self._wiring.runtime.clock.now())
         except PlanRefused as refusal:
             known.learn(effect.inputs, refusal)
             raise Superseded(str(refusal)) from refusal

@@ -75,7 +75,8 @@ def _reason(at: Situation, rules: list[JobRule]) -> Reason:
 def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
-    The next attempt of a job that failed, the submission's deadline, a fall of Healthy that
+    The next attempt of a job that failed, the submission's deadline, widths that gather or are
+    tried again, a fall of Healthy that
     settles, trouble that does not pass, the next time that the planner may be called, and a wrong
     reference that lasts.
     """
@@ -91,6 +92,7 @@ def _requeue_at(at: Situation) -> float | None:
         at.deadline,
         at.placing.until,
         at.placing.unanswered_from,
+        at.next_plan.look_again_at,
         next_look_at(at.snapshot, at.now),
     ]
     if at.phase is JobPhase.SUBMITTED and at.healthy_since is not None:

@@ -24,8 +24,9 @@ from services.fusion_backend.core.spec.provisions import RedisRequest
 
 ConditionState = Literal["True", "False", "Unknown"]
 FieldValue = str | int | None | tuple[tuple[str, int], ...] | tuple[int, ...]
-RequestedWidths = tuple[tuple[str, int], ...]
-"""Regions whose width is to change, each with the metadata.generation that says so."""
+RequestedWidths = tuple[tuple[str, int, int], ...]
+"""Regions whose width is to change, each with the metadata.generation that says so, and how many
+attempts to find a placement for it have failed."""
 _PODS_WAIT_FOR = frozenset({"ConfigMap", "ProcessingElement", "HostPool", "Placement"})
 
 

@@ -62,6 +62,7 @@ class GenerationObservation(Enum):
     TEXTS_MISSING = "a text of the plan in force has to be written and is not known"
     PLANNING = "the planner works on it or is called again later"
     PLACING = "a plan waits for its placement"
+    GATHERING = "new widths follow the start of a resize so closely that they gather"
     WIDTHS_REFUSED = "the widths that differ from the newest plan are refused"
     AS_WANTED = "the newest plan is the wanted one"
 
@@ -117,7 +118,8 @@ def keep_refusal(at: Situation) -> Effects:
     refusal, question = at.placing.refusal, at.placing.question
     assert question is not None, "observed: a question"
     assert refusal is not None, "observed: no placement"
-    kept = RefusalKept(refusal.reason, "", "", shown(refusal.message, MESSAGE_CHARS_MAX))
+    message = shown(refusal.message, MESSAGE_CHARS_MAX)
+    kept = RefusalKept(refusal.reason, refusal.field, "", message)
     digest, widths = question.plan.inputs.digest, at.next_plan.requested
     return (KeepRefusal(WidthsUnplaced(at.job.uid, digest, widths, kept)),)
 
@@ -215,6 +217,7 @@ GENERATION_RULES: Final[tuple[JobRule, ...]] = (
     Rule(_O.TEXTS_MISSING, lambda at: at.is_text_missing, render, Reason.REPAIRING, BEGUN),
     Rule(_O.PLANNING, lambda at: at.next_plan.unplanned is not None, leave, Reason.PLANNING, BEGUN),
     Rule(_O.PLACING, lambda at: at.placing.is_waiting, leave, Reason.PLACING, BEGUN),
+    Rule(_O.GATHERING, lambda at: bool(at.next_plan.gathering), leave, Reason.GATHERING, BEGUN),
     Rule(
         # Which ones, and why: widths.py. The regions report it (region_rules.py).
         _O.WIDTHS_REFUSED,

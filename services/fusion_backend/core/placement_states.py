@@ -30,6 +30,7 @@ from services.fusion_backend.core.region_statuses import Waiting
 from services.fusion_backend.core.seen import PlacementSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.trying_again import TIME_OUT
 
 PLACING_SETTLES_S = 2.0
 """How long a Placement may go without an answer until a region says so."""
@@ -66,12 +67,14 @@ class Placing:
     """The question of the plan that comes next, if there is one, and how it stands at a time.
 
     A submission has its own deadline. Widths have as long as a submission, from when the condition
-    Placed began to say that they wait; then they are refused.
+    Placed began to say that they wait, or from when they had no placement first (`first_tried`).
+    Then they are refused.
     """
 
     snapshot: Snapshot
     question: Question | None
     now: float
+    first_tried: float | None = None
 
     @cached_property
     def seen(self) -> PlacementSeen | None:
@@ -132,7 +135,8 @@ class Placing:
         """When widths that wait for their placement are refused."""
         if self.since is None or self.snapshot.job is None:
             return None
-        return self.since + self.snapshot.job.time_out_s
+        since = self.since if self.first_tried is None else min(self.since, self.first_tried)
+        return since + self.snapshot.job.time_out_s
 
     @property
     def unanswered_from(self) -> float | None:
@@ -154,10 +158,8 @@ class Placing:
         if self.is_late and self._answer is PlacementState.UNANSWERED:
             reason = Reason.PLACEMENT_UNKNOWN
             message = f"Placement {seen.name} has no answer"
-        if self.is_late and self.snapshot.job is not None:
-            limit = f"spec.submissionTimeOutInSeconds ({self.snapshot.job.time_out_s:g})"
-            message = f"no placement within {limit}: {message}"
-        return PlanRefused(reason, field="", value="", message=message)
+        field = TIME_OUT if self.is_late else ""
+        return PlanRefused(reason, field=field, value="", message=message)
 
     @cached_property
     def waiting(self) -> Waiting | None:

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from contracts import labels
+from contracts.moments import micro_moment_of
 from contracts.reasons import Reason
 from contracts.resources.fields import NAMES_MAX
 from planner.numbering.records import SCHEMA_VERSION, PlanRecord, schema_of
@@ -54,8 +55,8 @@ def known_plan(inputs: PlanInputs, result: PlanResult) -> KnownPlan:
     return KnownPlan(result.record, inputs, labels_id, result.warnings[:WARNINGS_MAX])
 
 
-def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
-    """The ConfigMaps of a plan. Raises PlanRefused (PLAN_TOO_LARGE)."""
+def objects_of(job: JobSeen, plan: KnownPlan, *, now: float) -> RecordObjects:
+    """The ConfigMaps of a plan that is begun now. Raises PlanRefused (PLAN_TOO_LARGE)."""
     _refuse_regions(len(plan.record.regions))
     generation = plan.record.generation
     text = plan.record.to_bytes()
@@ -76,6 +77,7 @@ def objects_of(job: JobSeen, plan: KnownPlan) -> RecordObjects:
         for number, chunk in enumerate(chunks[1:], start=1)
     ]
     head = _config_map(job, labels.plan_name(job.name, generation), generation, chunks[0])
+    head["metadata"]["annotations"] = {labels.BEGUN: micro_moment_of(now)}
     head["data"] = {
         ABOUT_KEY: orjson.dumps(_about(plan, parts), option=orjson.OPT_SORT_KEYS).decode()
     }

@@ -14,11 +14,16 @@ from contracts.resources.fields import MESSAGE_CHARS_MAX
 from planner.numbering.records import RegionRecord
 from services.fusion_backend.core.conditions import is_current, patched_conditions
 from services.fusion_backend.core.counting import Counting, counting
-from services.fusion_backend.core.effects import DesiredCondition, WriteRegionStatus
+from services.fusion_backend.core.effects import (
+    ConditionState,
+    DesiredCondition,
+    WriteRegionStatus,
+)
 from services.fusion_backend.core.references import wrong_region
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
-from services.fusion_backend.core.widths import WidthRequests, region_seen, stays
+from services.fusion_backend.core.trying_again import settle_text, stays
+from services.fusion_backend.core.widths import WidthRequests, region_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,14 @@ def outdated_statuses(
 ) -> tuple[WriteRegionStatus, ...]:
     """Statuses of ParallelRegions that do not say what is so.
 
-    A new width is reported in force only when the generation is complete (`is_settled`).
+    A new width is reported in force only when the generation is complete (`is_settled`). Nothing is
+    reported of a width that is being decided on, and of one that gathers only beside the width in
+    force: a moment later it is taken up.
     """
     statuses = []
     counted = counting(snapshot, plan.record)
-    requested = dict(widths.requested) if waiting is not None else {}
+    requested = {name for name, *_ in widths.requested} if waiting is not None else set()
+    gathers = Waiting(Reason.GATHERING, settle_text(snapshot))
     for region in plan.record.regions:
         seen = region_seen(snapshot, region)
         if seen is None or seen.is_deleting:
@@ -55,6 +63,10 @@ def outdated_statuses(
         elif waiting is not None and region.name in requested:
             status = _waits(status, region, seen, waiting)
         elif not is_settled:
+            continue
+        elif region.name in widths.gathering and seen.reported[-1] != region.width:
+            status = _waits(status, region, seen, gathers)
+        elif seen.width(region.width) != region.width:
             continue
         status = replace(status, wrong=wrong_region(seen.entry, region, snapshot.name, plan.record))
         if not _is_current(seen, status):
@@ -79,7 +91,8 @@ def _in_force(
 
 
 def _refused(desired: WriteRegionStatus, refused: RefusedWidth) -> WriteRegionStatus:
-    return replace(desired, reason=Reason.WIDTH_REFUSED, message=refused.text, refused=refused)
+    reason = Reason.WIDTH_WAITS if refused.waits else Reason.WIDTH_REFUSED
+    return replace(desired, reason=reason, message=refused.text, refused=refused)
 
 
 def _waits(
@@ -87,13 +100,20 @@ def _waits(
 ) -> WriteRegionStatus:
     wanted = f"width {seen.width(region.width)} {waiting.text}"
     message = f"{stays(region.width)}{wanted}"[:MESSAGE_CHARS_MAX]
-    return replace(desired, reason=Reason.WIDTH_WAITS, message=message, awaited=waiting.reason)
+    refused = seen.refused if seen.attempts else None  # what counts the attempts
+    return replace(
+        desired,
+        reason=Reason.WIDTH_WAITS,
+        message=message,
+        awaited=waiting.reason,
+        refused=refused,
+    )
 
 
 def _is_current(seen: RegionSeen, desired: WriteRegionStatus) -> bool:
     conditions = (_accepted(desired), desired.scalable)
     are_current = all(is_current(seen.status, each) for each in conditions)
-    return are_current and seen.says(_fields(desired))
+    return are_current and seen.says(_fields(desired)) and seen.says_refused(desired.refused)
 
 
 def region_status_patch(
@@ -106,6 +126,7 @@ def region_status_patch(
     return {
         "status": {
             **_fields(desired),
+            "refused": _stamped(seen, desired.refused, moment),
             "replicas": desired.width,
             "generation": max(desired.generation, int(generation or 0)),
             "conditions": patched_conditions(seen.status, conditions, observed, moment),
@@ -120,8 +141,15 @@ def _fields(desired: WriteRegionStatus) -> dict[str, Any]:
         "observedGeneration": desired.observed_generation,
         "reason": desired.reason.value,
         "message": desired.message,
-        "refused": desired.refused.to_json() if desired.refused is not None else None,
     }
+
+
+def _stamped(seen: RegionSeen, refused: RefusedWidth | None, moment: str) -> dict[str, Any] | None:
+    """The field `refused`, with the time of an attempt that ends now."""
+    if refused is None or not refused.attempts:
+        return refused.to_json() if refused is not None else None
+    tried_at = refused.tried_at if refused.attempts == seen.attempts else moment
+    return replace(refused, since=refused.since or moment, tried_at=tried_at or moment).to_json()
 
 
 def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
@@ -129,8 +157,9 @@ def _accepted(desired: WriteRegionStatus) -> DesiredCondition:
     if desired.wrong:
         return DesiredCondition("Accepted", "False", Reason.INVALID_REFERENCE, desired.wrong)
     accepted = DesiredCondition("Accepted", "True", desired.reason, desired.message)
-    if desired.refused is not None:
-        return replace(accepted, status="False", reason=desired.refused.reason)
     if desired.awaited is not None:
         return replace(accepted, status="Unknown", reason=desired.awaited)
+    if desired.refused is not None:
+        status: ConditionState = "Unknown" if desired.refused.waits else "False"
+        return replace(accepted, status=status, reason=desired.refused.reason)
     return accepted

@@ -109,6 +109,8 @@ class RefusedWidth:
 
     `inputs_digest` is that of the refused plan, which would have followed the plan of `generation`;
     empty for a width that no plan is made for. `text` is the status' message, with `message` in it.
+    `attempts`: how often no placement was found, from `since` to `tried_at` (moments; empty until
+    they are written). While it `waits`, it is tried again.
     """
 
     width: int
@@ -117,6 +119,10 @@ class RefusedWidth:
     inputs_digest: str
     generation: int
     text: str
+    attempts: int = 0
+    since: str = ""
+    tried_at: str = ""
+    waits: bool = False
 
     def __post_init__(self) -> None:
         """Texts as any reader may see them, and as long as a status takes them."""
@@ -131,6 +137,9 @@ class RefusedWidth:
             "message": self.message,
             "inputsDigest": self.inputs_digest,
             "generation": self.generation,
+            "attempts": self.attempts or None,
+            "since": self.since or None,
+            "triedAt": self.tried_at or None,
         }
 
 
@@ -162,6 +171,20 @@ class RegionSeen(_Seen):
         """Whether its status has these fields, each with this value."""
         return all(self.status.get(name) == value for name, value in fields.items())
 
+    def says_refused(self, refused: RefusedWidth | None) -> bool:
+        """Whether its status says this refusal; a field without a value is absent there."""
+        wanted = refused.to_json() if refused is not None else {}
+        present = {name: value for name, value in wanted.items() if value is not None}
+        return (self.status.get("refused") or {}) == present
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts to place the requested width have failed since it was set."""
+        refused, (observed, _, _) = self.refused, self.reported
+        if refused is None or observed != self.spec_generation:
+            return 0
+        return refused.attempts if refused.width == self.width(-1) else 0
+
     @property
     def has_refused(self) -> bool:
         """Whether its status has the field `refused`; one of an older release has not."""
@@ -181,6 +204,10 @@ class RegionSeen(_Seen):
             inputs_digest=str(field.get("inputsDigest")),
             generation=field.get("generation", -1),
             text=self.message,
+            attempts=field.get("attempts") or 0,
+            since=field.get("since") or "",
+            tried_at=field.get("triedAt") or "",
+            waits=self.reason == Reason.WIDTH_WAITS,
         )
 
 

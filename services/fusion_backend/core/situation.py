@@ -126,7 +126,7 @@ class Situation:
     def next_plan(self) -> WidthRequests:
         """The plan that comes next: the first one, or what the ParallelRegions ask for."""
         if self.snapshot.newest is not None:
-            return width_requests(self.snapshot, self.snapshot.newest)
+            return width_requests(self.snapshot, self.snapshot.newest, self.now)
         is_planning = self.phase in BEGUN and self.snapshot.newest_generation < 0
         if not is_planning or self.job.id is None:
             return WidthRequests()
@@ -139,7 +139,7 @@ class Situation:
         """What has to be answered before the plan that comes next is recorded; how that stands."""
         ready = self.next_plan.ready
         question = question_of(self.snapshot, ready) if ready is not None else None
-        return Placing(self.snapshot, question, self.now)
+        return Placing(self.snapshot, question, self.now, self.next_plan.first_tried)
 
     # ------------------------------------------------------------------ the newest record
 

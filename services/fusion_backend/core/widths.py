@@ -6,6 +6,7 @@
 3. A region that is refused keeps the width in force, and its `status.refused` says why. The refusal
    is read back from there, so that a restarted service does not plan or place it again. It counts
    until the width is set again, a newer plan comes into force, or the inputs of the plan change.
+4. Widths gather, and a width without a placement is tried again (trying_again.py).
 
 Every trial is a plan under the digest of its inputs; a trial without an answer is planned first.
 In memory, a refusal is an answer under that digest, and one of a placement for the widths as they
@@ -30,6 +31,16 @@ from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, S
 from services.fusion_backend.core.spec.accepting import sentence
 from services.fusion_backend.core.spec.editing import template_to_take_up
 from services.fusion_backend.core.spec.inputs import PlanInputs, resized
+from services.fusion_backend.core.trying_again import (
+    LastAttempt,
+    attempted,
+    first_tried,
+    gathers_until,
+    is_unplaceable,
+    look_again_at,
+    of_last_attempt,
+    stays,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,9 @@ class WidthRequests:
 
     `unplanned`: a trial without an answer; `ready`: what can be recorded, once it has a placement;
     `refused`: by region. `requested` are the widths of `ready`. `refusal`: why a job without a
-    plan to go by gets none.
+    plan to go by gets none. `gathering` are regions whose widths gather until `look_again_at`, when
+    a width may also be due to be tried again; `first_tried`: when one of `requested` had no
+    placement first (unix seconds).
     """
 
     unplanned: PlanInputs | None = None
@@ -46,6 +59,9 @@ class WidthRequests:
     refused: Mapping[str, RefusedWidth] = field(default_factory=dict)
     requested: RequestedWidths = ()
     refusal: PlanRefused | None = None
+    gathering: frozenset[str] = frozenset()
+    look_again_at: float | None = None
+    first_tried: float | None = None
 
 
 def first_request(snapshot: Snapshot, inputs: PlanInputs) -> WidthRequests:
@@ -76,8 +92,8 @@ def _answer_to(
     return refusal or snapshot.outcomes.get(inputs.digest)
 
 
-def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
-    """What the ParallelRegions ask for, beside what the newest plan has put in force.
+def width_requests(snapshot: Snapshot, plan: KnownPlan, now: float) -> WidthRequests:
+    """What the ParallelRegions ask for now, beside what the newest plan has put in force.
 
     Where the plan in force is lost and only the one before is left, it is made again first: of the
     same widths, it is the same.
@@ -91,16 +107,39 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan) -> WidthRequests:
     rules, pes = snapshot.pod_rules, len(plan.record.pes)
     template = template_to_take_up(snapshot.job.spec, plan.inputs, rules, pes)
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
-    wanted, refused = _sorted_out(snapshot, plan, differing)
-    if not wanted:
-        return WidthRequests(refused=refused)
+    wanted, refused = _sorted_out(snapshot, plan, differing, now)
+    found = _of_wanted(snapshot, plan, wanted, refused, now) if wanted else WidthRequests()
+    times = [found.look_again_at, *(look_again_at(each, snapshot.job) for each in refused.values())]
+    tried = [
+        first_tried(each.refused)
+        for region, each in differing.items()
+        if region.name in wanted and each.attempts and each.refused is not None
+    ]
+    return replace(
+        found,
+        refused=refused,
+        look_again_at=min((time for time in times if time is not None), default=None),
+        first_tried=min((time for time in tried if time is not None), default=None),
+    )
+
+
+def _of_wanted(
+    snapshot: Snapshot,
+    plan: KnownPlan,
+    wanted: Mapping[str, int],
+    refused: dict[str, RefusedWidth],
+    now: float,
+) -> WidthRequests:
+    """What follows from the widths to try; `refused` gets those that are refused beside others."""
+    if (gathers := gathers_until(snapshot, plan, now)) is not None:
+        return WidthRequests(gathering=frozenset(wanted), look_again_at=gathers)
     together, requested = _trial(plan, wanted), _requested_of(snapshot, plan, wanted)
     outcome = _answer_to(snapshot, together, requested)
     if outcome is None:
-        return WidthRequests(unplanned=together, refused=refused)
+        return WidthRequests(unplanned=together)
     if not isinstance(outcome, PlanRefused):
-        return WidthRequests(ready=together, refused=refused, requested=requested)
-    return _one_by_one(snapshot, plan, wanted, refused)
+        return WidthRequests(ready=together, requested=requested)
+    return _one_by_one(snapshot, plan, wanted, refused, now)
 
 
 def _made_again(snapshot: Snapshot, job: JobSeen, plan: KnownPlan) -> WidthRequests:
@@ -115,22 +154,37 @@ def _one_by_one(
     plan: KnownPlan,
     wanted: Mapping[str, int],
     refused: dict[str, RefusedWidth],
+    now: float,
 ) -> WidthRequests:
-    accepted: dict[str, int] = {}
+    job, accepted = snapshot.job, dict[str, int]()
+    assert job is not None, "widths belong to a Job"
     for name in sorted(wanted):
         widths = {**accepted, name: wanted[name]}
         inputs = _trial(plan, widths)
-        outcome = _answer_to(snapshot, inputs, _requested_of(snapshot, plan, widths))
+        requested = _requested_of(snapshot, plan, widths)
+        outcome = _answer_to(snapshot, inputs, requested)
         if outcome is None:
-            return WidthRequests(unplanned=inputs, refused=refused)
-        if isinstance(outcome, PlanRefused):
-            refused[name] = _refused_width(plan, name, wanted[name], outcome, inputs.digest)
-        else:
+            return WidthRequests(unplanned=inputs)
+        if not isinstance(outcome, PlanRefused):
             accepted[name] = wanted[name]
+            continue
+        found = _refused_width(plan, name, wanted[name], outcome, inputs.digest)
+        if (inputs.digest, requested) in snapshot.unplaced and is_unplaceable(outcome):
+            region = _region_named(snapshot, plan, name)
+            in_force = plan.record.widths[name]
+            found = attempted(region, found, outcome, job, in_force=in_force, now=now)
+        refused[name] = found
     if not accepted:
-        return WidthRequests(refused=refused)
+        return WidthRequests()
     requested = _requested_of(snapshot, plan, accepted)
-    return WidthRequests(ready=_trial(plan, accepted), refused=refused, requested=requested)
+    return WidthRequests(ready=_trial(plan, accepted), requested=requested)
+
+
+def _region_named(snapshot: Snapshot, plan: KnownPlan, name: str) -> RegionSeen:
+    region = next(each for each in plan.record.regions if each.name == name)
+    seen = region_seen(snapshot, region)
+    assert seen is not None, "a width is requested by its region"
+    return seen
 
 
 def _trial(plan: KnownPlan, wanted: Mapping[str, int]) -> PlanInputs:
@@ -142,7 +196,7 @@ def _requested_of(
 ) -> RequestedWidths:
     regions = ((each.name, region_seen(snapshot, each)) for each in plan.record.regions)
     return tuple(
-        (name, seen.spec_generation)
+        (name, seen.spec_generation, seen.attempts)
         for name, seen in regions
         if seen is not None and name in wanted
     )
@@ -159,7 +213,7 @@ def _differing(snapshot: Snapshot, plan: KnownPlan) -> dict[RegionRecord, Region
 
 
 def _sorted_out(
-    snapshot: Snapshot, plan: KnownPlan, differing: Mapping[RegionRecord, RegionSeen]
+    snapshot: Snapshot, plan: KnownPlan, differing: Mapping[RegionRecord, RegionSeen], now: float
 ) -> tuple[dict[str, int], dict[str, RefusedWidth]]:
     """The widths to try, and those that are refused without a trial."""
     wanted: dict[str, int] = {}
@@ -171,6 +225,8 @@ def _sorted_out(
             refused[region.name] = _refused_width(plan, region.name, width, refusal)
         elif (recorded := _recorded_refusal(seen, region, plan, width)) is not None:
             refused[region.name] = recorded
+        elif (waiting := _of_last_attempt(snapshot, seen, region, plan, now)) is not None:
+            refused[region.name] = waiting
         else:
             wanted[region.name] = width
     return wanted, refused
@@ -212,6 +268,18 @@ def _recorded_refusal(
     return found if (found.width, found.inputs_digest) == (width, digest) else None
 
 
+def _of_last_attempt(
+    snapshot: Snapshot, seen: RegionSeen, region: RegionRecord, plan: KnownPlan, now: float
+) -> RefusedWidth | None:
+    assert snapshot.job is not None, "widths belong to a Job"
+    if not seen.attempts:
+        return None
+    digest = _trial(plan, {region.name: seen.width(region.width)}).digest
+    generation = plan.record.generation
+    last = LastAttempt(seen, in_force=region.width, generation=generation, digest=digest)
+    return of_last_attempt(last, snapshot.job, now)
+
+
 def _refusal_of_older_release(
     seen: RegionSeen, plan: KnownPlan, width: int, digest: str
 ) -> RefusedWidth | None:
@@ -221,10 +289,6 @@ def _refusal_of_older_release(
         return None
     text = seen.message
     return RefusedWidth(width, reason, text, digest, plan.record.generation, text)
-
-
-def stays(width: int) -> str:
-    return f"width {width} stays in force: "
 
 
 def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:

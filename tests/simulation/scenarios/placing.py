@@ -16,7 +16,6 @@ from tests.simulation.mains import MAINS
 from tests.simulation.node_invariants import KEPT, marks_of
 from tests.simulation.scenarios.applications import WORK, provide, spec_of, values
 from tests.simulation.scenarios.ending import nothing_is_left
-from tests.simulation.scenarios.resizing import resized_quickly
 from tests.simulation.scenarios.scenario import Act, Scenario
 from tests.simulation.scenarios.submitting import j_runs
 from tests.unit.planner.adl_writing import Adl
@@ -222,6 +221,13 @@ def _shared_has_given_way(world: FaultedWorld) -> bool:
     return members == [[node] for node in runs] and runs[0] != runs[1]
 
 
+async def _resized_in_vain(world: FaultedWorld) -> None:
+    """The width is tried again for 12 s."""
+    limit = {"spec": {"submissionTimeOutInSeconds": 12}}
+    world.store.patch(world.kind("streamsjobs"), "default", "j", limit, MERGE)
+    world.resize("j", WORK, 3)
+
+
 def _width_is_refused(world: FaultedWorld) -> bool:
     (region,) = world.objects("streamsprs", "j").values()
     status = region.get("status") or {}
@@ -302,7 +308,7 @@ SCENARIOS = (
     Scenario(
         "place-resize-refused",
         "a third channel that must be apart is asked for on two nodes",
-        resized_quickly(0.0, (WORK, 3)),
+        _resized_in_vain,
         _width_is_refused,
         prepare=placed(apart(), w=2),
         one_in=2,

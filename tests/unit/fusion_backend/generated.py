@@ -60,6 +60,8 @@ MOMENTS: Final = (
     Moment("UNPLACED", events.resize, is_hosted=True, hosts=1),
     Moment("STAYS_UNPLACED", events.lose_records, is_hosted=True, hosts=1),
     Moment("PLANNED", events.resize, is_hosted=True),
+    Moment("GATHERING", events.resize_in_a_row),
+    Moment("PLACEMENT_REFUSED", is_hosted=True, hosts=1),
 )
 
 

@@ -59,6 +59,22 @@ def retry(world: HostedWorld, draw: random.Random) -> None:
     world.annotate(labels.RETRY, str(draw.random()))
 
 
+REGION = ("ParallelRegion", f"{JOB}-0")
+
+
+def resize_in_a_row(world: HostedWorld, _draw: random.Random) -> None:
+    """A width follows the start of a resize within the time in which widths gather."""
+    if REGION not in world.objects:
+        return
+    world.edit("Job", JOB, scaling={"settleSeconds": 60})
+    world.resize(0, 4)
+    for _ in range(20):
+        if labels.plan_name(JOB, 1) in world.named("ConfigMap"):
+            break
+        world.step()
+    world.resize(0, 3)
+
+
 def delete_job(world: HostedWorld, draw: random.Random) -> None:
     if draw.random() < 0.3:
         world.delete_job(orphan=draw.random() < 0.5)

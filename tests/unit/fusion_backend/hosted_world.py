@@ -42,7 +42,7 @@ class HostedWorld(World):
         meta, status = placement["metadata"], placement.setdefault("status", {})
         if status.get("observedGeneration") == meta["generation"]:
             return
-        self.asked.append(placement["spec"])
+        self.asked.append(dict(placement["spec"]))
         answer = self.answer_to(placement["spec"]) | {"observedGeneration": meta["generation"]}
         self._patch(*PLACEMENT, {"status": answer})
 

@@ -362,7 +362,7 @@ def test_a_plan_of_more_regions_than_a_status_can_name_is_refused() -> None:
     job = world.snapshot().job
     assert job is not None
     with pytest.raises(PlanRefused, match="65537 parallel regions"):
-        objects_of(job, replace(plan, record=many))
+        objects_of(job, replace(plan, record=many), now=0.0)
 
 
 def test_a_submission_that_takes_too_long_fails_and_is_cleared() -> None:

@@ -49,10 +49,10 @@ def test_a_refused_resize_leaves_the_last_good_width_untouched() -> None:
     world.resize(0, 5)
     world.converge()
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
-    assert (status["width"], status["reason"]) == (2, "WidthRefused")
+    assert (status["width"], status["reason"]) == (2, "WidthWaits")
     assert CLOSEST in status["message"]
     accepted, _ = status["conditions"]
-    assert (accepted["status"], accepted["reason"]) == ("False", "ExlocationImpossible")
+    assert (accepted["status"], accepted["reason"]) == ("Unknown", "ExlocationImpossible")
     assert world.events[-1][0] == "ExlocationImpossible"
     after = world.meaning()
     after["ParallelRegion", f"{JOB}-0"]["spec"]["width"] = 2
@@ -111,7 +111,7 @@ def test_a_refusal_is_reported_before_the_placement_is_set_back() -> None:
             isinstance(each, PatchChild) and each.kind == "Placement" and each.planned_from is None
             for each in effects
         )
-        assert not sets_back or status["reason"] == "WidthRefused"
+        assert not sets_back or status["reason"] == "WidthWaits"
         if not effects:
             break
     assert world.asked_for == 0
@@ -123,7 +123,7 @@ def test_a_width_that_has_no_place_does_not_hold_up_that_of_another_region() -> 
     world.resize(1, 3)
     world.converge()
     assert world.status()["widths"] == {"Counted": 2, "Totals": 3}
-    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthRefused"
+    assert world.objects["ParallelRegion", f"{JOB}-0"]["status"]["reason"] == "WidthWaits"
     assert world.objects["ParallelRegion", f"{JOB}-1"]["status"]["width"] == 3
     assert world.asked_for == 1
 

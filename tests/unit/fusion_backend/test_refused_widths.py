@@ -11,6 +11,7 @@ import pytest
 from contracts.reasons import Reason
 from planner.planning import PlanResult
 from planner.refusals import PlanRefused
+from services.fusion_backend.core.snapshot import SUBMISSION_TIME_OUT_S
 from services.fusion_backend.core.spec.inputs import resized
 from services.fusion_backend.core.widths import width_requests
 from tests.unit.fusion_backend.hosted_world import CLOSEST, hosted
@@ -35,6 +36,16 @@ def refused_by_the_planner() -> World:
 
 
 def refused_by_the_placement() -> World:
+    """It has been tried again for as long as it may."""
+    world = hosted()
+    world.resize(0, 5)
+    world.converge()
+    world.now += SUBMISSION_TIME_OUT_S
+    world.converge()
+    return world
+
+
+def waits_for_a_placement() -> World:
     world = hosted()
     world.resize(0, 5)
     world.converge()
@@ -49,13 +60,15 @@ def test_a_refusal_has_width_reason_message_inputs_and_plan(refuse: Any) -> None
     world = refuse()
     status = status_of(world)
     refused = status["refused"]
-    assert set(refused) == {"width", "reason", "message", "inputsDigest", "generation"}
+    attempts = {"attempts", "since", "triedAt"} if refuse is refused_by_the_placement else set()
+    assert set(refused) == {"width", "reason", "message", "inputsDigest", "generation"} | attempts
     assert refused["width"] == world.objects[REGION]["spec"]["width"]
     assert refused["generation"] == status["generation"] == world.status()["generation"]
     assert len(refused["inputsDigest"]) == 64
     accepted, _ = status["conditions"]
     assert accepted["reason"] == refused["reason"]
-    assert status["message"] == f"width 2 stays in force: {refused['message']}"
+    assert status["message"].startswith("width 2 stays in force: ")
+    assert status["message"].endswith(refused["message"])
 
 
 @REFUSALS
@@ -81,7 +94,10 @@ def test_a_width_that_is_set_again_is_tried_again(refuse: Any) -> None:
     assert status_of(world)["refused"]["width"] == width
 
 
-@REFUSALS
+AGAIN = pytest.mark.parametrize("refuse", [refused_by_the_planner, waits_for_a_placement])
+
+
+@AGAIN
 def test_a_new_plan_makes_a_refused_width_be_tried_again(refuse: Any) -> None:
     world = refuse()
     digest = status_of(world)["refused"]["inputsDigest"]
@@ -92,7 +108,7 @@ def test_a_new_plan_makes_a_refused_width_be_tried_again(refuse: Any) -> None:
     assert refused["inputsDigest"] != digest
 
 
-@REFUSALS
+@AGAIN
 def test_a_changed_spec_makes_a_refused_width_be_tried_again(refuse: Any) -> None:
     world = refuse()
     digest, planned = status_of(world)["refused"]["inputsDigest"], world.planned
@@ -114,6 +130,8 @@ def test_a_width_that_is_accepted_removes_the_refusal(refuse: Any) -> None:
 def test_a_refusal_of_an_older_release_keeps_its_reason_and_its_text() -> None:
     """No sentence is parsed: the whole text becomes the message, and the status' message stays."""
     world = refused_by_the_placement()
+    for name in ("attempts", "since", "triedAt"):
+        del status_of(world)["refused"][name]
     before = status_of(world).copy()
     del status_of(world)["refused"]
     planned = world.planned
@@ -173,7 +191,7 @@ def test_a_width_that_was_refused_beside_another_one_is_tried_alone_when_that_is
     refusal = PlanRefused(Reason.ADL_INVALID, field="", value="", message="too many together")
     planned = create_autospec(PlanResult, instance=True)
     outcomes = {alone.digest: planned, both.digest: refusal}
-    requests = width_requests(replace(snapshot, outcomes=outcomes), plan)
+    requests = width_requests(replace(snapshot, outcomes=outcomes), plan, world.now)
     assert requests.ready == alone
     refused = requests.refused[second]
     assert (refused.inputs_digest, refused.reason) == (both.digest, Reason.ADL_INVALID)

@@ -39,7 +39,7 @@ from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt, WriteStatus
 from tests.unit.fusion_backend.generated import snapshots
 
-WALKS, SEED = 350, 7
+WALKS, SEED = 380, 7
 REACHED_MIN = 100
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {

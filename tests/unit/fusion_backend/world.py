@@ -92,6 +92,7 @@ class World:
             "bundle": {"name": "shop.sab"},
             "fusion": {"legacy": True},
             "submissionTimeValues": {"width": str(width)},
+            "scaling": {"settleSeconds": 0},
             **spec,
         }
         self._put("Job", {"metadata": {"name": JOB, "generation": 1}, "spec": whole, "status": {}})
@@ -258,7 +259,7 @@ class World:
             outcome = snapshot.outcomes[effect.inputs.digest]
             assert isinstance(outcome, PlanResult)
             known = known_plan(effect.inputs, outcome)
-        head = objects_of(snapshot.job, known).head
+        head = objects_of(snapshot.job, known, now=self.now).head
         if self._create("ConfigMap", head):
             uid = self.objects["ConfigMap", head["metadata"]["name"]]["metadata"]["uid"]
             self.answers.of(self.uid).know(uid, known)

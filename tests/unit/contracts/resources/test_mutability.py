@@ -99,6 +99,7 @@ OURS_PE = {"job", "generation", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
 OURS_JOB = {
     "admission",
     "retrySeconds",
+    *below("scaling", "settleSeconds"),
     *below("placement", "topologyKey required nodeName"),
     *(
         below("bundle.github.certificationAuthority", "configMapName subPath")
