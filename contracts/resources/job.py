@@ -45,14 +45,13 @@ from .fields import (
     rules,
 )
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
+from .scaling import Scaling
 
 PARALLEL_REGIONS_MAX: Final = 1024
 CERTIFICATE_DAYS_MAX: Final = 36_500
 RETRY_S: Final = 3_600
 PES_DELETED_MAX: Final = 100_000
 """As many as a plan may have PEs."""
-SETTLE_SECONDS: Final = 2
-SETTLE_SECONDS_MAX: Final = 3_600
 
 
 class FusionType(StrEnum):
@@ -184,17 +183,6 @@ class JobPlacement(Fields):
     node_name: bool = Field(
         default=False,
         description="Whether pods are bound to their node by spec.nodeName, past the scheduler.",
-    )
-
-
-class Scaling(Fields):
-    """How new widths of parallel regions are taken up."""
-
-    settle_seconds: int = Field(
-        default=SETTLE_SECONDS,
-        ge=0,
-        le=SETTLE_SECONDS_MAX,
-        description="Seconds after the start of a resize in which new widths gather; 0: none do.",
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import UNPLACEABLE
-from contracts.resources.job import SETTLE_SECONDS
+from contracts.resources.scaling import SETTLE_SECONDS
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import annotation
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
