@@ -33,7 +33,6 @@ from .fields import (
     NAMES_MAX,
     NOT_NULLABLE,
     PROPERTIES_MAX,
-    WIDTH_MAX,
     Count,
     Fields,
     Message,
@@ -45,7 +44,7 @@ from .fields import (
     rules,
 )
 from .processing_element import ImagePullPolicy, ProcessingElementTemplate
-from .scaling import Scaling
+from .scaling import RegionWidth, Scaling
 
 PARALLEL_REGIONS_MAX: Final = 1024
 CERTIFICATE_DAYS_MAX: Final = 36_500
@@ -139,24 +138,6 @@ class ThreadingModel(Fields):
         default=None,
         description="Threads only where the application says so.",
         json_schema_extra=NOT_NULLABLE,
-    )
-
-
-class RegionWidth(Fields):
-    """The width of the parallel regions that an alias names."""
-
-    alias: Text = Field(
-        min_length=1,
-        description="The region: its full name, the end of it that no other has, or a pattern "
-        "(* is any text).",
-    )
-    width: int = Field(
-        ge=1,
-        le=WIDTH_MAX,
-        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
-    )
-    index: Count | None = Field(
-        default=None, description="Accepted from the original and ignored: the alias counts."
     )
 
 

@@ -1,4 +1,4 @@
-"""How a Job takes up new widths of its parallel regions."""
+"""Widths of parallel regions as a Job has them: the first ones, and how new ones are taken up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,28 @@ from typing import Final
 
 from pydantic import Field
 
-from .fields import Fields
+from .fields import WIDTH_MAX, Count, Fields, Text
 
 SETTLE_SECONDS: Final = 2
 SETTLE_SECONDS_MAX: Final = 3_600
+
+
+class RegionWidth(Fields):
+    """The width of the parallel regions that an alias names."""
+
+    alias: Text = Field(
+        min_length=1,
+        description="The region: its full name, the end of it that no other has, or a pattern "
+        "(* is any text).",
+    )
+    width: int = Field(
+        ge=1,
+        le=WIDTH_MAX,
+        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
+    )
+    index: Count | None = Field(
+        default=None, description="Accepted from the original and ignored: the alias counts."
+    )
 
 
 class Scaling(Fields):
