@@ -308,6 +308,12 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
     "connectivity": _OPERATORS_OWN,
     "job": FieldNote(_O.OURS, (), "For people: the label `streams.ibm.com/job` counts."),
     "generation": FieldNote(_O.OURS, (), "A launch copies it into the status."),
+    "startsLast": FieldNote(
+        _O.OURS,
+        (_M.LAUNCH,),
+        "The first launch alone. PEs have it that a resize added where the nodes may not have room"
+        " for all; set to false, the pod is made at once.",
+    ),
 }
 
 OTHER_NAMES: Final[Mapping[str, str]] = {

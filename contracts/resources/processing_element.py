@@ -362,6 +362,11 @@ class ProcessingElementSpec(ProcessingElementTemplate):
         le=INT32_MAX,
         description="Floor of status.launchCount: raise it to launch the PE again.",
     )
+    starts_last: bool | None = Field(
+        default=None,
+        description="Whether the first pod waits until the job's other PEs are on nodes; written by"
+        " fusion-backend.",
+    )
 
 
 class PePhase(StrEnum):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from contracts.scheduling.selectors import Requirement
+from contracts.scheduling.selectors import Requirement, requirement_of
 
 NODE_NAME: Final = "metadata.name"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -68,3 +68,9 @@ class NodeAffinity:
             for key, value in self.labels
             if labels.get(key) != value
         ]
+
+
+def term_of(manifest: Mapping[str, Any]) -> NodeSelectorTerm:
+    """A term of `nodeSelectorTerms`; what is missing requires nothing."""
+    lists = (manifest.get(name) or () for name in ("matchExpressions", "matchFields"))
+    return NodeSelectorTerm(*(tuple(map(requirement_of, each)) for each in lists))

@@ -64,6 +64,12 @@ class Requirement:
         return {"key": self.key, "operator": self.operator, **values}
 
 
+def requirement_of(manifest: Mapping[str, Any]) -> Requirement:
+    """A requirement of a manifest's `matchExpressions` or `matchFields`."""
+    values = tuple(str(each) for each in manifest.get("values") or ())
+    return Requirement(str(manifest.get("key")), str(manifest.get("operator")), values)
+
+
 def _integer(text: str | None) -> int | None:
     try:
         return None if text is None else int(text)

@@ -54,3 +54,13 @@ class Toleration:
 def taint_of(manifest: Mapping[str, Any]) -> Taint:
     """A taint of a node's `spec.taints`; a missing field is empty."""
     return Taint(*(str(manifest.get(field) or "") for field in ("key", "value", "effect")))
+
+
+def toleration_of(manifest: Mapping[str, Any]) -> Toleration:
+    """A toleration of a pod's `spec.tolerations`; a missing operator is Equal."""
+    return Toleration(
+        key=str(manifest.get("key") or ""),
+        operator=str(manifest.get("operator") or "Equal"),
+        value=str(manifest.get("value") or ""),
+        effect=str(manifest.get("effect") or ""),
+    )

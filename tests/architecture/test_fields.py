@@ -60,6 +60,7 @@ from tests.builders import (
     EPOCH_TIME,
     Builder,
     PeBuilder,
+    a_config_map,
     a_host_pool,
     a_job,
     a_node,
@@ -315,6 +316,22 @@ def launched(spec: Json) -> Json:
     return pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
 
 
+def waits_for_others(spec: Json) -> bool:
+    """Whether the first pod waits beside a PE that is on no node; the job lacks nothing else."""
+    job = a_job().with_status(
+        phase="Resizing", redisConfig="shards", transportCertificate={"secretName": "shop-tls"}
+    )
+    pe = a_pe().with_spec(**spec)
+    mounted = a_config_map(pe_id=pe.build()["spec"]["id"], content_id="c1")
+    decision = decided(pe, a_pe(pe_id=7), job, a_config_map(), mounted, *PLACED)
+    return decision.rules["PE"] == "UNPLACED"
+
+
+def is_seen_by_launches(before: Json, after: Json) -> bool:
+    has_changed_order = waits_for_others(before) != waits_for_others(after)
+    return has_changed_order or launched(before) != launched(after)
+
+
 def is_seen_while_it_runs(before: Json, after: Json) -> bool:
     return decisions(runs, before) != decisions(runs, after)
 
@@ -326,7 +343,7 @@ def is_seen_only_in(scenes: Iterable[Scene], before: Json, after: Json) -> bool:
 
 
 PE_PROBES: Mapping[Moment, Probe] = {
-    Moment.LAUNCH: lambda before, after: launched(before) != launched(after),
+    Moment.LAUNCH: is_seen_by_launches,
     Moment.AT_ONCE: is_seen_while_it_runs,
     Moment.POD_END: lambda before, after: is_seen_only_in(ENDED, before, after),
     Moment.POD_HANGS: lambda before, after: is_seen_only_in(HANGING, before, after),

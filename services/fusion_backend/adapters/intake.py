@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from contracts import labels
 from contracts.facts import KINDS as FACT_KINDS
 from contracts.reasons import Reason
+from contracts.resources import JobPhase
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.core.references import REFERRING_KINDS
+from services.fusion_backend.adapters.folding import BOUND_POD, NODE
+from services.fusion_backend.core.rooms import Rooms
 from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.snapshot import (
     CHILD_KINDS,
@@ -31,8 +34,9 @@ from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.dividing import mcpu_of
 from services.fusion_backend.core.spec.pod_rules import PodRules
 
-KINDS = frozenset({"Job", "Pod", "Node", *CHILD_KINDS})
+KINDS = frozenset({"Job", "Pod", NODE, BOUND_POD, *CHILD_KINDS})
 _OF_JOB = "of-job"
+_OF_CLUSTER = (NODE, BOUND_POD)
 _SENT_TO_ALL = frozenset(kind for kind in CHILD_KINDS if FACT_KINDS[kind].topic is CLUSTER)
 """Kinds whose facts every instance reads, whichever partitions it has."""
 
@@ -65,7 +69,7 @@ def _jobs_named(entry: Entry) -> frozenset[str]:
 
 
 def _by_job(entry: Entry) -> Iterator[Hashable]:
-    if entry.kind not in ("Job", "Node"):
+    if entry.kind not in ("Job", *_OF_CLUSTER):
         for job in _jobs_named(entry):
             yield entry.kind, entry.namespace, job
 
@@ -74,10 +78,10 @@ INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job}
 
 
 def keys_of(entry: Entry) -> Iterator[JobKey]:
-    """The jobs that a change of this entry concerns; nodes concern no job by themselves."""
+    """The jobs that a change of this entry concerns; nodes and their room concern none."""
     if entry.kind == "Job":
         yield JobKey(entry.namespace, entry.name)
-    elif entry.kind != "Node":
+    elif entry.kind not in _OF_CLUSTER:
         for job in sorted(_jobs_named(entry)):
             yield JobKey(entry.namespace, job)
 
@@ -114,7 +118,13 @@ def fence_of(table: TableReading, key: JobKey) -> Hashable:
 
 
 def snapshot_of(
-    table: TableReading, key: JobKey, answers: Answers, *, width_max: int, pod_rules: PodRules
+    table: TableReading,
+    key: JobKey,
+    answers: Answers,
+    *,
+    width_max: int,
+    pod_rules: PodRules,
+    rooms: Rooms | None = None,
 ) -> Snapshot:
     """Everything that a decision about the job may look at."""
     entry = table.get("Job", key.namespace, key.name)
@@ -139,6 +149,8 @@ def snapshot_of(
         (*pes.values(), *_lost_pes(table, key, job.uid, known.newest, pes)),
         (pod for each in pods.values() for pod in each),
     )
+    is_resizing = job.plan_generation >= 0 and max(heads, default=-1) > job.plan_generation
+    is_resizing |= job.phase == JobPhase.RESIZING
     return Snapshot(
         key.namespace,
         key.name,
@@ -169,6 +181,8 @@ def snapshot_of(
         cluster=cluster_of(table) if not heads else Cluster(),
         strays=(strays := _strays(table, key, job.uid)),
         noted=_noted(strays, answers),
+        rooms=rooms.all() if is_resizing and rooms is not None else (),
+        bound=_bound(table, pods) if is_resizing else {},
         width_max=width_max,
         pod_rules=pod_rules,
     )
@@ -235,6 +249,16 @@ def _pods(table: TableReading, key: JobKey, job_uid: str) -> dict[int, tuple[Ent
         if pe.isdecimal() and _label(entry, labels.JOB_UID) == job_uid:
             found.setdefault(int(pe), []).append(entry)
     return {pe: tuple(pods) for pe, pods in found.items()}
+
+
+def _bound(
+    table: TableReading, pods: Mapping[int, tuple[Entry, ...]]
+) -> dict[int, Mapping[str, int]]:
+    """What the bound pods of PEs request, as the room of their nodes counts them."""
+    entries = (
+        (pe, table.get(BOUND_POD, pod.namespace, pod.name)) for pe in pods for pod in pods[pe]
+    )
+    return {pe: entry.data["requests"] for pe, entry in entries if entry is not None}
 
 
 def _lost_pes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from contracts.moments import moment_of
@@ -11,6 +11,7 @@ from contracts.resources import stalled_patch
 from services.chassis.running.stage import Decision
 from services.chassis.running.wiring import MakeStage, Wiring
 from services.chassis.table.entries import Entry, Index, TableReading
+from services.chassis.table.viewing import View
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
 from services.fusion_backend.adapters.bundles.fetching import Fetcher, FetchLimits, HttpFetcher
@@ -20,6 +21,7 @@ from services.fusion_backend.adapters.bundles.store import BundleStore, StoreLim
 from services.fusion_backend.adapters.bundles.unused import UnusedBundles
 from services.fusion_backend.adapters.carry_out import JOB, CarryOut
 from services.fusion_backend.adapters.finding_servers import Resolver, SystemResolver
+from services.fusion_backend.adapters.folding import RoomFold
 from services.fusion_backend.adapters.intake import JobKey
 from services.fusion_backend.adapters.planner import InlinePlanner, Planner
 from services.fusion_backend.adapters.plans import Plans
@@ -54,6 +56,8 @@ class FusionBackend:
         self._width_max = settings.width_max
         self._pod_rules = settings.pod_rules
         self._answers = Answers(wiring.enter)
+        self._fold = RoomFold()
+        self.views: Sequence[View] = (self._fold,)
         self._uid_of: dict[JobKey, str] = {}
         unused = UnusedBundles(
             settings.bundle_store,
@@ -82,7 +86,12 @@ class FusionBackend:
     def snapshot(self, table: TableReading, key: JobKey) -> Snapshot:
         """Everything that `decide` may look at."""
         snapshot = intake.snapshot_of(
-            table, key, self._answers, width_max=self._width_max, pod_rules=self._pod_rules
+            table,
+            key,
+            self._answers,
+            width_max=self._width_max,
+            pod_rules=self._pod_rules,
+            rooms=self._fold.rooms,
         )
         self._forget_former_job(key, snapshot.job.uid if snapshot.job else "")
         return snapshot

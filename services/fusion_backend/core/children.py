@@ -219,7 +219,7 @@ def host_pool_patch(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
 
 
 def processing_element(
-    job: JobSeen, record: PlanRecord, pe: PeRecord, *, launch_count: int
+    job: JobSeen, record: PlanRecord, pe: PeRecord, *, launch_count: int, starts_last: bool = False
 ) -> Body:
     """A PE: the Job's template with what the plan says of this PE."""
     meta = described(record, metadata(job, pe.name, record.generation, pe=pe.id))
@@ -228,14 +228,20 @@ def processing_element(
         "apiVersion": API_VERSION,
         "kind": "ProcessingElement",
         "metadata": meta,
-        "spec": _pe_spec(job, record, pe) | {"launchCount": launch_count},
+        "spec": _pe_spec(job, record, pe) | {"launchCount": launch_count} | _order(starts_last),
     }
 
 
-def processing_element_patch(job: JobSeen, record: PlanRecord, pe: PeRecord, entry: Entry) -> Body:
+def _order(starts_last: bool) -> Body:
+    return {"startsLast": True} if starts_last else {}
+
+
+def processing_element_patch(
+    job: JobSeen, record: PlanRecord, pe: PeRecord, entry: Entry, *, has_launched: bool = True
+) -> Body:
     """What a resize changes of a PE: whatever a PE that is made now would have otherwise.
 
-    `launchCount` is people's.
+    `launchCount` is people's. A PE that starts last and has not launched goes on starting last.
     """
     marks: dict[str, str | None] = {
         key: None for key in labels_of(entry) if key.startswith(_PREFIXES_THAT_CHANGE)
@@ -243,9 +249,10 @@ def processing_element_patch(job: JobSeen, record: PlanRecord, pe: PeRecord, ent
     marks |= _marks_that_change(pe)
     marks[labels.GENERATION] = str(record.generation)
     before = {key: value for key, value in PeSeen(entry).spec.items() if key != "launchCount"}
+    after = _pe_spec(job, record, pe) | _order(PeSeen(entry).starts_last and not has_launched)
     return {
         "metadata": {"labels": marks},
-        "spec": merge_patch(before, _pe_spec(job, record, pe)),
+        "spec": merge_patch(before, after),
     }
 
 

@@ -173,7 +173,8 @@ class CreateChild:
 
     `confirmed` asks for a look at the Job first: a child that vanished may be the first sign of a
     deletion whose fact is still on its way. `planned_from` are the inputs of a plan that has no
-    record yet: a host pool has to exist before the placement is requested.
+    record yet: a host pool has to exist before the placement is requested. `starts_last`: the first
+    pod of a new PE waits for the other PEs of the job.
     """
 
     kind: str
@@ -182,6 +183,7 @@ class CreateChild:
     pe: int = -1
     confirmed: bool = False
     planned_from: PlanInputs | None = None
+    starts_last: bool = False
 
     @property
     def urgency(self) -> Urgency:

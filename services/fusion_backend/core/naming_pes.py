@@ -6,6 +6,7 @@ hostpool-manager, which words refusals, knows PEs by their numbers alone; the pl
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from planner.numbering.records import PeRecord, PlanRecord
@@ -14,6 +15,15 @@ from planner.refusals import shown
 PES_NAMED_MAX: Final = 4
 OPERATORS_NAMED_MAX: Final = 3
 _PE: Final = re.compile(r"\bPE ([0-9]{1,9})\b")
+
+
+def do_not_run(pes: Sequence[PeRecord]) -> str:
+    """That PEs do not run because no node has room; the first are named, the others counted."""
+    named = [f"PE {pe.id} ({_operators(pe)})" for pe in pes[:PES_NAMED_MAX]]
+    if more := len(pes) - len(named):
+        named.append(f"{more} more")
+    listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return f"no node has room for {listed}, which {'does' if len(pes) == 1 else 'do'} not run"
 
 
 def with_operators(message: str, record: PlanRecord) -> str:

@@ -101,7 +101,7 @@ def placement_spec(snapshot: Snapshot, plan: KnownPlan, *, is_in_force: bool) ->
         "required": given_placement.get("required") is not False,
         "inForce": is_in_force and not has_constraints(record),
         "pools": [declaration(pool) for pool in record.pools],
-        "classes": list(_classes(record, _Demands(snapshot, plan, given))),
+        "classes": list(_classes(record, Demands(snapshot, plan, given))),
     }
     _require_size(snapshot.name, spec)
     return spec
@@ -122,7 +122,7 @@ def _require_size(job: str, spec: Body) -> None:
     )
 
 
-def _classes(record: PlanRecord, demands: _Demands) -> Iterator[Body]:
+def _classes(record: PlanRecord, demands: Demands) -> Iterator[Body]:
     pools = {pool.index for pool in record.pools if pool.name != DEFAULT_POOL}
     members: dict[tuple[_Where, int], list[int]] = {}
     for pe in record.pes:
@@ -172,7 +172,7 @@ def _of_class(where: _Where, demand: PodDemand) -> Body:
 # --------------------------------------------------------------------------- pods
 
 
-class _Demands:
+class Demands:
     """What the pods of PEs ask for, each different demand once, by number."""
 
     def __init__(self, snapshot: Snapshot, plan: KnownPlan, given: Mapping[str, Any]) -> None:

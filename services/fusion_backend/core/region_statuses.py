@@ -5,13 +5,14 @@ Which widths are requested, refused or wait is decided in `widths.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
-from planner.numbering.records import RegionRecord
+from planner.numbering.records import PeRecord, RegionRecord
 from services.fusion_backend.core.conditions import is_current, patched_conditions
 from services.fusion_backend.core.counting import Counting, counting
 from services.fusion_backend.core.effects import (
@@ -20,6 +21,7 @@ from services.fusion_backend.core.effects import (
     WriteRegionStatus,
 )
 from services.fusion_backend.core.references import wrong_region
+from services.fusion_backend.core.naming_pes import do_not_run
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.trying_again import settle_text, stays
@@ -41,12 +43,14 @@ def outdated_statuses(
     waiting: Waiting | None,
     *,
     is_settled: bool,
+    without_node: Sequence[PeRecord] = (),
 ) -> tuple[WriteRegionStatus, ...]:
     """Statuses of ParallelRegions that do not say what is so.
 
-    A new width is reported in force only when the generation is complete (`is_settled`). Nothing is
-    reported of a width that is being decided on, and of one that gathers only beside the width in
-    force: a moment later it is taken up.
+    A new width is reported in force only when the generation is complete (`is_settled`), with those
+    of its PEs that have not been on a node (`without_node`). Nothing is reported of a width that is
+    being decided on, and of one that gathers only beside the width in force: a moment later it is
+    taken up.
     """
     statuses = []
     counted = counting(snapshot, plan.record)
@@ -58,6 +62,8 @@ def outdated_statuses(
             continue
         refusal = widths.refused.get(region.name)
         status = _in_force(seen, region, plan.record.generation, counted[region.index])
+        if idle := [pe for pe in without_node if region.index in pe.regions]:
+            status = replace(status, message=f"{status.message}; {do_not_run(idle)}")
         if refusal is not None:
             status = _refused(status, refusal)
         elif waiting is not None and region.name in requested:

@@ -51,7 +51,11 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
             launched = snapshot.launches.get(pe.name)
             floor = 0 if launched is None else launched + 1
             return children.processing_element(
-                _as_planned(job, plan, snapshot.pod_rules), record, pe, launch_count=floor
+                _as_planned(job, plan, snapshot.pod_rules),
+                record,
+                pe,
+                launch_count=floor,
+                starts_last=effect.starts_last,
             )
         case "ParallelRegion":
             return next(
@@ -82,7 +86,10 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
             planned = _as_planned(job, plan, snapshot.pod_rules)
-            return children.processing_element_patch(planned, plan.record, pe, entry)
+            has_launched = pe.name in snapshot.launches
+            return children.processing_element_patch(
+                planned, plan.record, pe, entry, has_launched=has_launched
+            )
         case "HostPool":
             return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))
         case "Placement":

@@ -66,6 +66,11 @@ class PeSeen(_Seen):
         return self.spec.get("resources"), self.spec.get("podTemplate")
 
     @property
+    def starts_last(self) -> bool:
+        """Whether its first pod waits until the other PEs of the job are on nodes."""
+        return bool(self.spec.get("startsLast"))
+
+    @property
     def phase(self) -> str | None:
         """Its phase; None before the first status."""
         return self.status.get("phase")
@@ -350,3 +355,16 @@ def controlling_job(child: Entry) -> tuple[str, str] | None:
 def pod_phase_of(pod: Entry) -> str:
     """The phase of a pod."""
     return str(pod.data["phase"])
+
+
+def node_of_pod(pod: Entry) -> str:
+    """The node that a pod is bound to; empty before."""
+    return str(pod.data["node"])
+
+
+def is_unschedulable(pod: Entry) -> bool:
+    """Whether a pod is on no node, because the scheduler found none for it."""
+    return not node_of_pod(pod) and any(
+        (each["type"], each["status"]) == ("PodScheduled", "False")
+        for each in pod.data["conditions"]
+    )

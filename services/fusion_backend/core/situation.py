@@ -15,6 +15,7 @@ from contracts import labels
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason
 from contracts.resources import JobPhase, JobSpec
+from planner.numbering.records import PeRecord
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.admission import PLACEMENT, AdmissionInForce
 from services.fusion_backend.core.clearing import delete_children
@@ -44,6 +45,7 @@ from services.fusion_backend.core.snapshot import (
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
+from services.fusion_backend.core.starting import in_turn, is_refused, unsettled, without_node
 from services.fusion_backend.core.widths import (
     WidthRequests,
     first_request,
@@ -278,8 +280,8 @@ class Situation:
 
     @cached_property
     def difference(self) -> Difference:
-        """What separates the children from the plan."""
-        return difference(
+        """What separates the children from the plan; in a resize, what of it comes first."""
+        found = difference(
             self.snapshot,
             self.plan,
             confirmed=not self.in_progress,
@@ -287,6 +289,12 @@ class Situation:
             has_placement=self.admission.has_placement,
             is_requesting=self.is_requesting,
         )
+        return in_turn(found, self.snapshot, self.plan) if self.is_resize else found
+
+    @property
+    def is_resize(self) -> bool:
+        """Whether a plan after the first one is put in force."""
+        return self.in_progress and self.phase is not JobPhase.SUBMITTING
 
     @cached_property
     def admission(self) -> AdmissionInForce:
@@ -309,8 +317,9 @@ class Situation:
 
     @cached_property
     def podless(self) -> list[int]:
-        """PEs of the plan without a pod of their content."""
-        return pes_without_pod(self.snapshot, self.plan.record, self.withheld)
+        """PEs of the plan without a pod of their content; in a resize, those that it waits for."""
+        found = pes_without_pod(self.snapshot, self.plan.record, self.withheld)
+        return unsettled(self.snapshot, self.plan, found) if self.is_resize else found
 
     @cached_property
     def withheld(self) -> frozenset[int]:
@@ -321,6 +330,18 @@ class Situation:
     def deletions_to_record(self) -> frozenset[int]:
         """The PEs that the status should record as deleted."""
         return deletions_to_record(self.snapshot, self.plan, self.withheld)
+
+    @cached_property
+    def without_node(self) -> list[PeRecord]:
+        """PEs that a resize added and that have never been on a node, as it had no room for all."""
+        return without_node(self.snapshot, self.plan)
+
+    @property
+    def without_room(self) -> list[PeRecord]:
+        """The same, and PEs whose pod no node can take."""
+        new = {pe.id for pe in self.without_node}
+        pes = self.plan.record.pes
+        return [pe for pe in pes if pe.id in new or is_refused(self.snapshot, pe)]
 
     @cached_property
     def not_running(self) -> list[int]:
@@ -356,7 +377,12 @@ class Situation:
         """
         is_settled = self.phase is JobPhase.SUBMITTING or not (self.in_progress and self.podless)
         return outdated_statuses(
-            self.snapshot, self.plan, self.next_plan, self.placing.waiting, is_settled=is_settled
+            self.snapshot,
+            self.plan,
+            self.next_plan,
+            self.placing.waiting,
+            is_settled=is_settled,
+            without_node=self.without_node,
         )
 
     @property

@@ -23,6 +23,7 @@ from planner.planning import PlanResult
 from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry, label
 from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.rooms import NodeRoom
 from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.spec.cluster import Cluster
 from services.fusion_backend.core.spec.inputs import PlanInputs
@@ -171,6 +172,8 @@ class Snapshot:
     is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
     that are gone required last, by name, unless it was refused. `strays` are ParallelRegions and
     HostPools that name the job and that no Job controls, `noted` what is wrong with them, by uid.
+    that are gone required last, by name, unless it was refused. `rooms` are the nodes that take
+    pods and `bound` what the bound pods of PEs request, by PE: both empty unless a resize goes on.
     `width_max` and `pod_rules` are settings.
     """
 
@@ -198,6 +201,8 @@ class Snapshot:
     cluster: Cluster = field(default_factory=Cluster)
     strays: tuple[Entry, ...] = ()
     noted: Mapping[str, NotedReference] = field(default_factory=dict)
+    rooms: tuple[NodeRoom, ...] = ()
+    bound: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     width_max: int = 100_000
     pod_rules: PodRules = DEFAULT_RULES
 

@@ -18,6 +18,7 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
 )
 from services.fusion_backend.core.retrying import forgotten
+from services.fusion_backend.core.naming_pes import do_not_run
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.wording_conditions import (
@@ -132,7 +133,7 @@ def submitted(situation: Situation) -> JobStatusChange:
     reason = Reason.SUBMISSION_SUCCEEDED if is_first else Reason.RESIZED
     announcements: tuple[Announcement, ...] = ()
     if situation.in_progress:
-        announcements = (Announcement(reason, message, record.generation),)
+        announcements = (_of_generation(situation, reason, message),)
     if is_first and situation.plan.warnings:
         warned = "; ".join(situation.plan.warnings)
         warning = Announcement(Reason.WITHOUT_EFFECT, warned, record.generation, warning=True)
@@ -151,6 +152,16 @@ def submitted(situation: Situation) -> JobStatusChange:
         ),
         announcements=(*announcements, *_of_refused_edit(situation)),
     )
+
+
+def _of_generation(situation: Situation, reason: Reason, message: str) -> Announcement:
+    """The Event at the end of a submission or a resize; a Warning names what found no node."""
+    generation = situation.plan.record.generation
+    idle = situation.without_room
+    if not (situation.is_resize and idle):
+        return Announcement(reason, message, generation)
+    text = f"{message}; {do_not_run(idle)}"
+    return Announcement(Reason.SOME_NOT_RUNNING, text, generation, warning=True)
 
 
 def _of_refused_edit(situation: Situation) -> tuple[Announcement, ...]:

@@ -58,7 +58,7 @@ class Observation(Enum):
     )
     PREDECESSOR_ALIVE = "an earlier pod, which the waiting launch waits for, may still run"
     GATES_CLOSED = "a ConfigMap that the pod mounts is missing"
-    UNPLACED = "the node of a waiting launch is not decided"
+    UNPLACED = "the node of a waiting launch is not decided, or other owners of the job come first"
     LAUNCH_DUE = "the intended launch has no pod, and nothing is awaited"
     GIVEN_UP = "it failed for good, and its status does not name its failed pod any more"
     RETENTION_OVER = "it failed for good, and the time for which its pod is kept is over"

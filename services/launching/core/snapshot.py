@@ -52,9 +52,9 @@ class Context:
 
     `has_lost_job`: the job is gone, is being deleted, or is another one of the same name.
     `is_job_busy`: it is being submitted or resized; `owners_in_job` counts what its job launches.
-    `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what the
-    node of the pod waits for, empty if it may be created. `node` is the assigned node, None for a
-    pod that may run anywhere.
+    `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
+    else a pod waits for, its node or other owners; empty if it may be created. `node` is the
+    assigned node, None for a pod that may run anywhere.
     """
 
     has_lost_job: bool

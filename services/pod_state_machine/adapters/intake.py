@@ -23,6 +23,14 @@ from services.pod_state_machine.adapters.reading import (
     pe_of,
     required_pool,
 )
+from services.pod_state_machine.adapters.starting import (
+    PES_OF_JOB,
+    PODS_OF_PE,
+    STARTING_LAST,
+    awaited_pe,
+    by_job_if_last,
+    starting_after,
+)
 from services.pod_state_machine.core.awaiting import is_constrained, is_to_launch
 from services.pod_state_machine.core.snapshot import (
     HostPool,
@@ -45,9 +53,7 @@ PLACEMENT = "Placement"
 HOST_POOL = "HostPool"
 KINDS = frozenset({JOB, PE, POD, CONFIG_MAP, NODE, PLACEMENT, HOST_POOL})
 
-_PES_OF_JOB = "pes-of-job"
 _PES_OF_JOB_UID = "pes-of-job-uid"
-_PODS_OF_PE = "pods-of-pe"
 _PODS_OF_JOB_UID = "pods-of-job-uid"
 _PODS_ON_NODE = "pods-on-node"
 _PES_TO_PLACE = "pes-to-place"
@@ -113,14 +119,15 @@ def _by_assigned_node(entry: Entry) -> Iterator[Hashable]:
 
 
 INDEXES: Mapping[str, Index] = {
-    _PES_OF_JOB: _by_job,
+    PES_OF_JOB: _by_job,
     _PES_OF_JOB_UID: _by_job_uid(PE),
-    _PODS_OF_PE: _by_pe,
+    PODS_OF_PE: _by_pe,
     _PODS_OF_JOB_UID: _by_job_uid(POD),
     _PODS_ON_NODE: _by_node,
     _PES_TO_PLACE: _to_place,
     _PES_TO_PLACE_IN_POOL: _to_place_in_pool,
     _PLACEMENTS_ON_NODE: _by_assigned_node,
+    STARTING_LAST: by_job_if_last,
 }
 
 
@@ -132,8 +139,10 @@ def keys_of(entry: Entry, table: TableReading) -> Iterator[Key]:
     match entry.kind:
         case "ProcessingElement":
             yield PeKey(entry.namespace, entry.name)
+            yield from _keys_of_pes(_starting_after(entry, entry.name, table))
         case "Pod":
             yield from _keys_of_pod(entry)
+            yield from _keys_of_pes(_starting_after(entry, _pe_name_of_pod(entry), table))
         case "ConfigMap":
             yield from _keys_of_config_map(entry, table)
         case "Job":
@@ -178,12 +187,16 @@ def _keys_of_config_map(entry: Entry, table: TableReading) -> Iterator[Key]:
 
 
 def _pes_of_job(namespace: str, job: str, table: TableReading) -> Iterator[Key]:
-    return _keys_of_pes(table.by(_PES_OF_JOB, (namespace, job)))
+    return _keys_of_pes(table.by(PES_OF_JOB, (namespace, job)))
 
 
 def _keys_of_pes(pes: Iterable[Entry]) -> Iterator[Key]:
     for pe in pes:
         yield PeKey(pe.namespace, pe.name)
+
+
+def _starting_after(entry: Entry, pe: str, table: TableReading) -> Iterator[Entry]:
+    return starting_after(table, entry.namespace, job_of(entry), pe)
 
 
 def _to_place_on(node: str, table: TableReading) -> Iterator[Key]:
@@ -213,7 +226,7 @@ def _pe_snapshot(
 ) -> PeSnapshot:
     entry = table.get(PE, key.namespace, key.name)
     pe = pe_of(entry) if entry else None
-    pods = tuple(_pods(table.by(_PODS_OF_PE, (key.namespace, key.name)), pe))
+    pods = tuple(_pods(table.by(PODS_OF_PE, (key.namespace, key.name)), pe))
     launches.note_pods(pods)
     if pe is None:
         job = _job_entry(table, key.namespace, job_name(table, key))
@@ -234,9 +247,10 @@ def _pe_snapshot(
         launched=launches.newest(pe.uid),
         last=last,
         nodes=tuple(_nodes(table, nodes)),
-        pes_of_job=table.count(_PES_OF_JOB, (key.namespace, pe.job)),
+        pes_of_job=table.count(PES_OF_JOB, (key.namespace, pe.job)),
         placement=placement,
         pool=_pool(table, pe, name=required_pool(entry), node=assigned) if entry else None,
+        awaited_pe=awaited_pe(table, pe, pods) if launches.newest(pe.uid) is None else "",
     )
 
 
@@ -322,7 +336,7 @@ def job_name(table: TableReading, key: Key) -> str:
     if isinstance(key, JobKey):
         return key.name
     entry = table.get(PE, key.namespace, key.name)
-    left = [entry] if entry else table.by(_PODS_OF_PE, (key.namespace, key.name))
+    left = [entry] if entry else table.by(PODS_OF_PE, (key.namespace, key.name))
     named = next((job_of(each) for each in left if job_of(each)), "")
     return named or key.name.rpartition("-")[0]
 

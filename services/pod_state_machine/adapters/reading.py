@@ -53,6 +53,7 @@ def pe_of(entry: Entry) -> Pe:
         spec=spec,
         is_stray=controller(entry, "Job") is None and status.launch_count == 0,
         job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
+        starts_last=bool(spec.get("startsLast")),
     )
 
 

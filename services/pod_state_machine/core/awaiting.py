@@ -1,4 +1,4 @@
-"""What a pod waits for before it is created: objects of its job, and its node.
+"""What a pod waits for before it is created: objects of its job, its node, and other PEs.
 
 fusion-backend makes the certificate and the redis servers, and records them in the Job's status.
 hostpool-manager decides on the node of a constrained PE. node-tainter marks the nodes of its pool,
@@ -35,7 +35,8 @@ _BUSY: Final = (JobPhase.SUBMITTING, JobPhase.RESIZING)
 
 def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
     """What the launches of a PE depend on."""
-    job, place, awaited = snapshot.job, place_of(snapshot), awaited_place(snapshot)
+    job, place = snapshot.job, place_of(snapshot)
+    awaited = _awaited_pe(snapshot) or awaited_place(snapshot)
     has_config_maps = snapshot.has_pe_config_map and snapshot.has_job_config_map
     return Context(
         has_lost_job=job is None or job.is_deleting or job.uid != pe.job_uid,
@@ -44,6 +45,16 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         has_mounts=has_config_maps and not awaits_job(snapshot),
         awaited=f"The processing element {awaited}." if awaited else "",
         node=place.node.name if place else None,
+    )
+
+
+def _awaited_pe(snapshot: PeSnapshot) -> str:
+    """Which PE the first pod of one that starts last waits for, as a predicate; empty if none."""
+    if not snapshot.awaited_pe:
+        return ""
+    return (
+        f"starts when {snapshot.awaited_pe} is on a node: what the job ran before comes first, as"
+        " the nodes may not have room for all"
     )
 
 

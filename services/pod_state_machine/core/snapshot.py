@@ -84,6 +84,7 @@ class Pe(Owner):
 
     `is_stray`: no Job controls it and it never had a launch: somebody created it. `job_field` is
     the field that names its Job.
+    `starts_last`: its first pod waits until the other PEs of the job are on nodes.
     """
 
     noun = "PE"
@@ -95,6 +96,7 @@ class Pe(Owner):
     spec: Mapping[str, Any] = field(default_factory=dict)
     is_stray: bool = False
     job_field: str = "spec.job"
+    starts_last: bool = False
 
     def pod_name(self, launch: int) -> str:
         """The name of the pod of a launch."""
@@ -126,7 +128,8 @@ class PeSnapshot(LaunchSnapshot):
     """Everything about one PE.
 
     `pes_of_job` counts the PEs of its job in the table. `placement` and `pool` are None if they do
-    not exist (yet).
+    not exist (yet). `awaited_pe` is the name of a PE that has to be on a node before the first pod
+    of this one is created; else empty.
     """
 
     key: PeKey
@@ -137,6 +140,7 @@ class PeSnapshot(LaunchSnapshot):
     pes_of_job: int = 0
     placement: Placement | None = None
     pool: HostPool | None = None
+    awaited_pe: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,32 @@ def _is_refused(world: FaultedWorld) -> bool:
     return status.get("width") == 1 and "1000000" in status.get("message", "")
 
 
+def _full(adl: Adl, **widths: int) -> Act:
+    """As `running`, with PEs of which each of the two nodes has room for two."""
+
+    async def prepare(world: FaultedWorld) -> None:
+        provide(world, adl)
+        world.start()
+        half = {"resources": {"requests": {"cpu": "15"}}}
+        world.submit("j", spec_of(processingElement=half, **values(**widths)))
+        await world.until("running", lambda: world.is_running("j"))
+        await world.settle()
+
+    return prepare
+
+
+def _has_grown_without_room(world: FaultedWorld) -> bool:
+    """All PEs of before run, the new one waits for a node, and region and job report it."""
+    pods = {name: pod["status"].get("phase") for name, pod in world.live_pods("j").items()}
+    (region,) = world.objects("streamsprs", "j").values()
+    job = world.objects("streamsjobs")["j"]
+    return (
+        pods == {"j-4": "Pending"} | {f"j-{pe}": "Running" for pe in range(4)}
+        and job["status"]["phase"] == "Submitted"
+        and "no node has room for PE 4" in (region.get("status") or {}).get("message", "")
+    )
+
+
 SCENARIOS = (
     Scenario(
         "resize-up",
@@ -142,6 +168,13 @@ SCENARIOS = (
         resized_quickly(0.0, ("Outer", 2)),
         runs_with(6),
         prepare=running(nested_regions(), o=1, i=1),
+    ),
+    Scenario(
+        "resize-full",
+        "a region grows by a PE that no node has room for",
+        resized_quickly(0.0, (WORK, 3)),
+        _has_grown_without_room,
+        prepare=_full(one_region(), w=2),
     ),
     Scenario(
         "resize-refused",

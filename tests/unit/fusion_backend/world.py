@@ -15,7 +15,9 @@ from planner.planning import PlanResult, plan
 from planner.refusals import PlanRefused
 from services.chassis.running.stage import Decision
 from services.chassis.table.table import Table
+from services.chassis.table.viewing import Views
 from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.folding import BOUND_POD, RoomFold
 from services.fusion_backend.adapters.intake import INDEXES, JobKey, snapshot_of
 from services.fusion_backend.core.answered import ReferenceNoted
 from services.fusion_backend.core.conditions import job_status_patch
@@ -82,9 +84,11 @@ class World:
 
     # ------------------------------------------------------------------ what people do
 
-    def add_node(self, name: str) -> None:
-        """A node more."""
-        self._put("Node", {"metadata": {"name": name}})
+    def add_node(self, name: str, *, pods: int = 500) -> None:
+        """A node more, with room for so many pods."""
+        has = {"cpu": "1000", "memory": "1Ti", "pods": str(pods)}
+        status = {"allocatable": has, "conditions": [{"type": "Ready", "status": "True"}]}
+        self._put("Node", {"metadata": {"name": name}, "status": status})
 
     def submit(self, *, width: int = 2, **spec: Any) -> None:
         """Create the Job."""
@@ -140,23 +144,24 @@ class World:
 
     def snapshot(self) -> Snapshot:
         """What fusion-backend sees."""
-        table = Table(INDEXES)
-        for (kind, name), obj in self.objects.items():
-            data = project(kind, obj)
-            if data is None:
-                continue
+        table, fold = Table(INDEXES), RoomFold()
+        views = Views(table, (fold,), lambda _ref: None)
+        for (of_kind, name), obj in self.objects.items():
             meta = obj["metadata"]
-            table.observe(
-                kind,
-                meta.get("namespace", ""),
-                name,
-                uid=meta["uid"],
-                resource_version=int(meta["resourceVersion"]),
-                data=data,
-            )
-        key = JobKey(NAMESPACE, JOB)
+            for kind in (of_kind, BOUND_POD) if of_kind == "Pod" else (of_kind,):
+                if (data := project(kind, obj)) is not None:
+                    table.observe(
+                        kind,
+                        meta.get("namespace", ""),
+                        name,
+                        uid=meta["uid"],
+                        resource_version=int(meta["resourceVersion"]),
+                        data=data,
+                    )
+        views.fold_all()
+        key, width_max, rules = JobKey(NAMESPACE, JOB), self.width_max, self.pod_rules
         return snapshot_of(
-            table, key, self.answers, width_max=self.width_max, pod_rules=self.pod_rules
+            table, key, self.answers, width_max=width_max, pod_rules=rules, rooms=fold.rooms
         )
 
     def step(self, dropping: Callable[[Effect], bool] = keep_all) -> Decision[Effect]:
