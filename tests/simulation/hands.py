@@ -150,9 +150,10 @@ def taint(world: World, node: str, key: str, effect: str) -> None:
     world.store.patch(NODE, None, node, patch, MERGE)
 
 
-def cordon(world: World, node: str) -> None:
-    """As `kubectl cordon`."""
-    world.store.patch(NODE, None, node, {"spec": {"unschedulable": True}}, MERGE)
+def cordon(world: World, node: str, *, is_open: bool = False) -> None:
+    """As `kubectl cordon`; `is_open`: as `kubectl uncordon`."""
+    closed = None if is_open else True
+    world.store.patch(NODE, None, node, {"spec": {"unschedulable": closed}}, MERGE)
 
 
 def remove_node(world: World, node: str) -> None:

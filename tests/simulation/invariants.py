@@ -148,10 +148,16 @@ def _is_owned(store: Store, item: Obj) -> bool:
     )
 
 
+def _waits_for_others(pe: Obj) -> bool:
+    is_first = not (pe.get("status") or {}).get("launchCount")
+    return is_first and bool(pe["spec"].get("startsLast"))
+
+
 def podless(store: Store) -> list[str]:
     """PEs of Submitted jobs that are meant to run and have not exactly one live pod.
 
-    One that says that a pod of it does not end has none until somebody acts.
+    One that says that a pod of it does not end has none until somebody acts, and one that starts
+    last has none until the others are on nodes.
     """
     pods: dict[str, int] = defaultdict(int)
     for pod in store.list(POD, None).items:
@@ -170,6 +176,7 @@ def podless(store: Store) -> list[str]:
         if (pe["metadata"].get("labels") or {}).get(labels.JOB_UID) in submitted
         and (pe.get("status") or {}).get("phase") in ("Waiting", "Starting", "Running")
         and not _is_stuck(pe)
+        and not _waits_for_others(pe)
         and pods[pe["metadata"]["uid"]] != 1
     ]
 

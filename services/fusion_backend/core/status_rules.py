@@ -32,7 +32,7 @@ from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJo
 from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
-from services.fusion_backend.core.wording_conditions import progress, steady
+from services.fusion_backend.core.wording_conditions import health, progress, steady
 from services.fusion_backend.core.wording_failures import failed, refusal_of
 from services.fusion_backend.core.wording_plans import placing, reports_placing
 
@@ -136,6 +136,14 @@ def _conditions_differ(at: Situation) -> bool:
     status = at.job.status
     is_seen = status.get("observedGeneration") == at.job.generation
     return not is_seen or not all(is_current(status, each) for each in steady(at))
+
+
+def _has_health_changed(at: Situation) -> bool:
+    """Or Healthy names PEs that run by now: all that do not, no node has room for."""
+    lacking = {pe.id for pe in at.without_room} if at.not_running else set[int]()
+    is_lasting = bool(lacking) and lacking.issuperset(at.not_running)
+    is_outdated = at.healthy_since is None and not is_current(at.job.status, health(at))
+    return at.health_changed or (is_lasting and is_outdated)
 
 
 _O, _P = StatusObservation, JobPhase
@@ -244,7 +252,7 @@ STATUS_RULES: Final[tuple[JobRule, ...]] = (
     ),
     Rule(
         _O.HEALTH_CHANGED,
-        lambda at: at.phase is _P.SUBMITTED and at.is_put_in_force and at.health_changed,
+        lambda at: at.phase is _P.SUBMITTED and at.is_put_in_force and _has_health_changed(at),
         WriteStatus(wording.health_seen),
         Reason.SOME_NOT_RUNNING,
         frozenset({_P.SUBMITTED}),
