@@ -17,8 +17,8 @@ from contracts.resources import JobPhase
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
-from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.adapters.folding import BOUND_POD, NODE
+from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.core.rooms import Rooms
 from services.fusion_backend.core.seen import controlling_job
 from services.fusion_backend.core.snapshot import (

@@ -20,8 +20,8 @@ from services.fusion_backend.core.effects import (
     DesiredCondition,
     WriteRegionStatus,
 )
-from services.fusion_backend.core.references import wrong_region
 from services.fusion_backend.core.naming_pes import do_not_run
+from services.fusion_backend.core.references import wrong_region
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.trying_again import settle_text, stays

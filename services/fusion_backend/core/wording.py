@@ -17,8 +17,8 @@ from services.fusion_backend.core.effects import (
     DesiredCondition,
     JobStatusChange,
 )
-from services.fusion_backend.core.retrying import forgotten
 from services.fusion_backend.core.naming_pes import do_not_run
+from services.fusion_backend.core.retrying import forgotten
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.wording_conditions import (
