@@ -60,7 +60,6 @@ from tests.builders import (
     EPOCH_TIME,
     Builder,
     PeBuilder,
-    a_config_map,
     a_host_pool,
     a_job,
     a_node,
@@ -68,7 +67,7 @@ from tests.builders import (
     a_placement,
     a_pod,
 )
-from tests.unit.pod_state_machine.cluster import decided, snapshot_of, submitted
+from tests.unit.pod_state_machine.cluster import decided, snapshot_of, submitted, waits_for_others
 
 Json = dict[str, Any]
 Probe = Callable[[Json, Json], bool]
@@ -316,19 +315,8 @@ def launched(spec: Json) -> Json:
     return pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
 
 
-def waits_for_others(spec: Json) -> bool:
-    """Whether the first pod waits beside a PE that is on no node; the job lacks nothing else."""
-    job = a_job().with_status(
-        phase="Resizing", redisConfig="shards", transportCertificate={"secretName": "shop-tls"}
-    )
-    pe = a_pe().with_spec(**spec)
-    mounted = a_config_map(pe_id=pe.build()["spec"]["id"], content_id="c1")
-    decision = decided(pe, a_pe(pe_id=7), job, a_config_map(), mounted, *PLACED)
-    return decision.rules["PE"] == "UNPLACED"
-
-
 def is_seen_by_launches(before: Json, after: Json) -> bool:
-    has_changed_order = waits_for_others(before) != waits_for_others(after)
+    has_changed_order = waits_for_others(before, PLACED) != waits_for_others(after, PLACED)
     return has_changed_order or launched(before) != launched(after)
 
 

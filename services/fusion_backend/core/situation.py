@@ -45,7 +45,7 @@ from services.fusion_backend.core.snapshot import (
 from services.fusion_backend.core.spec.accepting import refusal_of_spec
 from services.fusion_backend.core.spec.editing import refusal_of_edit
 from services.fusion_backend.core.spec.inputs import PlanInputs, first_inputs, template_of
-from services.fusion_backend.core.starting import in_turn, is_refused, unsettled, without_node
+from services.fusion_backend.core.starting import in_turn, unsettled, with_refused, without_node
 from services.fusion_backend.core.widths import (
     WidthRequests,
     first_request,
@@ -339,9 +339,7 @@ class Situation:
     @property
     def without_room(self) -> list[PeRecord]:
         """The same, and PEs whose pod no node can take."""
-        new = {pe.id for pe in self.without_node}
-        pes = self.plan.record.pes
-        return [pe for pe in pes if pe.id in new or is_refused(self.snapshot, pe)]
+        return with_refused(self.snapshot, self.plan, self.without_node)
 
     @cached_property
     def not_running(self) -> list[int]:

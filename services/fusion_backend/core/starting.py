@@ -5,7 +5,7 @@
    every changed PE is patched, and pod-state-machine creates their first pods when all other PEs of
    the job are on nodes. Then the scheduler decides; a pod may stay Pending.
 3. Where a changed PE finds no node, new ones go on waiting, and the resize is over without them.
-4. A job with a Placement waits for nothing: its answer has room for all of its PEs.
+4. A job with host constraints waits for nothing: its answer has room for all of its PEs.
 
 Properties: no PE that ran loses its node to one that the same resize adds. The decision stands in
 the PEs. Made again after a crash it may be another, for the PEs that are not created yet.
@@ -30,7 +30,7 @@ from services.fusion_backend.core.membership import Difference
 from services.fusion_backend.core.placement_requests import (
     Demands,
     PodDemand,
-    needs_placement,
+    has_constraints,
 )
 from services.fusion_backend.core.rooms import Demand, demand_of, fits
 from services.fusion_backend.core.seen import PeSeen, is_unschedulable, node_of_pod
@@ -67,7 +67,7 @@ def _is_new(effect: CreateChild, snapshot: Snapshot) -> bool:
 def has_room(snapshot: Snapshot, plan: KnownPlan) -> bool:
     """Whether every pod of a plan that is on no node fits beside what is bound."""
     assert snapshot.job is not None, "a plan belongs to a Job"
-    if needs_placement(plan.record):
+    if has_constraints(plan.record):
         return True
     given = spec_in_force(plan.inputs, snapshot.job.spec)
     if not _is_countable(given.get("processingElement") or {}):
@@ -168,3 +168,9 @@ def _is_any_unschedulable(snapshot: Snapshot, *, but: Set[int]) -> bool:
 def is_refused(snapshot: Snapshot, pe: PeRecord) -> bool:
     """Whether no node can take the pod of a PE, as the scheduler reports."""
     return any(is_unschedulable(pod) for pod in _pods_with_content(snapshot, pe))
+
+
+def with_refused(snapshot: Snapshot, plan: KnownPlan, pes: list[PeRecord]) -> list[PeRecord]:
+    """These PEs, and those whose pod no node can take."""
+    ids = {pe.id for pe in pes}
+    return [pe for pe in plan.record.pes if pe.id in ids or is_refused(snapshot, pe)]

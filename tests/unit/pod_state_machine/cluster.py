@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from datetime import datetime
+from typing import Any
 
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
@@ -129,6 +130,17 @@ def resizing() -> Builder:
     return a_job().with_status(phase="Resizing")
 
 
+def waits_for_others(spec: dict[str, Any], more: Iterable[Builder]) -> bool:
+    """Whether the first pod waits beside a PE that is on no node; the job lacks nothing else."""
+    job = a_job().with_status(
+        phase="Resizing", redisConfig="shards", transportCertificate={"secretName": "shop-tls"}
+    )
+    pe = a_pe().with_spec(**spec)
+    mounted = a_config_map(pe_id=pe.build()["spec"]["id"], content_id="c1")
+    decision = decided(pe, a_pe(pe_id=7), job, a_config_map(), mounted, *more)
+    return decision.rules["PE"] == "UNPLACED"
+
+
 __all__ = [
     "NOW",
     "PE_KEY",
@@ -140,5 +152,6 @@ __all__ = [
     "situation",
     "snapshot_of",
     "submitted",
+    "waits_for_others",
     "world",
 ]
