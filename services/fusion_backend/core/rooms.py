@@ -19,7 +19,7 @@ from contracts.scheduling.requests import Amounts
 from contracts.scheduling.taints import Taint, Toleration
 
 PODS: Final = "pods"
-"""The resource of which each pod takes one."""
+"""The resource that each pod takes one piece from."""
 _NOTHING: Final[Mapping[str, int]] = {}
 
 

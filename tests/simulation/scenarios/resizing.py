@@ -75,7 +75,7 @@ def _is_refused(world: FaultedWorld) -> bool:
 
 
 def _full(adl: Adl, **widths: int) -> Act:
-    """As `running`, with PEs of which each of the two nodes has room for two."""
+    """As `running`, with PEs so large that each of the two nodes has room for two."""
 
     async def prepare(world: FaultedWorld) -> None:
         provide(world, adl)
