@@ -48,9 +48,8 @@ def outdated_statuses(
     """Statuses of ParallelRegions that do not say what is so.
 
     A new width is reported in force only when the generation is complete (`is_settled`), with those
-    of its PEs that have not been on a node (`without_node`). Nothing is reported of a width that is
-    being decided on, and of one that gathers only beside the width in force: a moment later it is
-    taken up.
+    of its PEs that have not been on a node. Nothing is reported of a width that is being decided on,
+    and of one that gathers only beside the width in force: a moment later it is taken up.
     """
     statuses = []
     counted = counting(snapshot, plan.record)
@@ -62,8 +61,7 @@ def outdated_statuses(
             continue
         refusal = widths.refused.get(region.name)
         status = _in_force(seen, region, plan.record.generation, counted[region.index])
-        if idle := [pe for pe in without_node if region.index in pe.regions]:
-            status = replace(status, message=f"{status.message}; {do_not_run(idle)}")
+        status = _with_idle(status, [pe for pe in without_node if region.index in pe.regions])
         if refusal is not None:
             status = _refused(status, refusal)
         elif waiting is not None and region.name in requested:
@@ -78,6 +76,11 @@ def outdated_statuses(
         if not _is_current(seen, status):
             statuses.append(status)
     return tuple(statuses)
+
+
+def _with_idle(desired: WriteRegionStatus, idle: Sequence[PeRecord]) -> WriteRegionStatus:
+    """A status that names the PEs that do not run."""
+    return replace(desired, message=f"{desired.message}; {do_not_run(idle)}") if idle else desired
 
 
 def _in_force(
