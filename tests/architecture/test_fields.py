@@ -306,18 +306,14 @@ PLACED: tuple[Builder, ...] = (
 )
 
 
-def launched(spec: Json) -> Json:
+def launched(spec: Json) -> tuple[Json, bool]:
     """The pod of a PE that has a place, and a host pool, should it ask for them."""
     pe = a_pe().with_spec(**spec)
     snapshot = snapshot_of(pe, *PLACED)
     assert snapshot.owner is not None
     place = place_of(snapshot)
-    return pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
-
-
-def is_seen_by_launches(before: Json, after: Json) -> bool:
-    has_changed_order = waits_for_others(before, PLACED) != waits_for_others(after, PLACED)
-    return has_changed_order or launched(before) != launched(after)
+    pod = pod_of_launch(snapshot.owner, job_view(a_job().entry()), 1, RuntimeImage(), place)
+    return pod, waits_for_others(spec, PLACED)
 
 
 def is_seen_while_it_runs(before: Json, after: Json) -> bool:
@@ -331,7 +327,7 @@ def is_seen_only_in(scenes: Iterable[Scene], before: Json, after: Json) -> bool:
 
 
 PE_PROBES: Mapping[Moment, Probe] = {
-    Moment.LAUNCH: is_seen_by_launches,
+    Moment.LAUNCH: lambda before, after: launched(before) != launched(after),
     Moment.AT_ONCE: is_seen_while_it_runs,
     Moment.POD_END: lambda before, after: is_seen_only_in(ENDED, before, after),
     Moment.POD_HANGS: lambda before, after: is_seen_only_in(HANGING, before, after),

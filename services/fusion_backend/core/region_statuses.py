@@ -48,8 +48,8 @@ def outdated_statuses(
     """Statuses of ParallelRegions that do not say what is so.
 
     A new width is reported in force only when the generation is complete (`is_settled`), with those
-    of its PEs that have not been on a node. Nothing is reported of a width that is being decided on,
-    and of one that gathers only beside the width in force: a moment later it is taken up.
+    of its PEs that have not been on a node. Nothing is reported of a width that is being decided
+    on, and of one that gathers only beside the width in force: a moment later it is taken up.
     """
     statuses = []
     counted = counting(snapshot, plan.record)
