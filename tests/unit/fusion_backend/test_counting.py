@@ -29,6 +29,10 @@ def selected(world: World, region: int = 0) -> set[str]:
     return {pod["name"] for pod in pods if all(each(pod["labels"]) for each in required)}
 
 
+def labels_of_pod(world: World, pod: str) -> Obj:
+    return dict(world.objects["Pod", pod]["metadata"]["labels"])
+
+
 def submitted(**spec: Any) -> World:
     world = World(**spec)
     world.converge()
@@ -54,8 +58,13 @@ def test_a_resize_keeps_the_selector_and_launches_nothing_for_it() -> None:
     assert status_of(world)["selector"] == selector
 
 
-def test_where_channels_share_pods_the_selector_matches_none_and_says_what_works() -> None:
-    world = submitted(width=3, fusion={"manual": 1})
+@pytest.mark.parametrize("pes", [1, 2])
+def test_where_channels_share_pods_the_selector_matches_none_and_says_what_works(pes: int) -> None:
+    """With two PEs, one of three channels has a pod of its own: a part would be a wrong number."""
+    world = submitted(width=3, fusion={"manual": pes})
+    marked = [pe for pe in world.named("Pod") if CHANNEL in labels_of_pod(world, pe)]
+    assert len(marked) < 3
+    assert bool(marked) is (pes > 1)
     assert selected(world) == set()
     assert status_of(world)["selector"], "an empty one would stop AverageValue metrics as well"
     state, reason, message = scalable(world)

@@ -97,10 +97,9 @@ def test_the_time_may_be_changed_while_the_job_runs() -> None:
 def test_a_region_says_which_width_gathers_when_the_one_before_comes_into_force() -> None:
     world = submitted()
     world.resize(0, 3)
-    while world.objects["ConfigMap", labels.plan_name(JOB, 0)] and not any(
-        name == labels.plan_name(JOB, 1) for name in world.named("ConfigMap")
-    ):
-        world.step()
+    for _ in range(20):
+        if labels.plan_name(JOB, 1) not in world.named("ConfigMap"):
+            world.step()
     world.resize(0, 4)
     world.converge()
     status = world.objects[REGION]["status"]
