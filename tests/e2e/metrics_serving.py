@@ -44,13 +44,14 @@ class Metrics:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """One request of kube-apiserver, for itself or for an autoscaler."""
-        _, root, group, *rest = request.path.split("/")
-        if root != "apis" or VERSIONS.get(group) != (rest[0] if rest else ""):
+        root, group, version, *path = [*request.path.strip("/").split("/"), "", ""]
+        if root != "apis" or VERSIONS.get(group) != version:
             return web.Response(status=404)
-        if len(rest) == 1:
+        path = path[:-2]
+        if not path:
             return web.json_response(_resources(group))
         selector = request.query.get("labelSelector", "")
-        return web.json_response(await self._measured(group, rest[1:], selector))
+        return web.json_response(await self._measured(group, path, selector))
 
     async def _measured(self, group: str, path: list[str], selector: str) -> Obj:
         version, now = f"{group}/{VERSIONS[group]}", datetime.now(UTC).isoformat()

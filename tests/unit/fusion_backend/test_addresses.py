@@ -205,5 +205,5 @@ def test_a_setting_that_is_no_list_of_networks_ends_the_start_with_its_name_and_
         read_settings(FusionBackendSettings)
     assert ended.value.code == EXIT_USAGE
     told = capsys.readouterr().err
-    assert told.startswith("MILLRACE_BUNDLE_ALLOWED_NETWORKS='127.0.0.1/8': has to be networks")
+    assert told.startswith("MILLRACE_BUNDLE_ALLOWED_NETWORKS=127.0.0.1/8: has to be networks")
     assert "127.0.0.0/8" in told

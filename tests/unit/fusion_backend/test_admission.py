@@ -217,13 +217,14 @@ def test_a_required_job_that_does_not_fit_is_refused_and_leaves_nothing() -> Non
     assert {kind for kind, _ in world.objects} == {"Job", "Node"}
 
 
-def test_a_width_that_does_not_fit_is_refused_and_the_old_one_stays() -> None:
+def test_a_width_that_does_not_fit_waits_and_the_old_one_stays() -> None:
+    """It is tried again for as long as a submission may take."""
     world = submitted(pes_max=PES, admission="Require")
     world.waits = False
     world.resize(0, 3)
     world.converge()
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
-    assert (status["width"], status["reason"]) == (2, "WidthRefused")
+    assert (status["width"], status["reason"]) == (2, "WidthWaits")
     assert status["refused"]["reason"] == "LabelsMissing"
     assert len(world.named("ProcessingElement")) == PES
     assert world.placed == ("True", "Placed")

@@ -121,8 +121,9 @@ async def test_a_github_server_with_a_root_of_its_own_is_trusted_where_its_job_n
     untrusted = await refusal(wanted(url, token="t0ken"))
     assert untrusted.reason is Reason.BUNDLE_UNTRUSTED
     assert "root in spec.bundle.github.certificationAuthority" in untrusted.message
-    invalid = await refusal(wanted(url, token="t0ken", certificates="none"))
-    assert invalid.field == "spec.bundle.github.certificationAuthority"
+    with pytest.raises(PlanRefused) as invalid:
+        await fetched(wanted(url, token="t0ken", certificates="none"))
+    assert invalid.value.field == "spec.bundle.github.certificationAuthority"
     assert not tls.requests
     pem = authority.cert_pem.bytes().decode()
     assert await fetched(wanted(url, token="t0ken", certificates=pem)) == CONTENT
