@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import signal
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,13 +58,23 @@ class Child:
         self.spec = spec
         self.log = log
         self.restarts = 0
+        self.since_s: float | None = None
+        """The Unix time at which its last process began, or ended."""
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
 
     @property
     def pid(self) -> int | None:
-        """The process id while the child runs."""
+        """The process id of its last process, which may have ended."""
         return self._process.pid if self._process else None
+
+    @property
+    def state(self) -> str:
+        """running, stopping, stopped (by `stop`), or ended: it is started again."""
+        has_ended = self._process is None or self.exit_code is not None
+        if self.is_stopped():
+            return "stopped" if has_ended else "stopping"
+        return "ended" if has_ended else "running"
 
     @property
     def exit_code(self) -> int | None:
@@ -111,7 +122,11 @@ class Child:
                 umask=OTHERS,
                 preexec_fn=_die_with_parent,
             )
-        return await self._process.wait()
+        self.since_s = time.time()
+        try:
+            return await self._process.wait()
+        finally:
+            self.since_s = time.time()
 
     async def stop(self) -> None:
         """Send SIGTERM, then SIGKILL after STOP_GRACE_S."""

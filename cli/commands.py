@@ -67,7 +67,7 @@ COMMANDS: Final = {
         "cli.bundles:bundle_app",
         "Bundles (.sab): an application description (ADL) with the files that run it.",
     ),
-    "service": Lazy(f"{_SYSTEM}:service_app", "Services of a running `up`: stop and start."),
+    "service": Lazy(f"{_SYSTEM}:service_app", "Services of a running `up`: status, stop, start."),
     "topics": Lazy(f"{_SYSTEM}:topics_app", "The topics on Kafka: make and compare them."),
     "real": Lazy(
         "cli.real.commands:real_app",

@@ -1,13 +1,15 @@
 """Requests to a running `millrace up`: stop one of its services, or start it again.
 
 `up` listens on a unix socket in its state folder, for its owner only. A request is one line, `stop
-SERVICE`, `start SERVICE` or `away` (which services do not run). The answer is one line, sent after
-the request is carried out: `done: SENTENCE` or `refused: SENTENCE`. `running.py` implements them.
+SERVICE`, `start SERVICE`, `away` (which services do not run) or `status`. The answer is one line,
+sent after the request is carried out: `done: SENTENCE` or `refused: SENTENCE`. `running.py`
+implements them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +21,8 @@ REQUEST_S_MAX = 10.0
 AWAY_S_MAX = 2.0
 """While a service starts, other requests wait: a person is not kept waiting for a hint."""
 AWAY = "away"
+STATUS = "status"
+"""Answered at once: it shows how far the start of a service is."""
 NO_SERVICE = "none"
 DONE = "done"
 REFUSED = "refused"
@@ -31,7 +35,8 @@ Acts = Mapping[str, Callable[[str], Awaitable[str]]]
 async def controlled(state: Path, acts: Acts, report: Callable[[str], None]) -> AsyncIterator[None]:
     """Serve requests inside of the block.
 
-    One request at a time: a start that overtakes a stop would leave two processes of a service.
+    One request at a time, but for `status`: a start that overtakes a stop would leave two processes
+    of a service.
     """
     turn = asyncio.Lock()
 
@@ -39,7 +44,7 @@ async def controlled(state: Path, acts: Acts, report: Callable[[str], None]) -> 
         try:
             async with asyncio.timeout(REQUEST_S_MAX):
                 request = (await reader.readline()).decode(errors="replace").strip()
-            async with turn:
+            async with contextlib.nullcontext() if request == STATUS else turn:
                 outcome = await _carry_out(request, acts)
             writer.write(f"{outcome}\n".encode())
             await writer.drain()

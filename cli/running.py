@@ -21,11 +21,12 @@ from pathlib import Path
 import aiohttp
 
 from cli.children import Child, ChildEnded, Crew
-from cli.controlling import AWAY, NO_SERVICE, controlled
+from cli.controlling import AWAY, NO_SERVICE, STATUS, controlled
 from cli.failing import Failure, Misused
 from cli.grounds import Ground, real_ground
 from cli.layouts import SANDBOX, Layout, UpOptions
 from cli.private import locked
+from cli.service_status import Reported, report_text
 from cli.showing import answer, print_lines
 
 READY_TIMEOUT_S = 90.0
@@ -92,6 +93,27 @@ class RunningSystem:
                 if (code := child.exit_code) is not None or child.is_stopped()
             )
             or NO_SERVICE
+        )
+
+    async def services_status(self, _: str) -> str:
+        """What is known of each service, for `millrace service status`."""
+        addresses = self.layout.probes()
+        return report_text(
+            [
+                Reported(
+                    name,
+                    child.spec.environment.get("MILLRACE_INSTANCE", name),
+                    child.state,
+                    child.pid if child.exit_code is None else None,
+                    child.exit_code,
+                    child.since_s,
+                    child.restarts,
+                    addresses[name],
+                    str(child.log),
+                )
+                for name, child in self.children.items()
+                if name != SANDBOX
+            ]
         )
 
     def _service(self, name: str) -> Child:
@@ -225,6 +247,7 @@ async def stay_up(options: UpOptions) -> int:
                 "stop": system.stop_service,
                 "start": system.start_service,
                 AWAY: system.services_away,
+                STATUS: system.services_status,
             }
             async with controlled(system.layout.state, acts, print_lines):
                 answer("ready")

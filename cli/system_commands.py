@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,8 +12,15 @@ from cli.demo import demonstrate
 from cli.ending import run
 from cli.kubeconfigs import default_kubeconfig
 from cli.layouts import UpOptions
-from cli.printing import answers
+from cli.printing import answers, print_json
 from cli.running import stay_up
+from cli.service_status import (
+    document_of_services,
+    exit_code_of,
+    state_folder,
+    statuses_of,
+    table_of_services,
+)
 from cli.showing import answer
 from cli.topics import TopicsOptions, apply_topics, check_topics
 from contracts.topics import DEFAULT_PREFIX
@@ -22,7 +29,9 @@ topics_app = typer.Typer(
     help="The topics on Kafka: make and compare them.", no_args_is_help=True, add_completion=False
 )
 service_app = typer.Typer(
-    help="Services of a running `up`: stop and start.", no_args_is_help=True, add_completion=False
+    help="Services of a running `up`: status, stop, start.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 console = answers()
 
@@ -144,6 +153,37 @@ def service_stop(service: Service, state: State) -> None:
 def service_start(service: Service, state: State) -> None:
     """Start a service that was stopped, and wait until it has finished its restore."""
     _ask(state, "start", service)
+
+
+@service_app.command("status")
+def service_status(
+    state: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the running `up`; default: that of the current context."),
+    ] = None,
+    output: Annotated[
+        Literal["table", "json"],
+        typer.Option("--output", "-o", help="The fields of json are in docs/cli.md."),
+    ] = "table",
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(help="Whose current context; default: $KUBECONFIG, then ~/.kube/config."),
+    ] = None,
+) -> None:
+    """Show each service: whether it runs and is ready, its pid, and where its metrics are.
+
+    Ends with 0 if all run and are ready, 1 if one does not, 3 if no `up` runs there.
+    """
+
+    async def work() -> int:
+        statuses = await statuses_of(state_folder(state, kubeconfig))
+        if output == "json":
+            print_json(document_of_services(statuses))
+        else:
+            console.print(table_of_services(statuses))
+        return exit_code_of(statuses)
+
+    run(work)
 
 
 def _ask(state: Path, word: str, service: str) -> None:

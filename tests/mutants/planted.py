@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tests.mutants import (
     admission,
+    answers_of_the_command,
     asking,
     autoscaling,
     chassis,
@@ -47,6 +48,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *planner.MUTANTS,
     *plans_shown.MUTANTS,
     *asking.MUTANTS,
+    *answers_of_the_command.MUTANTS,
     *hostpool_manager.MUTANTS,
     *inputs_and_pools.MUTANTS,
     *node_tainter.MUTANTS,
