@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sandbox.controllers.behaviors import Behavior
+from sandbox.store import steering
 from sandbox.store.errors import ApiError
 from sandbox.store.resources import NODE, POD
 from sandbox.store.steering import BEHAVIORS, PREFIX
+from tests.places import ROOT
 from tests.sandboxed import MERGE, new_cluster
 
 CONTAINERS = [{"name": "c", "image": "i"}]
@@ -56,3 +58,15 @@ def test_words_that_kubelets_know_are_stored(value: str) -> None:
 
 def test_every_behavior_can_be_requested_but_an_eviction() -> None:
     assert set(BEHAVIORS["pods"]) == set(Behavior) - {Behavior.EVICT}
+
+
+def test_every_annotation_of_the_sandbox_is_on_its_page() -> None:
+    """A log by annotation existed, and nobody could know."""
+    page = (ROOT / "docs" / "sandbox.md").read_text()
+    names = {
+        value
+        for value in vars(steering).values()
+        if isinstance(value, str) and value.startswith(steering.PREFIX) and value != steering.PREFIX
+    }
+    assert steering.LOG in names
+    assert not [name for name in sorted(names) if f"| `{name}` |" not in page]
