@@ -10,7 +10,6 @@ import ipaddress
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from heapq import nsmallest
-from itertools import islice
 
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
@@ -26,6 +25,8 @@ from placement.gathering import together
 from placement.job import Job, Pe, Pool, bound_nodes
 
 Kind = tuple[Pe, ...]
+LIKENESS_MIN = 0.5
+"""Of a name that a person may have meant."""
 POOLS_NAMED_MAX = 10
 """Pools without a node that a message names: it is shown in a status."""
 
@@ -63,6 +64,8 @@ def _no_host(cluster: Cluster, host: str, who: str) -> Refused:
     if normalised(host) is None:
         sentence = f"{who} {_quoted(host)}, and no node has that name"
         near = [Nearest(name, (f"is not {_quoted(host)}",)) for name in _like(cluster, host)]
+        if not near:
+            sentence += _how_many(cluster)
     else:
         sentence = f"{who} {host}, and no node has that address"
         near = [
@@ -80,10 +83,23 @@ def _quoted(host: str) -> str:
 
 
 def _like(cluster: Cluster, host: str) -> list[str]:
-    """The names of nodes most like this one; of those that are not like it, the first ones."""
-    found = difflib.get_close_matches(host, cluster.index, n=NEAREST_NAMED_MAX, cutoff=0.5)
-    others = (name for name in cluster.names if name not in found)
-    return [*found, *islice(others, NEAREST_NAMED_MAX - len(found))]
+    """The names of nodes that are like this one: those that differ in case or spaces first."""
+    by_folded = {_folded(name): name for name in cluster.names}
+    close = difflib.get_close_matches(
+        _folded(host), by_folded, n=NEAREST_NAMED_MAX, cutoff=LIKENESS_MIN
+    )
+    return [by_folded[each] for each in close]
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _how_many(cluster: Cluster) -> str:
+    """What to do where no name is alike."""
+    count = len(cluster.names)
+    has = "1 node" if count == 1 else f"{count} nodes"
+    return f"; the cluster has {has}, which `kubectl get nodes` lists"
 
 
 def _beside(cluster: Cluster, host: str) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,20 @@ DEMANDS = (
         "closest: n4 is not n5; n3 is not n5; n2 is not n5",
     ),
     Demand(
+        "a name that is like none",
+        (Pe(0, host="worker"),),
+        Reason.HOST_MISSING,
+        "PE 0 asks for worker, and no node has that name; "
+        "the cluster has 4 nodes, which `kubectl get nodes` lists",
+    ),
+    Demand(
+        "a name in capitals",
+        (Pe(0, host="N3"),),
+        Reason.HOST_MISSING,
+        "PE 0 asks for N3, and no node has that name; "
+        "closest: n3 is not N3; n4 is not N3; n2 is not N3",
+    ),
+    Demand(
         "an address that no node has",
         (Pe(0, host="10.0.9.9"),),
         Reason.HOST_MISSING,
@@ -320,7 +334,7 @@ DEMANDS = (
         (Pe(0, host=" n1"),),
         Reason.HOST_MISSING,
         'PE 0 asks for " n1", and no node has that name; '
-        'closest: n1 is not " n1"; n2 is not " n1"; n3 is not " n1"',
+        'closest: n1 is not " n1"; n4 is not " n1"; n3 is not " n1"',
     ),
     Demand(
         "labels that no node has",
