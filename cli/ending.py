@@ -12,7 +12,7 @@ import typer
 
 from cli.connecting import Cluster, connected
 from cli.controlling import services_away
-from cli.failing import Failure, TimedOut
+from cli.failing import Failure, NotBegun, TimedOut
 from cli.kubeconfigs import UpInfo
 from cli.showing import print_failure
 
@@ -52,14 +52,16 @@ def run_with_cluster(
                 await work(cluster)
             except TimedOut as late:
                 lines = str(late).split("\n")
-                raise TimedOut(*lines, *await after_time_out(cluster.up)) from None
+                below = await after_time_out(cluster.up, has_written=not isinstance(late, NotBegun))
+                raise type(late)(*lines, *below) from None
 
     run(connected_work)
 
 
-async def after_time_out(up: UpInfo | None) -> list[str]:
+async def after_time_out(up: UpInfo | None, *, has_written: bool = True) -> list[str]:
     """Lines below a time-out: what may be the cause, and what becomes of the request."""
-    lines = ["The request stands: it is carried out without this command."]
+    stands = "The request stands: it is carried out without this command."
+    lines = [stands if has_written else "Nothing was requested: try again."]
     if up is not None and up.state is not None and (away := await services_away(up.state)):
         start = f"`millrace service start NAME --state {up.state}` starts a stopped service."
         lines.insert(0, f"{away}. {start}")

@@ -4,6 +4,7 @@ Failure           1   the cluster refused the request, or a job failed
 ├── Misused       2   an argument or option of the command cannot be used
 ├── CannotReach   3   a server does not answer
 └── TimedOut      4   the time limit passed before the work was done
+    └── NotBegun  4   and nothing was written before
 """
 
 from __future__ import annotations
@@ -41,3 +42,7 @@ class TimedOut(Failure):
     """The time limit passed before the work was done."""
 
     exit_code = 4
+
+
+class NotBegun(TimedOut):
+    """The time limit passed before anything was written: no request stands."""

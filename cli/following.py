@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cli.connecting import JOBS, PES, PODS, REGIONS
-from cli.failing import TimedOut
+from cli.failing import NotBegun, TimedOut
 from cli.live import JobView, job_line, job_panel, view_of, waits_of
 from cli.showing import Renderable, Screen, live
 from contracts import labels
@@ -131,12 +131,21 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(kube: KubeClient, namespace: str, job: str) -> AsyncIterator[Follower]:
-    """A follower whose collections were all listed once."""
+async def following(
+    kube: KubeClient, namespace: str, job: str, *, has_written: bool = False
+) -> AsyncIterator[Follower]:
+    """A follower whose collections were all listed once.
+
+    `has_written`: the caller wrote its request before. Raises NotBegun if it did not and the lists
+    take too long, else TimedOut.
+    """
     follower = Follower(kube, namespace, job)
     tasks = [asyncio.create_task(follower.run(r)) for r in (JOBS, REGIONS, PES, PODS)]
     try:
-        await follower.until_listed()
+        try:
+            await follower.until_listed()
+        except TimedOut as late:
+            raise late if has_written else NotBegun(*str(late).split("\n")) from None
         yield follower
     finally:
         for task in tasks:

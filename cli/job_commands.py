@@ -93,7 +93,7 @@ def submit(
             answer(job)
             return
         try:
-            async with following(cluster.kube, namespace, job) as follower:
+            async with following(cluster.kube, namespace, job, has_written=True) as follower:
                 await jobs.wait_running(follower, console, timeout)
         except asyncio.CancelledError:
             print_lines(

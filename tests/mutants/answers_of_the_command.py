@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.planting import Mutant
 
+_FOLLOWING = "tests/unit/cli/test_following.py"
+_REFUSALS = "tests/unit/placement/test_refusals.py"
 _STATUS = "tests/unit/cli/test_service_status.py"
 
 MUTANTS = (
@@ -22,5 +24,29 @@ MUTANTS = (
         "contextlib.nullcontext() if request == STATUS else turn",
         "turn",
         (_STATUS,),
+    ),
+    Mutant(
+        "a scale that wrote nothing says that its request stands",
+        "cli/following.py",
+        "following",
+        "raise late if has_written else",
+        "raise late if True else",
+        (_FOLLOWING,),
+    ),
+    Mutant(
+        "names of hosts are compared with their capitals",
+        "placement/contradicting.py",
+        "_folded",
+        "name.strip().casefold()",
+        "name",
+        (_REFUSALS,),
+    ),
+    Mutant(
+        "nodes that are not alike are named as the closest",
+        "placement/contradicting.py",
+        "_like",
+        "cutoff=LIKENESS_MIN",
+        "cutoff=0.0",
+        (_REFUSALS,),
     ),
 )
