@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import shlex
+import signal
 import sys
 
 import pytest
@@ -19,6 +20,11 @@ EXAMPLES = re.findall(
     r"^millrace ([^#\n]*)", (ROOT / "docs" / "cli.md").read_text(), flags=re.MULTILINE
 )
 AT_ONCE = 2
+INTERRUPTIBLE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "from cli.__main__ import main; main()"
+)
+"""Also if a shell started the tests in the background."""
 
 
 async def ran(cluster: Cluster, words: str) -> tuple[int, str]:
@@ -65,3 +71,28 @@ async def test_every_example_of_the_page_answers_and_changes_no_more_than_it_say
         assert "nothing changes" in answers["scale wordcount Counted=3"]
         await job.until("the restarted PE", job.is_settled)
         assert len(before - set(job.of("pods"))) == 1
+
+
+async def interrupted(cluster: Cluster, words: str) -> tuple[int | None, str]:
+    """The exit code and the errors of a command that gets Ctrl-C after its first line."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", INTERRUPTIBLE, *shlex.split(words)),
+        *("--kubeconfig", str(cluster.system.kubeconfig)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = await process.communicate()
+    return process.returncode, errors.decode()
+
+
+async def test_ctrl_c_ends_a_command_that_watches_with_130_and_no_traceback(
+    cluster: Cluster,
+) -> None:
+    async with cluster.job("watched") as job:
+        await with_example(cluster, job, 1)
+        for words in ("get --watch", f"get {job.job} --watch", f"events {job.job} --watch"):
+            assert await interrupted(cluster, words) == (130, "")
