@@ -346,6 +346,11 @@ class JobStatus(Fields):
     transport_certificate: TransportCertificate | None = Field(
         default=None, description="Where the certificate of PEs that talk over TLS is."
     )
+    health_reported_at: Time | None = Field(
+        default=None,
+        description="When it was last reported how many PEs run, after the job was submitted or "
+        "resized; changes that follow soon are reported together.",
+    )
     redis_config: str | None = Field(
         default=None,
         max_length=MESSAGE_CHARS_MAX,

@@ -33,6 +33,7 @@ from tests.mutants import (
     seed_pods,
     submitting,
     watch_ingest,
+    what_runs,
 )
 from tests.mutants.planting import Mutant
 
@@ -44,6 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *full_nodes.MUTANTS,
     *autoscaling.MUTANTS,
     *lives_of_jobs.MUTANTS,
+    *what_runs.MUTANTS,
     *admission.MUTANTS,
     *planner.MUTANTS,
     *plans_shown.MUTANTS,

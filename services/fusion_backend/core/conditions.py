@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from contracts.moments import moment_of
-from contracts.resources import ConditionStatus, with_condition
+from contracts.resources import ConditionStatus, JobCondition, with_condition
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from services.fusion_backend.core.effects import (
@@ -60,6 +60,8 @@ def job_status_patch(
         }
     for key, value in change.fields:
         patch[key] = _plain(value)
+    if any(each.type == JobCondition.HEALTHY for each in change.conditions):
+        patch["healthReportedAt"] = moment if change.reports_health else None
     if change.failure is not None:
         fields = failure_fields(status, change.failure, now)
         patch |= {**fields, "message": _with_outlook(change.message, change.failure, fields)}

@@ -21,6 +21,7 @@ from services.fusion_backend.core.child_rules import CHILD_RULES
 from services.fusion_backend.core.clean_up_rules import CLEAN_UP_RULES, PREDECESSOR_RULES
 from services.fusion_backend.core.effects import Effect
 from services.fusion_backend.core.generation_rules import GENERATION_RULES
+from services.fusion_backend.core.health_due import health_due_at
 from services.fusion_backend.core.provision_rules import PROVISION_RULES
 from services.fusion_backend.core.provisions_due import next_look_at
 from services.fusion_backend.core.reference_rules import REFERENCE_RULES
@@ -28,7 +29,7 @@ from services.fusion_backend.core.references import settles_at
 from services.fusion_backend.core.region_rules import REGION_RULES
 from services.fusion_backend.core.retrying import next_attempt_at
 from services.fusion_backend.core.rules import JobRule
-from services.fusion_backend.core.situation import HEALTH_SETTLES_S, TROUBLE_SETTLES_S, Situation
+from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.status_rules import STATUS_RULES
 
@@ -76,9 +77,8 @@ def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
     The next attempt of a job that failed, the submission's deadline, widths that gather or are
-    tried again, a fall of Healthy that
-    settles, trouble that does not pass, the next time that the planner may be called, and a wrong
-    reference that lasts.
+    tried again, PEs that do not run for longer than they may need to, trouble that does not pass,
+    the next time that the planner may be called, and a wrong reference that lasts.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
@@ -95,10 +95,10 @@ def _requeue_at(at: Situation) -> float | None:
         at.next_plan.look_again_at,
         next_look_at(at.snapshot, at.now),
     ]
-    if at.phase is JobPhase.SUBMITTED and at.healthy_since is not None:
-        times.append(at.healthy_since + HEALTH_SETTLES_S)
     if at.snapshot.newest is not None:
         times.append(at.admission.look_at)
+        if at.phase is JobPhase.SUBMITTED:
+            times.append(health_due_at(at))
     if (trouble := at.trouble) is not None:
         times.append(trouble.since + TROUBLE_SETTLES_S)
     if (trouble := at.planning_trouble) is not None:

@@ -71,7 +71,8 @@ class JobStatusChange(_WithMessage):
     A change without a phase changes conditions only. `is_of_older_spec`: it speaks of a spec that
     was edited since, so that `observedGeneration` stays as it is. `failure`: an attempt ends;
     when the next one begins depends on the time of writing, and the message says so. `missing` are
-    names of PEs that the API server must not have.
+    names of PEs that the API server must not have. `reports_health`: what runs is reported, and not
+    only that a plan was put in force a moment ago, whose pods are still to come up.
     """
 
     phase: str = ""
@@ -81,6 +82,7 @@ class JobStatusChange(_WithMessage):
     fields: tuple[tuple[str, FieldValue], ...] = ()
     starts: bool = False
     is_of_older_spec: bool = False
+    reports_health: bool = False
     announcements: tuple[Announcement, ...] = ()
     missing: tuple[str, ...] = ()
     failure: Failure | None = None

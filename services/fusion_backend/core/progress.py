@@ -58,6 +58,14 @@ def pes_not_running(snapshot: Snapshot, record: PlanRecord) -> list[int]:
     ]
 
 
+def completed_pods(snapshot: Snapshot, record: PlanRecord) -> int:
+    """How many PEs of the plan have a pod that completed."""
+    return sum(
+        any(pod_phase_of(pod) == "Succeeded" for pod in snapshot.pods.get(pe.id, ()))
+        for pe in record.pes
+    )
+
+
 def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
     """Whether every PE of the plan has done its work, and none is launched again by its policy."""
     entries = snapshot.of("ProcessingElement")

@@ -19,7 +19,6 @@ from planner.numbering.records import PeRecord
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.admission import PLACEMENT, AdmissionInForce
 from services.fusion_backend.core.clearing import delete_children
-from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import DeleteChild, Effect, WriteRegionStatus
 from services.fusion_backend.core.membership import (
     Difference,
@@ -61,8 +60,6 @@ JOB_ID = "job id"
 """The subject of trouble with the counter of job ids."""
 TROUBLE_SETTLES_S = 1.0
 """How long something must go wrong until a condition says so: most trouble passes sooner."""
-HEALTH_SETTLES_S = 5.0
-"""How long Healthy stays True at least: pods that come and go must not write on every step."""
 
 
 @dataclass(frozen=True)
@@ -382,19 +379,3 @@ class Situation:
             is_settled=is_settled,
             without_node=self.without_node,
         )
-
-    @property
-    def healthy_since(self) -> float | None:
-        """Since when Healthy is True, if it is."""
-        healthy = condition(self.job.status, "Healthy")
-        if healthy.get("status") != "True":
-            return None
-        return unix_s_of(healthy["lastTransitionTime"])
-
-    @property
-    def health_changed(self) -> bool:
-        """Whether Healthy is due to be written; a fall waits until it has settled."""
-        if self.healthy_since is None:
-            healthy = condition(self.job.status, "Healthy").get("status")
-            return not self.not_running or healthy is None
-        return bool(self.not_running) and self.now >= self.healthy_since + HEALTH_SETTLES_S

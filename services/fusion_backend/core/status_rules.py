@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 from contracts.reasons import Reason
-from contracts.resources import JobPhase
+from contracts.resources import JobCondition, JobPhase
 from services.chassis.running.rules import Rule, always
 from services.fusion_backend.core import wording
 from services.fusion_backend.core.attempts import (
@@ -27,12 +27,17 @@ from services.fusion_backend.core.attempts import (
     is_spec_refused,
     is_timed_out,
 )
-from services.fusion_backend.core.conditions import is_current
+from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.effects import Effect, JobStatusChange, TakeJobId, WriteJobStatus
 from services.fusion_backend.core.progress import all_completed
 from services.fusion_backend.core.rules import JobRule, leave
 from services.fusion_backend.core.situation import BEGUN, Situation
-from services.fusion_backend.core.wording_conditions import health, progress, steady
+from services.fusion_backend.core.wording_conditions import (
+    health,
+    is_health_due,
+    progress,
+    steady,
+)
 from services.fusion_backend.core.wording_failures import failed, refusal_of
 from services.fusion_backend.core.wording_plans import placing, reports_placing
 
@@ -65,7 +70,7 @@ class StatusObservation(Enum):
     WORK_DONE = "every PE has completed"
     WORK_RESUMED = "a PE of a completed job runs again"
     CONDITIONS_DIFFER = "conditions differ, as after an edit of the spec"
-    HEALTH_CHANGED = "pods run, or do not run, otherwise than Healthy says"
+    HEALTH_CHANGED = "PEs run, or do not run, otherwise than Healthy and the message say"
     PLACING_UNRECORDED = "a plan waits for its placement, and the condition Placed does not say so"
     TROUBLE_UNRECORDED = (
         "what goes wrong, or no longer does, is not what the condition Submitted says"
@@ -142,8 +147,9 @@ def _has_health_changed(at: Situation) -> bool:
     """Or Healthy names PEs that run by now: all that do not, no node has room for."""
     lacking = {pe.id for pe in at.without_room} if at.not_running else set[int]()
     is_lasting = bool(lacking) and lacking.issuperset(at.not_running)
-    is_outdated = at.healthy_since is None and not is_current(at.job.status, health(at))
-    return at.health_changed or (is_lasting and is_outdated)
+    recorded = condition(at.job.status, JobCondition.HEALTHY.value).get("status")
+    is_outdated = recorded != "True" and not is_current(at.job.status, health(at))
+    return is_health_due(at) or (is_lasting and is_outdated)
 
 
 _O, _P = StatusObservation, JobPhase

@@ -12,6 +12,7 @@ from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import counted
 from services.fusion_backend.core.attempts import is_retried
+from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import (
     Announcement,
     DesiredCondition,
@@ -26,10 +27,12 @@ from services.fusion_backend.core.wording_conditions import (
     being_put_in_force,
     deletions,
     health,
+    is_unreported,
     progress,
+    running,
     steady,
 )
-from services.fusion_backend.core.wording_plans import widths_of
+from services.fusion_backend.core.wording_plans import placing_announced, widths_of
 
 
 def begun(situation: Situation) -> JobStatusChange:
@@ -127,8 +130,9 @@ def submitted(situation: Situation) -> JobStatusChange:
     """Every object of the newest plan exists."""
     record = situation.plan.record
     is_first = situation.phase is JobPhase.SUBMITTING
-    text = f"job {situation.job.name} runs with {counted(len(record.pes), 'PE')}"
-    widths = widths_of(situation.plan.record)
+    done = "submitted with" if is_first else "resized to"
+    text = f"job {situation.job.name} is {done} {counted(len(record.pes), 'PE')}"
+    widths = widths_of(record)
     message = f"{text}, widths {widths}" if widths else text
     reason = Reason.SUBMISSION_SUCCEEDED if is_first else Reason.RESIZED
     announcements: tuple[Announcement, ...] = ()
@@ -141,7 +145,7 @@ def submitted(situation: Situation) -> JobStatusChange:
     return JobStatusChange(
         phase=JobPhase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
-        message=message,
+        message=running(situation),
         conditions=(*steady(situation), health(situation)),
         fields=(
             *forgotten(situation.job.status, all_=True),
@@ -150,7 +154,11 @@ def submitted(situation: Situation) -> JobStatusChange:
             ("processingElements", len(record.pes)),
             ("widths", tuple(sorted(record.widths.items()))),
         ),
-        announcements=(*announcements, *_of_refused_edit(situation)),
+        announcements=(
+            *announcements,
+            *_of_refused_edit(situation),
+            *placing_announced(situation),
+        ),
     )
 
 
@@ -190,8 +198,13 @@ def deletions_recorded(situation: Situation) -> JobStatusChange:
     if added:
         message, generation = deletions(situation), situation.plan.record.generation
         announcements = (Announcement(Reason.PE_DELETED, message, generation, warning=True),)
+    is_submitted = situation.phase is JobPhase.SUBMITTED
     return JobStatusChange(
+        phase=JobPhase.SUBMITTED.value if is_submitted else "",
+        reason=Reason.SUBMITTED,
+        message=running(situation),
         conditions=(health(situation),),
+        reports_health=True,
         fields=(
             ("deletedProcessingElements", tuple(sorted(to_record)) or None),
             ("observedRetry", job.retry or None),
@@ -203,9 +216,28 @@ def deletions_recorded(situation: Situation) -> JobStatusChange:
 
 def changed_conditions(situation: Situation) -> JobStatusChange:
     """Conditions that differ from what is so, as after an edit of the spec."""
-    return JobStatusChange(conditions=steady(situation), announcements=_of_refused_edit(situation))
+    return JobStatusChange(
+        conditions=steady(situation),
+        announcements=(*_of_refused_edit(situation), *placing_announced(situation)),
+    )
 
 
 def health_seen(situation: Situation) -> JobStatusChange:
-    """Only the condition Healthy changes."""
-    return JobStatusChange(conditions=(health(situation),))
+    """How many PEs run; an Event if Healthy turns False or has another cause."""
+    desired = health(situation)
+    recorded = condition(situation.job.status, JobCondition.HEALTHY.value)
+    is_known = (recorded.get("status"), recorded.get("reason")) == (desired.status, desired.reason)
+    is_news = not is_known or is_unreported(situation)
+    announcements: tuple[Announcement, ...] = ()
+    # A deletion has its Event from the write that records it.
+    if desired.status == "False" and is_news and desired.reason is not Reason.PE_DELETED:
+        generation = situation.plan.record.generation
+        announcements = (Announcement(desired.reason, desired.message, generation, warning=True),)
+    return JobStatusChange(
+        phase=JobPhase.SUBMITTED.value,
+        reason=Reason.SUBMITTED,
+        message=running(situation),
+        conditions=(desired,),
+        reports_health=True,
+        announcements=announcements,
+    )

@@ -8,9 +8,14 @@ from __future__ import annotations
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
+from contracts.resources.fields import MESSAGE_CHARS_MAX
+from contracts.showing import shown
 from planner.refusals import counted
-from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.conditions import condition, is_current
 from services.fusion_backend.core.effects import DesiredCondition
+from services.fusion_backend.core.health_due import health_due_at
+from services.fusion_backend.core.progress import completed_pods
+from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.situation import TROUBLE_SETTLES_S, Situation
 from services.fusion_backend.core.spec.accepting import ignored
 from services.fusion_backend.core.spec.editing import waiting_fields
@@ -52,20 +57,70 @@ def steady(situation: Situation) -> tuple[DesiredCondition, ...]:
     )
 
 
+def running(situation: Situation) -> str:
+    """How many PEs of the plan run, and its widths."""
+    record = situation.plan.record
+    done = completed_pods(situation.snapshot, record)
+    run = len(record.pes) - len(situation.not_running) - done
+    text = f"{max(run, 0)} of {counted(len(record.pes), 'PE')} run"
+    if done:
+        text += f", {done} completed"
+    widths = widths_of(record)
+    return shown(f"{text}, widths {widths}" if widths else text, MESSAGE_CHARS_MAX)
+
+
 def health(situation: Situation) -> DesiredCondition:
-    """Whether every pod of the newest plan runs."""
+    """Whether every pod of the newest plan runs, or has completed."""
     idle = situation.not_running
     if not idle:
         return DesiredCondition(JobCondition.HEALTHY.value, "True", Reason.ALL_RUNNING)
-    named = ", ".join(str(pe) for pe in idle[:PES_NAMED_MAX])
+    exhausted = set(exhausted_pes(situation))
+    named = ", ".join(
+        f"{pe} (restarts exhausted)" if pe in exhausted else f"{pe}" for pe in idle[:PES_NAMED_MAX]
+    )
     pes, do = counted(len(situation.plan.record.pes), "PE"), "does" if len(idle) == 1 else "do"
     text = f"{len(idle)} of {pes} {do} not run: {named}"
     if len(idle) > PES_NAMED_MAX:
         text += ", …"
     if deleted := deletions(situation):
         text = f"{text}; {deleted}"
-    reason = Reason.PE_DELETED if deleted else Reason.SOME_NOT_RUNNING
+    reason = Reason.TOO_MANY_RESTARTS if exhausted else Reason.SOME_NOT_RUNNING
+    reason = Reason.PE_DELETED if deleted else reason
     return DesiredCondition(JobCondition.HEALTHY.value, "False", reason, text)
+
+
+def exhausted_pes(situation: Situation) -> list[int]:
+    """The PEs that are not launched again, since their restarts are exhausted."""
+    entries, job = situation.snapshot.of("ProcessingElement"), situation.job.name
+    return [
+        pe
+        for pe in situation.not_running
+        if (entry := entries.get(labels.pe_name(job, pe))) is not None
+        and PeSeen(entry).reason == Reason.TOO_MANY_RESTARTS
+    ]
+
+
+def is_health_due(situation: Situation) -> bool:
+    """Whether it is due to be reported how many PEs run.
+
+    At once when all do. Else a change waits until the last report is some seconds old; that pods of
+    a new plan did not come up meanwhile is reported as well, although it changes nothing.
+    """
+    status, desired = situation.job.status, health(situation)
+    recorded = condition(status, JobCondition.HEALTHY.value).get("status")
+    if recorded is None or (desired.status == "True" and recorded != "True"):
+        return True
+    if situation.now < health_due_at(situation):
+        return False
+    is_same = is_current(status, desired) and status.get("message") == running(situation)
+    return not is_same or is_unreported(situation)
+
+
+def is_unreported(situation: Situation) -> bool:
+    """Whether Healthy is False of a new plan whose pods still had their time to come up."""
+    status = situation.job.status
+    healthy = condition(status, JobCondition.HEALTHY.value)
+    return healthy.get("status") == "False" and not status.get("healthReportedAt")
 
 
 def deletions(situation: Situation) -> str:

@@ -12,8 +12,8 @@ from contracts.resources.job import Admission
 from planner.numbering.records import PlanRecord
 from planner.refusals import counted, shown
 from services.fusion_backend.core.admission import AdmissionInForce
-from services.fusion_backend.core.conditions import is_current
-from services.fusion_backend.core.effects import DesiredCondition, JobStatusChange
+from services.fusion_backend.core.conditions import condition, is_current
+from services.fusion_backend.core.effects import Announcement, DesiredCondition, JobStatusChange
 from services.fusion_backend.core.naming_pes import PES_NAMED_MAX, with_operators
 from services.fusion_backend.core.placement_states import (
     PlacementState,
@@ -70,6 +70,16 @@ def placed(situation: Situation) -> DesiredCondition:
     return _placed_in_force(situation.admission, situation.plan.record)
 
 
+def placing_announced(situation: Situation) -> tuple[Announcement, ...]:
+    """An Event when the condition Placed turns False, as while a job waits for capacity."""
+    desired, name = placed(situation), JobCondition.PLACED.value
+    if desired.status != "False" or condition(situation.job.status, name).get("status") == "False":
+        return ()
+    is_waiting = situation.placing.question is not None
+    generation = situation.snapshot.newest_generation + int(is_waiting)
+    return (Announcement(desired.reason, desired.message, generation, warning=True),)
+
+
 def _placed_in_force(admission: AdmissionInForce, record: PlanRecord) -> DesiredCondition:
     """The condition Placed of the plan in force; it claims no more than was found out."""
     name, refusal = JobCondition.PLACED.value, admission.refusal
@@ -115,24 +125,26 @@ def reports_placing(situation: Situation) -> bool:
 
 def placing(situation: Situation) -> JobStatusChange:
     """A plan waits for its placement; a submission says beside its phase what it waits for."""
-    placement, condition = situation.placing, placed(situation)
+    placement, desired = situation.placing, placed(situation)
+    announcements = placing_announced(situation)
     if placement.question is None or situation.snapshot.newest is not None:
-        return JobStatusChange(conditions=(condition,))
+        return JobStatusChange(conditions=(desired,), announcements=announcements)
     plan = placement.question.plan
     return JobStatusChange(
         phase=situation.job.phase,
-        reason=Reason.SUBMITTING if situation.phase is JobPhase.SUBMITTING else condition.reason,
-        message=_waits(placement.seen, condition, plan),
-        conditions=(fused(plan), condition),
+        reason=Reason.SUBMITTING if situation.phase is JobPhase.SUBMITTING else desired.reason,
+        message=_waits(placement.seen, desired, plan),
+        conditions=(fused(plan), desired),
+        announcements=announcements,
     )
 
 
-def _waits(seen: PlacementSeen | None, condition: DesiredCondition, plan: KnownPlan) -> str:
-    if condition.status != "False":
+def _waits(seen: PlacementSeen | None, desired: DesiredCondition, plan: KnownPlan) -> str:
+    if desired.status != "False":
         pes = counted(len(plan.record.pes), "PE")
         return f"it is being decided where {pes} can run"
     assert seen is not None, "what is False has an answer"
-    return f"{waits_for(seen)}: {condition.message}"
+    return f"{waits_for(seen)}: {desired.message}"
 
 
 def placement_awaited(situation: Situation) -> str:

@@ -1,0 +1,31 @@
+"""When it is due to be reported again how many PEs of a job run."""
+
+from __future__ import annotations
+
+from contracts.moments import unix_s_of
+from contracts.resources import JobCondition
+from services.fusion_backend.core.conditions import condition
+from services.fusion_backend.core.situation import Situation
+
+HEALTH_SETTLES_S = 5.0
+"""How long Healthy stays True at least: pods that come and go must not write on every step."""
+HEALTH_PAUSE_S_MIN = 15.0
+"""How long pods that come up, or complete, are left alone at least: most are up sooner."""
+HEALTH_PAUSE_S_MAX = 60.0
+
+
+def health_due_at(situation: Situation) -> float:
+    """When it may be reported again how many PEs run, unless all do (unix seconds).
+
+    The pauses double while Healthy says the same, so that pods that come up one by one cost little.
+    """
+    status = situation.job.status
+    healthy = condition(status, JobCondition.HEALTHY.value)
+    if not healthy:
+        return 0.0
+    changed = unix_s_of(healthy["lastTransitionTime"])
+    if healthy["status"] == "True" and situation.not_running:
+        return changed + HEALTH_SETTLES_S
+    recorded = status.get("healthReportedAt")
+    reported = unix_s_of(recorded) if recorded else changed
+    return reported + min(HEALTH_PAUSE_S_MAX, max(HEALTH_PAUSE_S_MIN, reported - changed))

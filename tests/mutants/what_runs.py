@@ -1,0 +1,59 @@
+"""Mutants of what a Job says of PEs that run and do not run."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_CORE = "services/fusion_backend/core"
+_TESTS = ("tests/unit/fusion_backend/test_what_runs.py",)
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "the message of a job counts PEs that do not run",
+        f"{_CORE}/wording_conditions.py",
+        "running",
+        "len(record.pes) - len(situation.not_running) - done",
+        "len(record.pes) - done",
+        _TESTS,
+    ),
+    Mutant(
+        "the pauses of Healthy stay short",
+        f"{_CORE}/health_due.py",
+        "health_due_at",
+        "max(HEALTH_PAUSE_S_MIN, reported - changed)",
+        "HEALTH_PAUSE_S_MIN",
+        _TESTS,
+    ),
+    Mutant(
+        "Healthy freezes while it is False",
+        f"{_CORE}/wording_conditions.py",
+        "is_health_due",
+        "return not is_same or is_unreported(situation)",
+        "return is_unreported(situation)",
+        _TESTS,
+    ),
+    Mutant(
+        "pods of a resize that do not come up are not warned of",
+        f"{_CORE}/wording_conditions.py",
+        "is_health_due",
+        "return not is_same or is_unreported(situation)",
+        "return not is_same",
+        _TESTS,
+    ),
+    Mutant(
+        "each report of PEs that do not run is an Event",
+        f"{_CORE}/wording.py",
+        "health_seen",
+        "is_news = not is_known or is_unreported(situation)",
+        "is_news = True",
+        _TESTS,
+    ),
+    Mutant(
+        "restarts that are exhausted look like pods that come up",
+        f"{_CORE}/wording_conditions.py",
+        "health",
+        "Reason.TOO_MANY_RESTARTS if exhausted else Reason.SOME_NOT_RUNNING",
+        "Reason.SOME_NOT_RUNNING",
+        _TESTS,
+    ),
+)

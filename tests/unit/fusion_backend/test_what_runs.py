@@ -1,0 +1,110 @@
+"""What a Job says of PEs that run and do not run: its message, Healthy, and Events."""
+
+from __future__ import annotations
+
+from services.fusion_backend.core.deciding import decide
+from tests.unit.fusion_backend.world import JOB, World
+
+PES = 6
+
+
+def submitted(*, pods_run: bool = True) -> World:
+    """A job that is submitted; the phase of its pods is given."""
+    world = World()
+    world.pods_run = pods_run
+    world.converge()
+    return world
+
+
+def let(world: World, phase: str, *pes: int) -> None:
+    """Give pods of PEs a phase."""
+    for pe in pes:
+        world.objects["Pod", f"{JOB}-{pe}"]["status"]["phase"] = phase
+
+
+def wait(world: World) -> None:
+    """Let the time pass until the job looks again, and let it decide."""
+    due = decide(world.snapshot(), world.now).requeue_at
+    assert due is not None
+    world.now = due
+    world.converge()
+
+
+def reasons(world: World) -> list[str]:
+    """The reasons of the Events."""
+    return [reason for reason, _ in world.events]
+
+
+def test_the_message_counts_the_pes_that_run_and_not_those_that_exist() -> None:
+    world = submitted(pods_run=False)
+    assert world.status()["phase"] == "Submitted"
+    assert world.status()["message"] == f"0 of {PES} PEs run, widths Counted=2, Totals=1"
+    let(world, "Running", *range(PES))
+    world.converge()
+    assert world.status()["message"] == f"{PES} of {PES} PEs run, widths Counted=2, Totals=1"
+    assert "SomeNotRunning" not in reasons(world)
+
+
+def test_healthy_follows_the_pes_while_it_is_false_in_ever_longer_pauses() -> None:
+    world = submitted()
+    let(world, "Pending", 5)
+    wait(world)
+    assert world.condition("Healthy")["message"] == f"1 of {PES} PEs does not run: 5"
+    let(world, "Running", 5)
+    let(world, "Pending", 2, 4)
+    assert decide(world.snapshot(), world.now).effects == (), "the last report is seconds old"
+    wait(world)
+    assert world.condition("Healthy")["message"] == f"2 of {PES} PEs do not run: 2, 4"
+    assert world.status()["message"].startswith(f"{PES - 2} of {PES} PEs run")
+    pauses = []
+    for pe in (1, 3, 0):
+        let(world, "Pending", pe)
+        before = world.now
+        wait(world)
+        pauses.append(world.now - before)
+    assert pauses == [15.0, 30.0, 60.0]
+    assert reasons(world).count("SomeNotRunning") == 1
+
+
+def test_a_resize_whose_pods_do_not_come_up_is_warned_of_once() -> None:
+    world = submitted()
+    world.pods_run = False
+    world.resize(0, 4)
+    world.converge()
+    assert reasons(world)[-1] == "Resized"
+    assert world.status()["message"].startswith("2 of 8 PEs run")
+    wait(world)
+    reason, message = world.events[-1]
+    assert reason == "SomeNotRunning"
+    assert message.startswith("6 of 8 PEs do not run")
+    before = len(world.writes)
+    wait(world)
+    assert len(world.writes) == before, "nothing changed since the report"
+
+
+def test_a_resize_whose_pods_come_up_writes_healthy_as_often_as_it_must() -> None:
+    world = submitted()
+    world.pods_run = False
+    world.resize(0, 4)
+    world.converge()
+    before = len(world.writes)
+    let(world, "Running", *range(8))
+    world.converge()
+    world.now += 1_000.0
+    world.converge()
+    assert len(world.writes) == before + 1
+
+
+def test_a_pe_whose_restarts_are_exhausted_is_named_with_an_event() -> None:
+    world = submitted()
+    let(world, "Failed", 3)
+    wait(world)
+    assert reasons(world)[-1] == "SomeNotRunning"
+    world.objects["ProcessingElement", f"{JOB}-3"]["status"] |= {
+        "phase": "Failed",
+        "reason": "TooManyRestarts",
+    }
+    wait(world)
+    assert world.condition("Healthy")["reason"] == "TooManyRestarts"
+    assert "3 (restarts exhausted)" in world.condition("Healthy")["message"]
+    assert reasons(world)[-1] == "TooManyRestarts"
