@@ -223,8 +223,8 @@ class ProcessingElementTemplate(Fields):
     )
     restart_deleted_pod: bool = Field(
         default=False,
-        description="Whether a PE is launched again when somebody deletes its pod, ended or not. "
-        "Default: false, so that `kubectl delete pod` stops the PE.",
+        description="Whether a PE is launched again when somebody deletes its pod; by default that"
+        " stops the PE.",
     )
     restart_failed_pod: bool | None = Field(
         default=None,

@@ -269,4 +269,16 @@ MUTANTS = (
             "test_the_number_follows_from_threads_and_cpu_and_is_recorded_with_them",
         ),
     ),
+    Mutant(
+        "the phase of a PE is in a column of another name",
+        "contracts/resources/processing_element.py",
+        "PROCESSING_ELEMENT",
+        'PrinterColumn("Status", "string", ".status.phase"',
+        'PrinterColumn("Phase", "string", ".status.phase"',
+        (
+            "tests/unit/contracts/resources/test_definitions.py",
+            "-k",
+            "test_a_phase_is_shown_in_a_column_status",
+        ),
+    ),
 )

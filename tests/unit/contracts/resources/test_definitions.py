@@ -154,6 +154,16 @@ def test_every_kind_has_a_status_and_says_reason_and_message_in_its_columns() ->
         assert {"conditions", "observedGeneration"} <= status.keys()
 
 
+def test_a_phase_is_shown_in_a_column_status() -> None:
+    shown = {
+        each["name"]
+        for definition in DEFINITIONS.values()
+        for each in definition["spec"]["versions"][0]["additionalPrinterColumns"]
+        if each["jsonPath"] == ".status.phase"
+    }
+    assert shown == {"Status"}
+
+
 def test_every_printer_column_and_scale_path_leads_to_a_field() -> None:
     for crd in DEFINITIONS.values():
         version = crd["spec"]["versions"][0]
