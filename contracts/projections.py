@@ -95,7 +95,9 @@ def pod(obj: Obj) -> dict[str, Any] | None:
     if (obj["metadata"].get("labels") or {}).get(labels.APP) != labels.APP_VALUE:
         return None
     status = obj.get("status") or {}
+    since = _unready_since(obj)
     return {
+        **({"notReadyToStartSince": since} if since else {}),
         "metadata": metadata(obj),
         "node": (obj.get("spec") or {}).get("nodeName", ""),
         "phase": status.get("phase", "Pending"),
@@ -113,6 +115,24 @@ def pod(obj: Obj) -> dict[str, Any] | None:
         ],
         "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
     }
+
+
+def _unready_since(obj: Obj) -> str:
+    """Since when a pod that is on a node has no sandbox, as while a volume cannot be mounted.
+
+    Empty, and no field, once it has one: pods that run have the same projection as ever.
+    """
+    status = obj.get("status") or {}
+    if status.get("phase", "Pending") != "Pending" or not (obj.get("spec") or {}).get("nodeName"):
+        return ""
+    return next(
+        (
+            str(each.get("lastTransitionTime") or "")
+            for each in status.get("conditions") or ()
+            if each.get("type") == "PodReadyToStartContainers" and each.get("status") == "False"
+        ),
+        "",
+    )
 
 
 def _container(status: Obj) -> dict[str, Any]:

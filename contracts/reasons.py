@@ -210,6 +210,10 @@ class Reason(StrEnum):
     POD_UNKNOWN = "PodUnknown", "The node of the pod is silent; the pod may still run."
     UNSCHEDULABLE = "Unschedulable", "No node can take the pod."
     IMAGE_PULL_FAILED = "ImagePullBackOff", "The image of the pod cannot be pulled."
+    VOLUMES_NOT_MOUNTED = (
+        "VolumesNotMounted",
+        "The pod is on its node, and its volumes were not mounted within 10 s.",
+    )
     CONTAINER_NOT_STARTED = "ContainerNotStarted", "The container of the pod cannot be started."
     STUCK_TERMINATING = "StuckTerminating", "The pod is being deleted and does not end."
     GATES_CLOSED = "GatesClosed", "What the pod needs does not exist yet."

@@ -113,7 +113,7 @@ def _start(
         return Step(memory, wake_at_s=due_s)
     if sight.unmountable:
         warnings = tuple(Warned("FailedMount", text) for text in sight.unmountable)
-        return _wait(pod, memory, sight, "ContainerCreating", warnings)
+        return _wait(pod, memory, sight, pod_statuses.CREATING, warnings)
     if directive.behavior is Behavior.IMAGE_PULL_ERROR:
         warned = Warned("Failed", "Error: ImagePullBackOff")
         return _wait(pod, memory, sight, "ImagePullBackOff", (warned,))

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.controllers.conditions import Status, with_condition
+from sandbox.controllers.conditions import Status, condition_of, with_condition
 
 Obj = Mapping[str, Any]
 TERMINAL = ("Succeeded", "Failed")
+CREATING = "ContainerCreating"
+"""What a container waits for before the volumes of its pod are mounted."""
+_SANDBOX = "PodReadyToStartContainers"
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ def waiting(pod: Obj, place: Place, time: str, reason: str, message: str = "") -
     status = {**_status(pod), "phase": "Pending", "hostIP": place.host_ip}
     status.setdefault("startTime", time)
     status = _with_containers(pod, status, state, ready=False, restarts=0)
-    return _with_readiness(pod, status, time, ready=False)
+    unstarted = {"type": _SANDBOX, "status": "False" if reason == CREATING else "True"}
+    return with_condition(_with_readiness(pod, status, time, ready=False), unstarted, time)
 
 
 def running(pod: Obj, place: Place, time: str, *, ready: bool, restarts: int = 0) -> Status:
@@ -45,6 +49,8 @@ def running(pod: Obj, place: Place, time: str, *, ready: bool, restarts: int = 0
     status.setdefault("startTime", time)
     state = {"running": {"startedAt": time}}
     status = _with_containers(pod, status, state, ready=ready, restarts=restarts)
+    if condition_of(status, _SANDBOX) is not None:
+        status = dict(with_condition(status, {"type": _SANDBOX, "status": "True"}, time))
     return _with_readiness(pod, status, time, ready=ready)
 
 

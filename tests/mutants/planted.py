@@ -12,6 +12,7 @@ from tests.mutants import (
     answers_of_the_command,
     asking,
     autoscaling,
+    awaited_names,
     chassis,
     cli,
     full_nodes,
@@ -40,6 +41,7 @@ from tests.mutants.planting import Mutant
 MUTANTS: tuple[Mutant, ...] = (
     *chassis.MUTANTS,
     *reading.MUTANTS,
+    *awaited_names.MUTANTS,
     *watch_ingest.MUTANTS,
     *fusion_backend.MUTANTS,
     *full_nodes.MUTANTS,

@@ -66,6 +66,23 @@ def completed_pods(snapshot: Snapshot, record: PlanRecord) -> int:
     )
 
 
+_NOT_STARTING = frozenset(
+    {Reason.VOLUMES_NOT_MOUNTED, Reason.IMAGE_PULL_FAILED, Reason.CONTAINER_NOT_STARTED}
+)
+"""Reasons whose message stays as it is while a pod waits, so that a Job may repeat it."""
+TROUBLE_CHARS_MAX = 600
+
+
+def start_trouble(snapshot: Snapshot, record: PlanRecord) -> str:
+    """Why the first PE whose pod cannot start does not run; empty without one."""
+    entries, idle = snapshot.of("ProcessingElement"), set(pes_not_running(snapshot, record))
+    for pe in record.pes:
+        entry = entries.get(pe.name) if pe.id in idle else None
+        if entry is not None and (seen := PeSeen(entry)).reason in _NOT_STARTING:
+            return f"PE {pe.id}: {seen.reason}: {seen.message}"[:TROUBLE_CHARS_MAX].rstrip()
+    return ""
+
+
 def all_completed(snapshot: Snapshot, record: PlanRecord) -> bool:
     """Whether every PE of the plan has done its work, and none is launched again by its policy."""
     entries = snapshot.of("ProcessingElement")

@@ -30,7 +30,7 @@ from services.fusion_backend.core.placement_states import (
     Placing,
     question_of,
 )
-from services.fusion_backend.core.progress import pes_not_running, pes_without_pod
+from services.fusion_backend.core.progress import pes_not_running, pes_without_pod, start_trouble
 from services.fusion_backend.core.provisions_due import provisions_missing, servers_awaited
 from services.fusion_backend.core.region_statuses import outdated_statuses
 from services.fusion_backend.core.seen import PeSeen
@@ -342,6 +342,11 @@ class Situation:
     def not_running(self) -> list[int]:
         """PEs of the plan whose content no pod runs."""
         return pes_not_running(self.snapshot, self.plan.record)
+
+    @cached_property
+    def start_trouble(self) -> str:
+        """Why a PE does not start, as its status says; empty if none says so."""
+        return start_trouble(self.snapshot, self.plan.record)
 
     @property
     def is_complete(self) -> bool:

@@ -82,6 +82,8 @@ def health(situation: Situation) -> DesiredCondition:
     text = f"{len(idle)} of {pes} {do} not run: {named}"
     if len(idle) > PES_NAMED_MAX:
         text += ", …"
+    if situation.start_trouble:
+        text = f"{text}; {situation.start_trouble}"
     if deleted := deletions(situation):
         text = f"{text}; {deleted}"
     reason = Reason.TOO_MANY_RESTARTS if exhausted else Reason.SOME_NOT_RUNNING

@@ -28,7 +28,8 @@ class Pod:
     no request to stop the owner. `deletion_due_at` is its deletion timestamp: when it should be
     gone. `blocked` is why a pending pod does not start. `restart` is the value of the owner's
     annotation that its launch answered. `pinned_to` is the node that it was made for, whether or
-    not it is there; empty for a pod that may run anywhere.
+    not it is there; empty for a pod that may run anywhere. `unready_since` is since when it is on
+    its node without being ready to start its containers; 0 if it is ready.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Pod:
     is_set_aside: bool = False
     restart: str = ""
     pinned_to: str = ""
+    unready_since: float = 0.0
 
     @property
     def is_disrupted(self) -> bool:
@@ -107,6 +109,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         is_set_aside=label(entry, labels.SERVICE_ROLE) == labels.ROLE_ZOMBIE,
         restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
+        unready_since=moment_in(data.get("notReadyToStartSince")),
     )
 
 

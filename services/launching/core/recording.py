@@ -29,6 +29,7 @@ from services.launching.core.effects import Effect, PatchStatus
 from services.launching.core.ending import End
 from services.launching.core.events import event_of_intent, event_of_record, event_of_restart
 from services.launching.core.hanging import hanging_message
+from services.launching.core.named_objects import fields_text, volumes_text
 from services.launching.core.owners import LaunchStatus, Owner
 from services.launching.core.pods import Pod
 from services.launching.core.restarting import restarts_in_a_row
@@ -266,7 +267,18 @@ def blocked(at: Situation, reason: Reason) -> str:
     is_recorded = status.pod == pod.name and status.reason == reason.value
     if is_recorded and reason is not Reason.UNSCHEDULABLE:
         return status.message
-    return f"{reason.sentence} {pod.problem}".rstrip()
+    fields = fields_text(reason, pod.problem, at.context.named)
+    text = f"{reason.sentence} {pod.problem}".rstrip()
+    return f"{text.rstrip('.')}. {fields}" if fields else text
+
+
+def unmounted(at: Situation, reason: Reason) -> str:
+    """What the volumes of the pod need; the first message stays, as its spec does."""
+    pod, status = at.pod, at.owner.status
+    assert pod is not None, "no pod waits for volumes"
+    if status.pod == pod.name and status.reason == reason.value:
+        return status.message
+    return f"{reason.sentence} {volumes_text(pod.name, at.context.named)}"
 
 
 def as_recorded(at: Situation, _reason: Reason) -> str:

@@ -36,6 +36,7 @@ from services.launching.core.recording import (
     give_up_pod,
     hanging,
     on_silent_node,
+    unmounted,
     unplaced,
     without_restart,
 )
@@ -79,6 +80,7 @@ class Observation(Enum):
     POD_UNKNOWN = "the kubelet does not report on the pod"
     POD_BLOCKED = "the pod does not start, for a reason in its status"
     PULL_REPEATED = "the pod is between two attempts to pull its image"
+    NOT_MOUNTED = "the pod is on its node for ten seconds, and its volumes are not mounted"
     POD_PENDING = "the pod does not run yet"
     POD_RUNNING = "the pod runs"
 
@@ -324,6 +326,13 @@ RULES: Final[tuple[Rule[Situation, Action], ...]] = (
         lambda at: at.is_pending and at.was_pull_recorded,
         Record(_P.STARTING, as_recorded, POD_BLOCKED),
         Reason.IMAGE_PULL_FAILED,
+        _NOT_RUN,
+    ),
+    Rule(
+        _O.NOT_MOUNTED,
+        lambda at: at.is_unmounted,
+        Record(_P.STARTING, unmounted, POD_BLOCKED, announces=True),
+        Reason.VOLUMES_NOT_MOUNTED,
         _NOT_RUN,
     ),
     Rule(

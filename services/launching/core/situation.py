@@ -7,6 +7,7 @@ node (hanging.py) is treated as absent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from services.launching.core.hanging import (
     hanging_deadlines,
     is_hanging,
 )
+from services.launching.core.named_objects import VOLUMES_LATE_S
 from services.launching.core.nodes import Node
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
@@ -290,7 +292,21 @@ class Situation:
         pod, status = self.pod, self.owner.status
         if pod is None or pod.is_deleting or pod.is_unreported or pod.blocked is not None:
             return False
+        if self.is_unmounted:
+            return False
         return status.phase is _RECORDED_AS.get(pod.phase) and not any_holds(status)
+
+    @property
+    def is_unmounted(self) -> bool:
+        """Whether the pod is on its node for a while, and its volumes are not mounted."""
+        return self.now >= self._unmounted_at
+
+    @property
+    def _unmounted_at(self) -> float:
+        """When the status says so (unix seconds); never for a pod that is ready to start."""
+        pod = self.pod
+        is_late = pod is not None and pod.phase == "Pending" and pod.unready_since
+        return pod.unready_since + VOLUMES_LATE_S if pod and is_late else math.inf
 
     @property
     def was_pull_recorded(self) -> bool:
@@ -318,5 +334,7 @@ class Situation:
         return self.pod is not None and self.pod.is_deleting and is_settled
 
     def deadlines(self) -> Iterator[float]:
-        """When pods that are being deleted will hang or count as gone (unix seconds)."""
-        return hanging_deadlines(self.snapshot, self.owner, self.now, self.timing)
+        """When pods will hang in deletion, count as gone, or be late (unix seconds)."""
+        yield from hanging_deadlines(self.snapshot, self.owner, self.now, self.timing)
+        if self.now < self._unmounted_at < math.inf:
+            yield self._unmounted_at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.launching.core.named_objects import NamedObject
 from services.launching.core.nodes import Node
 from services.launching.core.owners import Owner
 from services.launching.core.pods import Pod
@@ -54,7 +55,8 @@ class Context:
     `is_job_busy`: it is being submitted or resized; `owners_in_job` counts what its job launches.
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
     else a pod waits for, its node or other owners; empty if it may be created. `node` is the
-    assigned node, None for a pod that may run anywhere.
+    assigned node, None for a pod that may run anywhere. `named` are the
+    objects that the pod needs and millrace does not make.
     """
 
     has_lost_job: bool
@@ -63,6 +65,7 @@ class Context:
     has_mounts: bool
     awaited: str
     node: str | None
+    named: tuple[NamedObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

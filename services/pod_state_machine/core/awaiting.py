@@ -17,6 +17,7 @@ from services.chassis.table.entries import Entry
 from services.launching.core.owners import launch_status_of
 from services.launching.core.pods import restart_of
 from services.launching.core.snapshot import Context
+from services.pod_state_machine.core.naming import named_by
 from services.pod_state_machine.core.snapshot import Assignment, HostPool, Pe, PeSnapshot
 
 _CONSTRAINTS: Final = (
@@ -45,6 +46,7 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         has_mounts=has_config_maps and not awaits_job(snapshot),
         awaited=f"The processing element {awaited}." if awaited else "",
         node=place.node.name if place else None,
+        named=named_by(pe, job),
     )
 
 

@@ -172,6 +172,7 @@ def _pod(draw: random.Random, pe: Pe, launch: int, deleting: float) -> Pod:
         is_set_aside=draw.random() < 0.6,
         restart=draw.choice(("", pe.restart)),
         pinned_to=draw.choice(NODES),
+        unready_since=created_at if phase == "Pending" and created_at < NOW - 1000.0 else 0.0,
     )
 
 
