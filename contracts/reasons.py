@@ -134,7 +134,7 @@ class Reason(StrEnum):
     # Progress of a job
     SUBMITTING = "Submitting", "The job is being planned and its objects are being created."
     SUBMITTED = "Submitted", "Every processing element of the job has its pod."
-    SUBMISSION_SUCCEEDED = "SubmissionSucceeded", "Every processing element of the job has its pod."
+    SUBMISSION_SUCCEEDED = "SubmissionSucceeded", "The submission is complete."
     PLANNING = "Planning", "The planner works on the job."
     REPAIRING = "Repairing", "What is missing of the job, or was changed, is written again."
     RETRY_REQUESTED = "RetryRequested", "The spec or the annotation retry of a failed job changed."

@@ -24,7 +24,7 @@ def health_due_at(situation: Situation) -> float:
     if not healthy:
         return 0.0
     changed = unix_s_of(healthy["lastTransitionTime"])
-    if healthy["status"] == "True" and situation.not_running:
+    if healthy.get("status") == "True" and situation.not_running:
         return changed + HEALTH_SETTLES_S
     recorded = status.get("healthReportedAt")
     reported = unix_s_of(recorded) if recorded else changed
