@@ -64,6 +64,7 @@ async def test_a_failed_job_stays_and_runs_when_its_bundle_came_and_somebody_ask
             "Submitted",
             "Healthy",
         }
+        assert job.status["message"].startswith("1 of 1 PE runs")
 
 
 async def test_a_failed_job_runs_by_itself_when_its_bundle_came(cluster: Cluster) -> None:

@@ -107,6 +107,9 @@ async def test_a_deleted_pe_that_is_not_restartable_stays_away_until_it_is_resto
         )
         (healthy,) = [each for each in job.status["conditions"] if each["type"] == "Healthy"]
         assert (healthy["status"], healthy["reason"]) == ("False", "PeDeleted")
+        pes = job.status["processingElements"]
+        run = f"{pes - 1} of {pes} PEs run"
+        await job.until("counted", lambda: job.status["message"].startswith(run))
         assert job.phase == "Submitted"
         patch = {"metadata": {"annotations": {labels.RETRY: "1"}}}
         await cluster.api.call("PATCH", f"{STREAMS}/streamsjobs/{job.job}", patch, MERGE)

@@ -61,8 +61,8 @@ def running(situation: Situation) -> str:
     """How many PEs of the plan run, and its widths."""
     record = situation.plan.record
     done = completed_pods(situation.snapshot, record)
-    run = len(record.pes) - len(situation.not_running) - done
-    text = f"{max(run, 0)} of {counted(len(record.pes), 'PE')} run"
+    run = max(len(record.pes) - len(situation.not_running) - done, 0)
+    text = f"{run} of {counted(len(record.pes), 'PE')} {'runs' if run == 1 else 'run'}"
     if done:
         text += f", {done} completed"
     widths = widths_of(record)
