@@ -360,7 +360,10 @@ def job_of(kind: str, obj: Obj, owner_of: OwnerOf) -> str:
 
 
 def _job_in_spec(obj: Obj) -> str:
-    """The Job that the spec of an object of ours names; empty if it names none."""
-    spec = obj.get("spec")
-    named = spec.get("job") if isinstance(spec, Mapping) else None
+    """The Job that the spec of an object of ours names; empty if it names none that can be read."""
+    try:
+        spec = obj.get("spec")
+        named = spec.get("job") if isinstance(spec, Mapping) else None
+    except ObjectUnreadable:
+        return ""
     return named if isinstance(named, str) and _is_name(named) else ""

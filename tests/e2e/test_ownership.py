@@ -73,10 +73,13 @@ def _pes(job: JobObjects) -> None:
             for key, value in pe["metadata"]["labels"].items()
             if key.startswith(labels.REGION_PREFIX)
         }
+        stands_for = {
+            key: "true" for key in pe["metadata"]["labels"] if key.startswith(labels.CHANNEL_PREFIX)
+        }
         of_pe = {**_of_pe(number), labels.CONSISTENT_REGION: "false"}
-        _is_child(job, pe, of_pe | regions)
+        _is_child(job, pe, of_pe | regions | stands_for)
         _is_described(pe)
-        assert len(regions) == int(number >= 2)
+        assert len(regions) == len(stands_for) == int(number >= 2)
 
 
 def _pods(job: JobObjects) -> None:

@@ -37,6 +37,12 @@ from tests.simulation.applications import OUTSIDE, submit_example
 from tests.simulation.world import Obj, Request, World
 from tests.virtual_time import run_virtually
 
+REFERENCES_REPORTED_BY = {
+    "streamspes": "pod-state-machine",
+    "streamsprs": "fusion-backend",
+    "streamshostpools": "fusion-backend",
+}
+"""Who says in the status of an object that it names what does not exist."""
 WAVE = 25
 WAVE_S = 0.5
 SETTLE_S = 120.0
@@ -251,7 +257,8 @@ class _Flood:
                 continue
             place = segments.index("namespaces")
             namespace, plural, *name = segments[place + 1 :]
-            is_said = write.service == "watch-ingest" and name[1:] == ["status"]
+            reporters = ("watch-ingest", REFERENCES_REPORTED_BY.get(plural))
+            is_said = write.service in reporters and name[1:] == ["status"]
             if name and (plural, namespace, name[0]) in self._foreign and not is_said:
                 self._report.problems.append(f"a foreign object was written: {write}")
 

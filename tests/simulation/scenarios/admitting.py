@@ -87,7 +87,11 @@ async def _required(world: FaultedWorld) -> None:
 
 def _three_a_node(**more: Any) -> dict[str, Any]:
     resources = {"resources": {"requests": {"cpu": "10"}}}
-    options: dict[str, Any] = {"admission": "Require", "submissionTimeOutInSeconds": 20}
+    options: dict[str, Any] = {
+        "admission": "Require",
+        "submissionTimeOutInSeconds": 20,
+        "retrySeconds": 0,
+    }
     return spec_of(processingElement=resources, **options, **more)
 
 

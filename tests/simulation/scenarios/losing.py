@@ -218,6 +218,7 @@ SCENARIOS = (
         deleted("streamspes"),
         runs_as(2),
         prepare=one_pe_running(),
+        loose="a watch may show that its pod is deleted before it shows that the PE is",
     ),
     Scenario(
         "service-deleted",

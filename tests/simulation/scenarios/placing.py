@@ -108,12 +108,12 @@ def tag(world: FaultedWorld, node: str) -> None:
     patch_node(world, node, {"metadata": {"labels": {f"{labels.TAG_PREFIX}{TAG}": ""}}})
 
 
-def submitted(*names: str) -> Act:
+def submitted(*names: str, **more: Any) -> Act:
     """Somebody submits jobs, all at once."""
 
     async def act(world: FaultedWorld) -> None:
         for name in names:
-            world.submit(name, spec_of())
+            world.submit(name, spec_of(**more))
 
     return act
 
@@ -267,7 +267,7 @@ SCENARIOS = (
     Scenario(
         "place-competing",
         "two jobs want the one node of an exclusive pool",
-        submitted("j", "k"),
+        submitted("j", "k", retrySeconds=0),
         _one_runs,
         prepare=all_services(exclusive_pool(), TAGGED),
         loose="who gets the node is decided by who asks first",

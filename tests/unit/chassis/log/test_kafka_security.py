@@ -50,7 +50,7 @@ def test_a_password_is_read_again_for_each_connection(
 @pytest.mark.parametrize(
     ("variables", "named"),
     [
-        ({"security_protocol": "TLS"}, ["MILLRACE_KAFKA_SECURITY_PROTOCOL='TLS'"]),
+        ({"security_protocol": "TLS"}, ["MILLRACE_KAFKA_SECURITY_PROTOCOL=TLS"]),
         ({"ca_file": "/nowhere/ca.pem"}, ["MILLRACE_KAFKA_CA_FILE", "is not a file"]),
         ({"ca_file": __file__}, ["CA_FILE has no effect with", "PROTOCOL=PLAINTEXT"]),
         ({"username": "me"}, ["MILLRACE_KAFKA_USERNAME has no effect"]),
