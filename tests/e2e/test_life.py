@@ -15,6 +15,7 @@ from tests.e2e.examples import (
     until_width,
     with_example,
 )
+from tests.e2e.placing import condition_of_job
 from tests.e2e.resizing import Resized, moment_of, of_pe, resized
 from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Versions
 
@@ -105,8 +106,11 @@ async def test_a_deleted_pe_that_is_not_restartable_stays_away_until_it_is_resto
                 and not job.of("pes").get("bereft-2")
             ),
         )
-        (healthy,) = [each for each in job.status["conditions"] if each["type"] == "Healthy"]
-        assert (healthy["status"], healthy["reason"]) == ("False", "PeDeleted")
+        # Its pod runs until the garbage collector deletes it.
+        await job.until(
+            "reported", lambda: condition_of_job(job, "Healthy").get("reason") == "PeDeleted"
+        )
+        assert condition_of_job(job, "Healthy")["status"] == "False"
         pes = job.status["processingElements"]
         run = f"{pes - 1} of {pes} PEs run"
         await job.until("counted", lambda: job.status["message"].startswith(run))
