@@ -17,7 +17,8 @@ OF_THE_RUN = frozenset(
 )
 """Values of the cluster that differ in each run; uids outside of metadata are masked, too.
 
-Pods that come up fast enough are not reported, so `healthReportedAt` depends on how long a run takes.
+Pods that come up fast enough are not reported: `healthReportedAt` depends on the time that a run
+takes.
 """
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
