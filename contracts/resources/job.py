@@ -348,8 +348,7 @@ class JobStatus(Fields):
     )
     health_reported_at: Time | None = Field(
         default=None,
-        description="When it was last reported how many PEs run, after the job was submitted or "
-        "resized; changes that follow soon are reported together.",
+        description="When it was last reported how many PEs run; later changes are gathered.",
     )
     redis_config: str | None = Field(
         default=None,
