@@ -1,5 +1,7 @@
 """The part of `make bench` about views: a change of one object among 5,000 nodes and 50,000 pods.
 
+Measured are the cluster of hostpool-manager and the room of nodes of fusion-backend.
+
 The unit is the time in which the same fact enters a table without a view, in the same process. A
 turn is the CPU time between two awaits; the collector of Python runs in it.
 """
@@ -12,7 +14,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -25,7 +27,8 @@ from services.chassis.process.collecting import Freezing, freeze
 from services.chassis.process.metrics import Metrics
 from services.chassis.table.reading import BATCH_RECORDS_MAX
 from services.chassis.table.table import Table
-from services.chassis.table.viewing import Views
+from services.chassis.table.viewing import View, Views
+from services.fusion_backend.adapters.folding import RoomFold
 from services.hostpool_manager.adapters.folding import ClusterFold
 from services.hostpool_manager.adapters.intake import cluster_snapshot
 
@@ -37,6 +40,8 @@ AIMED_CHANGE_US, AIMED_TURN_MS = 50.0, 20.0
 RATIO_MAX: Final = 12.0
 """The most that a change of a pod may cost, in units: asserted. 5 to 7 on the machine of
 2026-11-25, whose unit was 4 µs."""
+
+_A_POD: Final = "a pod"
 
 Obj = Mapping[str, Any]
 _HERE: Final = Partition(CLUSTER.name("bench"), 0)
@@ -65,11 +70,10 @@ class Turns:
 class _Bench:
     """A table with its view, and the facts that change it."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: View) -> None:
         self.table, self.plain = Table(), Table()
-        self.fold = ClusterFold(Metrics())
         self.freezing = Freezing(freeze)
-        self.views = Views(self.table, (self.fold,), _crashed, self.freezing.note_kept)
+        self.views = Views(self.table, (view,), _crashed, self.freezing.note_kept)
         self._version = 0
 
     def fact(self, kind: str, name: str, obj: Obj | None) -> Fact:
@@ -101,7 +105,7 @@ class _Bench:
         return taken
 
     def measured(self, name: str, of_batch: Callable[[int], Iterable[Fact]]) -> Change:
-        """The median cost of a kind of change, from some batches."""
+        """The median cost of a kind of change, from some batches. One of a pod is bounded."""
         costs, ratios = [], []
         for batch in range(BATCHES):
             facts = list(of_batch(batch))
@@ -115,21 +119,37 @@ class _Bench:
             asyncio.run(self.views.catch_up())  # what is left to check is not part of a change
             costs.append(cost_s / len(facts))
             ratios.append(cost_s / unit_s)
-        is_bounded = name.startswith("a pod")
+        is_bounded = name.startswith(_A_POD)
         return Change(name, 1e6 * statistics.median(costs), statistics.median(ratios), is_bounded)
 
 
 def measure_all(report: Callable[[str], None]) -> tuple[list[Change], list[Turns]]:
     """Measure changes of each kind, and the longest turns."""
     report("views")
-    bench = _Bench()
+    fold = ClusterFold(Metrics())
+    bench = _Bench(fold)
     freeze()
     turns = asyncio.run(_turns_of_restore(bench))
     changes = [bench.measured(name, make) for name, make in _changes(bench)]
     turns += [asyncio.run(_turns_of(bench, name, make)) for name, make in _changes(bench)]
-    turns.append(_snapshots(bench))
+    turns.append(_snapshots(bench, fold))
     gc.unfreeze()
+    changes += _changes_of_room()
     return changes, turns
+
+
+def _changes_of_room() -> list[Change]:
+    """What pods and nodes cost in the room of nodes, which has no Placements."""
+    bench = _Bench(RoomFold())
+    freeze()
+    asyncio.run(_turns_of_restore(bench))
+    changes = [
+        replace(bench.measured(name, make), name=f"{name}, in fusion-backend")
+        for name, make in _changes(bench)
+        if not name.startswith("a Placement")
+    ]
+    gc.unfreeze()
+    return changes
 
 
 def _crashed(ref: object) -> None:
@@ -299,7 +319,7 @@ async def _watched(name: str, bench: _Bench) -> Turns:
     return Turns(name, statistics.median(turns), max(turns))
 
 
-def _snapshots(bench: _Bench) -> Turns:
+def _snapshots(bench: _Bench, fold: ClusterFold) -> Turns:
     """The snapshot of the cluster after ten changed pods."""
     turns = []
     for at in range(50):
@@ -308,7 +328,7 @@ def _snapshots(bench: _Bench) -> Turns:
         )
         asyncio.run(bench.views.catch_up())
         start = time.process_time()
-        cluster_snapshot(bench.table, bench.fold.view)
+        cluster_snapshot(bench.table, fold.view)
         turns.append(1000 * (time.process_time() - start))
     return Turns("the snapshot after ten new pods", statistics.median(turns), max(turns))
 
