@@ -1,4 +1,4 @@
-"""Annotations that steer the simulated kubelets: their words, and what is wrong with a value.
+"""Annotations that steer what the sandbox simulates: their words, and what is wrong with a value.
 
 They are the only ones that the sandbox checks beyond Kubernetes: a misspelled value would have no
 effect, and a test that relies on it would show nothing. docs/sandbox.md describes them.
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sandbox.store.errors import Cause, invalid_value, not_supported
+from sandbox.store.quantities import BadQuantity, amount
 
 PREFIX: Final = "sandbox.millrace.dev/"
 BEHAVIOR: Final = f"{PREFIX}behavior"
@@ -18,6 +19,9 @@ AFTER: Final = f"{PREFIX}after"
 EXIT_CODE: Final = f"{PREFIX}exit-code"
 LOG: Final = f"{PREFIX}log"
 """The text of a pod's log: the sandbox runs no container."""
+CPU: Final = f"{PREFIX}cpu"
+"""How much CPU the pod uses, or the node beside its pods; `played_cpu.py` reads it."""
+CPU_MAX: Final = 1_000_000
 EXIT_CODE_MAX: Final = 255
 DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?")
 BEHAVIORS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -25,7 +29,7 @@ BEHAVIORS: Final[Mapping[str, tuple[str, ...]]] = {
     "nodes": ("silent",),
 }
 """Values of the annotation by kind; those of `sandbox/controllers/behaviors.py`."""
-_WORDS: Final = {"pods": (AFTER, BEHAVIOR, EXIT_CODE, LOG), "nodes": (BEHAVIOR,)}
+_WORDS: Final = {"pods": (AFTER, BEHAVIOR, CPU, EXIT_CODE, LOG), "nodes": (BEHAVIOR, CPU)}
 
 
 def steering_causes(kind: str, obj: Mapping[str, Any]) -> Iterator[Cause]:
@@ -42,7 +46,17 @@ def steering_causes(kind: str, obj: Mapping[str, Any]) -> Iterator[Cause]:
             yield invalid_value(field, value, "must be a duration such as 2s or 500ms")
         elif name == EXIT_CODE and not _is_exit_code(value):
             yield invalid_value(field, value, f"must be a number from 0 to {EXIT_CODE_MAX}")
+        elif name == CPU and not _is_cpu(value):
+            detail = f"must be a quantity of CPU such as 250m or 1.5, at most {CPU_MAX}"
+            yield invalid_value(field, value, detail)
 
 
 def _is_exit_code(text: str) -> bool:
     return text.isdecimal() and int(text) <= EXIT_CODE_MAX
+
+
+def _is_cpu(text: str) -> bool:
+    try:
+        return 0 <= amount(text) <= CPU_MAX
+    except BadQuantity:
+        return False

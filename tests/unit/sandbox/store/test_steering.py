@@ -7,6 +7,7 @@ import pytest
 from sandbox.controllers.behaviors import Behavior
 from sandbox.store import steering
 from sandbox.store.errors import ApiError
+from sandbox.store.played_cpu import played_mcpu
 from sandbox.store.resources import NODE, POD
 from sandbox.store.steering import BEHAVIORS, PREFIX
 from tests.places import ROOT
@@ -30,6 +31,10 @@ def body(kind: str, annotations: dict[str, str]) -> dict[str, object]:
         ("Pod", "after", "soon", "must be a duration such as 2s or 500ms"),
         ("Pod", "exit-code", "256", "must be a number from 0 to 255"),
         ("Pod", "exit-code", "-1", "must be a number from 0 to 255"),
+        ("Pod", "cpu", "much", "must be a quantity of CPU such as 250m or 1.5"),
+        ("Pod", "cpu", "-1", "must be a quantity of CPU such as 250m or 1.5"),
+        ("Pod", "cpu", "1e99", "must be a quantity of CPU such as 250m or 1.5"),
+        ("Node", "cpu", "", "must be a quantity of CPU such as 250m or 1.5"),
         ("Node", "behavior", "fail", 'supported values: "silent"'),
         ("Node", "after", "2s", "metadata.annotations: Unsupported value: "),
     ],
@@ -54,6 +59,14 @@ def test_words_that_kubelets_know_are_stored(value: str) -> None:
     store = new_cluster(now=lambda: 1_800_000_000.0, nodes=0).store
     words = {"behavior": "fail", "after": value, "exit-code": "137"}
     store.create(POD, "default", body("Pod", {f"{PREFIX}{k}": v for k, v in words.items()}))
+
+
+@pytest.mark.parametrize(("text", "mcpu"), [("250m", 250), ("1.5", 1500), ("0", 0), ("1n", 1)])
+def test_the_cpu_that_an_annotation_plays_is_read_in_thousandths(text: str, mcpu: int) -> None:
+    store = new_cluster(now=lambda: 1_800_000_000.0, nodes=0).store
+    pod = store.create(POD, "default", body("Pod", {f"{PREFIX}cpu": text}))
+    assert played_mcpu(pod) == mcpu
+    assert played_mcpu(store.create(NODE, None, body("Node", {}))) is None
 
 
 def test_every_behavior_can_be_requested_but_an_eviction() -> None:
