@@ -119,7 +119,7 @@ def _how(record: PlanRecord) -> str:
 
 def _is_unmarked(snapshot: Snapshot, pe: int, region: RegionRecord) -> bool:
     key = labels.channel_label(region.index)
-    return any(_counts(pod) and key not in labels_of(pod) for pod in snapshot.pods.get(pe, ()))
+    return any(key not in labels_of(pod) and _counts(pod) for pod in snapshot.pods.get(pe, ()))
 
 
 def _counts(pod: Entry) -> bool:

@@ -267,7 +267,7 @@ def blocked(at: Situation, reason: Reason) -> str:
     is_recorded = status.pod == pod.name and status.reason == reason.value
     if is_recorded and reason is not Reason.UNSCHEDULABLE:
         return status.message
-    fields = fields_text(reason, pod.problem, at.context.named)
+    fields = fields_text(reason, pod.problem, at.context.named())
     text = f"{reason.sentence} {pod.problem}".rstrip()
     return f"{text.rstrip('.')}. {fields}" if fields else text
 
@@ -278,7 +278,7 @@ def unmounted(at: Situation, reason: Reason) -> str:
     assert pod is not None, "no pod waits for volumes"
     if status.pod == pod.name and status.reason == reason.value:
         return status.message
-    return f"{reason.sentence} {volumes_text(pod.name, at.context.named)}"
+    return f"{reason.sentence} {volumes_text(pod.name, at.context.named())}"
 
 
 def as_recorded(at: Situation, _reason: Reason) -> str:

@@ -6,7 +6,8 @@ writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from services.launching.core.named_objects import NamedObject
 from services.launching.core.nodes import Node
@@ -55,8 +56,9 @@ class Context:
     `is_job_busy`: it is being submitted or resized; `owners_in_job` counts what its job launches.
     `has_mounts`: everything that the pod mounts exists. `awaited` is a sentence for users: what
     else a pod waits for, its node or other owners; empty if it may be created. `node` is the
-    assigned node, None for a pod that may run anywhere. `named` are the
-    objects that the pod needs and millrace does not make.
+    assigned node, None for a pod that may run anywhere. `named` finds the
+    objects that the pod needs and millrace does not make; only messages about a pod that is held up
+    need them, and to find them takes a fifth of an ordinary decision.
     """
 
     has_lost_job: bool
@@ -65,7 +67,7 @@ class Context:
     has_mounts: bool
     awaited: str
     node: str | None
-    named: tuple[NamedObject, ...] = ()
+    named: Callable[[], Iterable[NamedObject]] = field(default=tuple, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

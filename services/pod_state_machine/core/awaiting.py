@@ -9,6 +9,7 @@ none of these services to be up.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from contracts.resources.job import JobPhase
@@ -46,7 +47,7 @@ def context_of(snapshot: PeSnapshot, pe: Pe) -> Context:
         has_mounts=has_config_maps and not awaits_job(snapshot),
         awaited=f"The processing element {awaited}." if awaited else "",
         node=place.node.name if place else None,
-        named=named_by(pe, job),
+        named=partial(named_by, pe, job),
     )
 
 

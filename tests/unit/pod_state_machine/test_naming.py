@@ -35,7 +35,7 @@ def message(pe: Builder, pod: Builder) -> str:
 
 
 def fields(**spec: Any) -> list[str]:
-    return [each.text for each in situation(pe(**spec), submitted()).context.named]
+    return [each.text for each in situation(pe(**spec), submitted()).context.named()]
 
 
 def test_volumes_that_are_not_mounted_are_reported_after_ten_seconds() -> None:
