@@ -55,6 +55,11 @@ def _parser() -> argparse.ArgumentParser:
         help="create the CustomResourceDefinitions of every YAML file in DIR first",
     )
     parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="serve metrics.k8s.io although no pod or node plays how much CPU it uses",
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="warning",
@@ -82,7 +87,12 @@ async def _serve(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    cluster = Cluster(now=time.time, new_uid=lambda: str(uuid.uuid4()), nodes=options.nodes)
+    cluster = Cluster(
+        now=time.time,
+        new_uid=lambda: str(uuid.uuid4()),
+        nodes=options.nodes,
+        has_metrics=options.metrics,
+    )
     if options.crds is not None:
         cluster.install(read_definitions(options.crds))
     async with serving(cluster.api, port=options.port) as port:

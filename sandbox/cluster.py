@@ -28,7 +28,10 @@ NODE_CAPACITY: Mapping[str, str] = {
 
 
 class Cluster:
-    """An embedded cluster with `nodes` nodes. `run` keeps it alive until cancelled."""
+    """An embedded cluster with `nodes` nodes. `run` keeps it alive until cancelled.
+
+    `has_metrics`: `metrics.k8s.io` is served although nothing plays how much CPU it uses.
+    """
 
     def __init__(
         self,
@@ -37,9 +40,10 @@ class Cluster:
         new_uid: Callable[[], str],
         nodes: int = 4,
         settings: Settings | None = None,
+        has_metrics: bool = False,
     ) -> None:
         self.store = Store(now=now, new_uid=new_uid)
-        self.api = Api(self.store, now=now)
+        self.api = Api(self.store, now=now, has_metrics=has_metrics)
         self.controllers = Controllers(self.store, now=now, settings=settings)
         for number in range(min(nodes, NODES_MAX)):
             self.controllers.nodes.add(f"node-{number}", capacity=NODE_CAPACITY)

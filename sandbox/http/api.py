@@ -20,12 +20,14 @@ from sandbox.http.list_options import (
     too_large_version,
     version_number,
 )
+from sandbox.http.measuring import measured
 from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of, unacceptable
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
 from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
+from sandbox.http.served import MEASURED, Served
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
 from sandbox.store.resources import (
@@ -60,11 +62,14 @@ AnyAnswer = Answer | WatchAnswer
 class Api:
     """The API server in process. `now` gives unix seconds, for the ages in tables."""
 
-    def __init__(self, store: Store, *, now: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, *, now: Callable[[], float], has_metrics: bool = False
+    ) -> None:
         self.store = store
         self.metrics = RequestMetrics()
         self._now = now
-        self._discovery = Discovery(store.registry, self._schema_of)
+        self._served = Served(store, has_metrics=has_metrics)
+        self._discovery = Discovery(self._served, self._schema_of)
         self._verbs: dict[str, Callable[[Call], AnyAnswer]] = {
             "GET": self._get,
             "LIST": self._list,
@@ -113,7 +118,7 @@ class Api:
 
     def _type_of(self, target: Target) -> ResourceType:
         """The resource that a path names; 404 if nothing like it is served."""
-        rt = self.store.registry.find(target.group, target.version, target.plural)
+        rt = self._served.find(target.group, target.version, target.plural)
         if rt is None and target.group and not self._is_built_in(target.group):
             raise NoSuchGroup
         if rt is None or (target.namespace is not None and not rt.namespaced):
@@ -123,11 +128,13 @@ class Api:
         return rt
 
     def _is_built_in(self, group: str) -> bool:
-        return any(rt.group == group and not rt.custom for rt in self.store.registry.all())
+        return any(rt.group == group and not rt.custom for rt in self._served.all())
 
     def _answer(self, verb: str, call: Call) -> AnyAnswer:
         if call.rt.key == SELF_SUBJECT_ACCESS_REVIEW.key:
             return review(verb, call)
+        if call.rt in MEASURED:
+            return measured(verb, call, self.store, self._now)
         answer_verb = self._verbs.get(verb)
         target = call.target
         elsewhere = call.rt.namespaced and target.namespace is None

@@ -1,7 +1,7 @@
 """Which API the server offers: versions, groups, resources, health, OpenAPI.
 
-Lives here: every path that addresses no object. Documents are computed from the registry and
-kept until it changes. Requests for objects go through api.py.
+Lives here: every path that addresses no object. Documents are computed from what is served and
+kept until that changes. Requests for objects go through api.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import orjson
 from sandbox.http import openapi
 from sandbox.http.answers import Answer
 from sandbox.http.negotiation import media_types
+from sandbox.http.served import Served
 from sandbox.store.errors import ApiError
-from sandbox.store.resources import Registry, ResourceType
+from sandbox.store.resources import ResourceType
 
 VERSION = {
     "major": "1",
@@ -64,20 +65,21 @@ _SUBRESOURCE_KINDS: dict[str, tuple[str, str, str]] = {
 class Discovery:
     """Answers for the paths that describe the API."""
 
-    def __init__(self, registry: Registry, schema_of: openapi.SchemaOf) -> None:
-        self._registry = registry
+    def __init__(self, served: Served, schema_of: openapi.SchemaOf) -> None:
+        self._served = served
         self._schema_of = schema_of
         self._kept: dict[tuple[str, str], Answer] = {}
-        self._kept_revision = registry.revision
+        self._kept_revision = served.revision
 
     def answer(self, path: str, accept: str) -> Answer | None:
         """The document at a path, or None if no document is there."""
         path = path.rstrip("/") or "/"
         if path in _HEALTH:
             return Answer(200, b"ok", {"content-type": "text/plain; charset=utf-8"})
-        if self._kept_revision != self._registry.revision:
+        revision = self._served.revision
+        if self._kept_revision != revision:
             self._kept.clear()
-            self._kept_revision = self._registry.revision
+            self._kept_revision = revision
         kept = self._kept.get((path, accept))
         if kept is None:
             kept = self._document(path, accept)
@@ -94,7 +96,7 @@ class Discovery:
             "/": lambda: {"paths": ["/api", "/apis", "/healthz", "/metrics", "/openapi/v3"]},
             "/api": _core_versions,
             "/apis": self._group_list,
-            "/openapi/v3": lambda: openapi.index(self._registry),
+            "/openapi/v3": lambda: openapi.index(self._served.all(), self._served.revision),
         }
         if path == "/version":
             return _json(VERSION, indented=True)
@@ -115,14 +117,14 @@ class Discovery:
 
     def _types_of(self, parts: list[str]) -> list[ResourceType]:
         path = "/".join(parts)
-        return [rt for rt in self._registry.all() if openapi.path_of(rt) == path]
+        return [rt for rt in self._served.all() if openapi.path_of(rt) == path]
 
     def _group_list(self) -> dict[str, Any]:
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": self._groups()}
 
     def _groups(self) -> list[dict[str, Any]]:
         versions: dict[str, dict[str, None]] = {}
-        for rt in self._registry.all():
+        for rt in self._served.all():
             if rt.group:
                 versions.setdefault(rt.group, {})[rt.version] = None
         return [
@@ -136,7 +138,7 @@ class Discovery:
 
     def _aggregated(self, *, core: bool) -> list[dict[str, Any]]:
         groups: dict[str, dict[str, list[ResourceType]]] = {}
-        for rt in self._registry.all():
+        for rt in self._served.all():
             if core != bool(rt.group):
                 groups.setdefault(rt.group, {}).setdefault(rt.version, []).append(rt)
         return [

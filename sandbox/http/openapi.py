@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.store.resources import Registry, ResourceType
+from sandbox.store.resources import ResourceType
 
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
@@ -39,10 +39,10 @@ def path_of(rt: ResourceType) -> str:
     return f"apis/{rt.api_version}" if rt.group else f"api/{rt.version}"
 
 
-def index(registry: Registry) -> dict[str, Any]:
-    """`/openapi/v3`: one document per group version; the hash changes with the registry."""
-    paths = sorted({path_of(rt) for rt in registry.all()})
-    hashed = f"?hash={registry.revision}"
+def index(types: Iterable[ResourceType], revision: int) -> dict[str, Any]:
+    """`/openapi/v3`: one document per group version; the hash changes with what is served."""
+    paths = sorted({path_of(rt) for rt in types})
+    hashed = f"?hash={revision}"
     return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}{hashed}"} for path in paths}}
 
 
