@@ -339,7 +339,7 @@ MUTANTS = (
         "provisions_missing",
         "if servers_awaited(snapshot) is not None:\n    yield",
         "if True:\n    yield",
-        ("tests/simulation/test_regressions.py", "-k", "redis"),
+        (f"{_LIFE}/test_trouble.py", "-k", "exists_meanwhile"),
     ),
     Mutant(
         "an edit of a running job may ask for more than the level",

@@ -11,6 +11,7 @@ from services.fusion_backend.core.deciding import decide
 from services.fusion_backend.core.effects import CreateChild, Plan
 from services.fusion_backend.core.situation import JOB_ID, TROUBLE_SETTLES_S
 from services.fusion_backend.core.snapshot import Trouble
+from services.fusion_backend.core.spec.provisions import REDIS_SERVERS
 from tests.unit.fusion_backend.world import JOB, World
 
 
@@ -75,6 +76,18 @@ def test_trouble_is_reported_when_it_lasts_and_no_more_when_it_is_over() -> None
     world.step(lambda effect: True)
     assert len(world.writes) == writes, "it is said once"
     known.note_done(f"Service {JOB}-0")
+    world.converge()
+    assert world.condition("Submitted")["status"] == "True"
+
+
+def test_trouble_with_what_exists_meanwhile_is_not_reported() -> None:
+    """The answer to the write was lost: the servers are known, and nothing is tried again."""
+    world = World()
+    world.converge()
+    world.answers.of(world.uid).note_trouble(
+        REDIS_SERVERS, Reason.WRITE_FAILED, "redis servers: connection lost", world.now
+    )
+    world.now += TROUBLE_SETTLES_S
     world.converge()
     assert world.condition("Submitted")["status"] == "True"
 
