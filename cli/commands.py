@@ -53,12 +53,14 @@ COMMANDS: Final = {
         f"{_LOOK}:logs",
         "Print the logs of a processing element, or of all of a job, one line after the other.",
     ),
-    "scale": Lazy(f"{_JOBS}:scale", "Give a parallel region another width and say what that did."),
+    "scale": Lazy(
+        f"{_JOBS}:scale", "Give a parallel region another width and show which PEs changed."
+    ),
     "restart": Lazy(
         f"{_LOOK}:restart",
         "Launch a processing element again, or all of a job, one after the other.",
     ),
-    "delete": Lazy(f"{_JOBS}:delete", "Delete a job and everything of it."),
+    "delete": Lazy(f"{_JOBS}:delete", "Delete a job with all its objects."),
     "plan": Lazy(
         "cli.plan_command:plan_command",
         "Plan a bundle, an ADL or a Job without running it: PEs, ports, widths, AADLs.",

@@ -102,7 +102,8 @@ async def ask(state: Path, word: str, service: str) -> str:
     try:
         reader, writer = await asyncio.open_unix_connection(state / SOCKET)
     except OSError as problem:
-        raise CannotReach(f"no `millrace up` answers in {state}: {problem}") from problem
+        why = problem.strerror or problem
+        raise CannotReach(f"no `millrace up` answers in {state}: {why}") from problem
     try:
         writer.write(f"{word} {service}\n".encode())
         await writer.drain()

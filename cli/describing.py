@@ -47,7 +47,8 @@ def notes_of(objects: JobObjects) -> list[str]:
             or reason == Reason.PE_DELETED
         )
         message = condition.get("message") or ""
-        if is_worth and reason not in _NOT_WORTH_A_LINE and message != view.message:
+        is_repeated = bool(message) and message in view.message
+        if is_worth and reason not in _NOT_WORTH_A_LINE and not is_repeated:
             notes.append(f"{type_} is {status}: {reason}: {message}")
     return [*notes, *(f"{Reason.WITHOUT_EFFECT}: {each}" for each in objects.warnings)]
 
@@ -94,7 +95,7 @@ def described_job(objects: JobObjects, events: Sequence[Json], now_s: float) -> 
         _line("Phase", view.phase or "waits for fusion-backend"),
         *_why(view.reason, view.message),
         _line("Generation", "-" if view.generation is None else str(view.generation)),
-        *(_line("Note", note) for note in notes_of(objects)),
+        *(_line("Note", note) for note in notes_of(objects) if view.message not in note),
         *_conditions_shown(job, now_s),
         *_table_of("Parallel regions", _regions(objects)),
         *_table_of("Host pools", _plain(objects.of(POOLS), "members")),

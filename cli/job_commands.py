@@ -49,15 +49,16 @@ def _checked_namespace(name: str) -> str:
 Namespace = Annotated[
     str, typer.Option("--namespace", "-n", help="The namespace.", callback=_checked_namespace)
 ]
-Wait = Annotated[bool, typer.Option(help="Wait until it has come to pass, with a live table.")]
+Wait = Annotated[bool, typer.Option(help="Wait until it is done, with a live table.")]
 Timeout = Annotated[float, typer.Option(min=0, help="Seconds to wait at most.")]
 JobName = Annotated[str, typer.Option(help="The Job's name; default: from the bundle's.")]
-Fusion = Annotated[str, typer.Option(help="manual=N, legacy (one PE an operator) or automatic.")]
+Fusion = Annotated[str, typer.Option(help="legacy, manual=N or automatic; docs/fusion.md.")]
 Widths = Annotated[
-    list[str] | None, typer.Option(help="REGION=W; REGION may hold *. May be repeated.")
+    list[str] | None,
+    typer.Option(help="REGION=W: its name, the end of it, or a pattern with *. Repeatable."),
 ]
 Params = Annotated[
-    list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. May be repeated.")
+    list[str] | None, typer.Option(help="A submission-time value KEY=VALUE. Repeatable.")
 ]
 BundleRoot = Annotated[
     Path | None,
@@ -109,7 +110,10 @@ def scale(
     job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
     region: Annotated[
         str,
-        typer.Argument(metavar="REGION=W", help="The region (its name, or the end) and its width."),
+        typer.Argument(
+            metavar="REGION=W",
+            help="The region (its name, the end of it, or a pattern with *) and its width.",
+        ),
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would become of each PE; change nothing.")
@@ -123,7 +127,7 @@ def scale(
     wait: Wait = True,
     timeout: Timeout = WAIT_S,
 ) -> None:
-    """Give a parallel region another width and say what that did.
+    """Give a parallel region another width and show which PEs changed.
 
     The width that is in force already is not an error: nothing changes.
 
@@ -151,7 +155,7 @@ def delete(
     wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,
     timeout: Timeout = WAIT_S,
 ) -> None:
-    """Delete a job and everything of it."""
+    """Delete a job with all its objects."""
 
     async def work(cluster: Cluster) -> None:
         with console.status(f"deleting {job}"):

@@ -60,6 +60,7 @@ class PeView:
     Phases have the names of its status. That follows its pod within seconds, so a pod that runs or
     has succeeded counts at once. Without a pod, the launch is that of the status.
     `problem` is why a PE does not run, by its status; empty if nothing stands in its way.
+    `previous_pod_name` is the kept pod of the launch before; empty without one.
     """
 
     id: int
@@ -73,6 +74,7 @@ class PeView:
     problem: str = ""
     restarts: int = 0
     created: str = ""
+    previous_pod_name: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -103,6 +105,13 @@ class JobView:
     region_messages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     region_observed: Mapping[str, int] = field(default_factory=dict)
     pes: Mapping[int, PeView] = field(default_factory=dict)
+    deleted_pes: frozenset[int] = frozenset()
+    """Ids of PEs of the plan that somebody deleted and that are not created again."""
+
+    @property
+    def planned(self) -> int:
+        """How many processing elements it has to have."""
+        return len(self.pes.keys() | self.deleted_pes)
 
     @property
     def is_submitted(self) -> bool:
@@ -134,13 +143,11 @@ class JobView:
 def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable[Obj]) -> JobView:
     """The view of a job and of its children; unreadable objects are left out."""
     status = (job.get("status") or {}) if is_whole(job) else {}
-    newest: dict[int, Obj] = {}
-    for pod in pods:
-        if pod["metadata"].get("deletionTimestamp"):
-            continue
-        pe_id = _number(pod["metadata"]["labels"].get(labels.PE), -1)
-        if pe_id not in newest or _launch(pod) >= _launch(newest[pe_id]):
-            newest[pe_id] = pod
+    of_pe: dict[int, list[Obj]] = {}
+    for pod in sorted(pods, key=_launch):
+        if not pod["metadata"].get("deletionTimestamp"):
+            pe_id = _number(pod["metadata"]["labels"].get(labels.PE), -1)
+            of_pe.setdefault(pe_id, []).append(pod)
     regions = list(filter(is_whole, regions))
     return JobView(
         name=job["metadata"]["name"],
@@ -159,7 +166,8 @@ def view_of(job: Obj, regions: Iterable[Obj], pes: Iterable[Obj], pods: Iterable
         },
         region_messages={each["spec"]["alias"]: _reason_and_message(each) for each in regions},
         region_observed={each["spec"]["alias"]: _observed(each) for each in regions},
-        pes={view.id: view for view in (_pe(pe, newest) for pe in filter(is_whole, pes))},
+        pes={view.id: view for view in (_pe(pe, of_pe) for pe in filter(is_whole, pes))},
+        deleted_pes=frozenset(status.get("deletedProcessingElements") or ()),
     )
 
 
@@ -182,9 +190,11 @@ def _number(label: object, otherwise: int) -> int:
     return int(text) if text.isdecimal() and text.isascii() else otherwise
 
 
-def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
+def _pe(pe: Obj, of_pe: Mapping[int, Sequence[Obj]]) -> PeView:
+    """The view of a PE; its pods are in the order of their launches."""
     pe_id = int(pe["spec"]["id"])
-    pod, recorded = newest.get(pe_id), pe.get("status") or {}
+    pods, recorded = of_pe.get(pe_id, ()), pe.get("status") or {}
+    pod = pods[-1] if pods else None
     status = (pod or {}).get("status") or {}
     phase = _phase(status.get("phase") if pod else None, recorded.get("phase") or "", pod=pod)
     return PeView(
@@ -199,6 +209,7 @@ def _pe(pe: Obj, newest: Mapping[int, Obj]) -> PeView:
         problem="" if phase in ("Running", "Completed") else _problem(recorded),
         restarts=int(recorded.get("restarts") or 0),
         created=pe["metadata"].get("creationTimestamp") or "",
+        previous_pod_name=pods[-2]["metadata"]["name"] if pods[1:] else "",
     )
 
 
@@ -260,7 +271,7 @@ def job_table(jobs: Iterable[JobView], extra: Mapping[str, Sequence[str]] | None
             job.name,
             _coloured(job.phase or "-"),
             "-" if job.generation is None else str(job.generation),
-            str(len(job.pes)),
+            str(job.planned),
             str(running),
             one_line(regions_text(job), LISTED_CHARS_MAX),
             *(values[place] for values in extra.values()),
@@ -322,7 +333,7 @@ def job_line(job: JobView) -> Line:
         cell(job.name, "bold"),
         "  ",
         _coloured(job.phase or "waiting for fusion-backend"),
-        f"  {running} of {len(job.pes)} processing elements running  ",
+        f"  {running} of {job.planned} processing elements running  ",
         cell(regions, "cyan"),
         "  " if regions and waits_for else "",
         waits_for,

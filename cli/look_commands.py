@@ -167,7 +167,7 @@ def logs(
         bool, typer.Option("--follow", "-f", help="Go on until the pods end, or Ctrl-C.")
     ] = False,
     previous: Annotated[
-        bool, typer.Option("--previous", "-p", help="Of the container before a restart in its pod.")
+        bool, typer.Option("--previous", "-p", help="Of the launch before, if its pod is kept.")
     ] = False,
     tail: Annotated[
         int, typer.Option(min=-1, help="The last so many lines of each pod; -1: all.")

@@ -21,7 +21,10 @@ SILENCE_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """Which part of a log: `tail` lines from its end, None for all."""
+    """Which log of a PE: `tail` lines from its end, None for all.
+
+    `previous`: of the launch before, which had a pod of its own; containers never restart.
+    """
 
     follow: bool = False
     previous: bool = False
@@ -33,8 +36,6 @@ class LogOptions:
         given: dict[str, str] = {}
         if self.follow:
             given["follow"] = "true"
-        if self.previous:
-            given["previous"] = "true"
         if self.tail is not None:
             given["tailLines"] = str(self.tail)
         return f"?{urlencode(given)}" if given else ""
@@ -71,10 +72,10 @@ async def _print_log(
 ) -> tuple[str, int]:
     """Print the log of one PE; returns why it cannot be read (empty if it was), and its lines."""
     printed = 0
-    if not pe.pod_name:
-        why = f": {pe.problem}" if pe.problem else ""
-        return f"{pe.name} has no pod, it is {pe.phase}{why}", printed
-    path = path_of(PODS, namespace, pe.pod_name, "log") + options.query
+    pod_name = pe.previous_pod_name if options.previous else pe.pod_name
+    if not pod_name:
+        return _no_pod(pe, options), printed
+    path = path_of(PODS, namespace, pod_name, "log") + options.query
     headers = {"user-agent": USER_AGENT, "accept": "*/*"}
     try:
         async with transport.stream(path, headers=headers, silence_s=SILENCE_S) as lines:
@@ -83,7 +84,17 @@ async def _print_log(
                 printed += 1
                 answer(f"{pe.name}  {text}" if prefixed else text)
     except Rejected as refused:
-        return f"the log of pod {pe.pod_name} cannot be read: {refused.message}", printed
+        return f"the log of pod {pod_name} cannot be read: {refused.message}", printed
     except Transient as problem:
-        return f"the log of pod {pe.pod_name} cannot be read: {problem}", printed
+        return f"the log of pod {pod_name} cannot be read: {problem}", printed
     return "", printed
+
+
+def _no_pod(pe: PeView, options: LogOptions) -> str:
+    if options.previous:
+        return (
+            f"{pe.name} has no pod of the launch before: only failed pods are kept, and only if "
+            "deleteFailedPod is false"
+        )
+    why = f": {pe.problem}" if pe.problem else ""
+    return f"{pe.name} has no pod, it is {pe.phase}{why}"

@@ -56,7 +56,16 @@ PairFolder = Annotated[
     typer.Option("--pair", help="With --real: the folder of the pair (`real up --state`)."),
 ]
 Service = Annotated[str, typer.Argument(help="watch-ingest, fusion-backend, …")]
-State = Annotated[Path, typer.Option(help="The folder of the running `up` (`up --state`).")]
+State = Annotated[
+    Path | None,
+    typer.Option(help="The folder of the running `up`; default: that of the current context."),
+]
+OfContext = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig", help="Whose current context; default: $KUBECONFIG, then ~/.kube/config."
+    ),
+]
 
 Kubeconfig = Annotated[
     Path | None,
@@ -144,31 +153,25 @@ def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFI
 
 
 @service_app.command("stop")
-def service_stop(service: Service, state: State) -> None:
+def service_stop(service: Service, state: State = None, kubeconfig: OfContext = None) -> None:
     """End a service as SIGTERM does, and keep it ended; jobs go on running without it."""
-    _ask(state, "stop", service)
+    _ask(state, kubeconfig, "stop", service)
 
 
 @service_app.command("start")
-def service_start(service: Service, state: State) -> None:
+def service_start(service: Service, state: State = None, kubeconfig: OfContext = None) -> None:
     """Start a service that was stopped, and wait until it has finished its restore."""
-    _ask(state, "start", service)
+    _ask(state, kubeconfig, "start", service)
 
 
 @service_app.command("status")
 def service_status(
-    state: Annotated[
-        Path | None,
-        typer.Option(help="The folder of the running `up`; default: that of the current context."),
-    ] = None,
+    state: State = None,
     output: Annotated[
         Literal["table", "json"],
         typer.Option("--output", "-o", help="The fields of json are in docs/cli.md."),
     ] = "table",
-    kubeconfig: Annotated[
-        Path | None,
-        typer.Option(help="Whose current context; default: $KUBECONFIG, then ~/.kube/config."),
-    ] = None,
+    kubeconfig: OfContext = None,
 ) -> None:
     """Show each service: whether it runs and is ready, its pid, and where its metrics are.
 
@@ -186,9 +189,9 @@ def service_status(
     run(work)
 
 
-def _ask(state: Path, word: str, service: str) -> None:
+def _ask(state: Path | None, kubeconfig: Path | None, word: str, service: str) -> None:
     async def work() -> None:
-        answer(await ask(state, word, service))
+        answer(await ask(state_folder(state, kubeconfig), word, service))
 
     run(work)
 

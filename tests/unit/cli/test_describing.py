@@ -85,6 +85,15 @@ def test_a_refused_edit_is_a_line_below_the_table() -> None:
     assert line in plain(list_of([objects(refused)], NOW_S, wide=False, all_of=False))
 
 
+def test_what_the_message_of_a_job_says_is_no_line_of_its_own() -> None:
+    """A submission that failed says why, and then when it is tried again."""
+    found = objects(condition("Placed", "False", "TagMissing", "no node has the tag a"))
+    again = "no node has the tag a; it is tried again at noon"
+    found.job["status"] |= {"phase": "Failed", "reason": "TagMissing", "message": again}
+    assert notes_of(found) == [f"TagMissing: {again}"]
+    assert plain(described_job(found, [], NOW_S)).count("tried again at noon") == 1
+
+
 def test_what_has_no_effect_or_is_taken_up_later_is_a_line() -> None:
     later = condition("Accepted", "True", "EditTakenUpLater", "spec.resources: later")
     notes = notes_of(objects(later, warnings=("spec.submissionTimeValues.widht is ignored",)))

@@ -55,4 +55,4 @@ def test_a_region_has_a_width_if_it_requests_it_and_has_it_in_force() -> None:
 
 def test_options_of_a_log_are_those_of_the_api() -> None:
     assert LogOptions().query == ""
-    assert LogOptions(True, True, 5).query == "?follow=true&previous=true&tailLines=5"
+    assert LogOptions(True, True, 5).query == "?follow=true&tailLines=5"

@@ -55,6 +55,23 @@ def test_a_job_runs_when_it_is_submitted_its_widths_are_in_force_and_every_pod_r
     assert not view_of(job(), [region(2, 2)], [pe(0), pe(1)], [pod(0)]).is_running
 
 
+def test_the_pod_of_the_launch_before_is_known_if_it_is_kept() -> None:
+    """Whatever the order in which pods are listed; one that is being deleted is no pod."""
+    pods = [pod(0, 9), pod(0, 10), pod(0, 2, "Failed"), pod(1, 1)]
+    going = pod(1, 2, deletionTimestamp="2026-11-25T10:00:00Z")
+    view = view_of(job(), [], [pe(0), pe(1)], [*pods, going])
+    assert (view.pes[0].pod_name, view.pes[0].previous_pod_name) == ("j-0-10", "j-0-9")
+    assert (view.pes[1].pod_name, view.pes[1].previous_pod_name) == ("j-1-1", "")
+
+
+def test_a_pe_that_is_not_created_again_counts_as_one_that_does_not_run() -> None:
+    deleted = job(deletedProcessingElements=[1])
+    shown = plain(job_panel(view_of(deleted, [], [pe(0)], [pod(0)])))
+    assert "1 of 2 processing elements running" in shown
+    shown = plain(job_panel(view_of(deleted, [], [pe(0), pe(1)], [pod(0), pod(1)])))
+    assert "2 of 2 processing elements running" in shown
+
+
 def test_children_that_cannot_be_read_hide_no_others() -> None:
     """Else anybody with write access to the namespace could break `millrace get`."""
     bad = {"metadata": {"name": "x"}, "spec": Unreadable("spec nests")}
