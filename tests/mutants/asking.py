@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Mutant
 
 _DESCRIBING = "tests/unit/cli/test_describing.py"
+_VIEWS = "tests/unit/cli/test_views.py"
 _RESTARTING = "tests/unit/cli/test_restarting.py"
 
 MUTANTS = (
@@ -31,6 +32,22 @@ MUTANTS = (
         'return recorded if recorded not in ("", "Running") else "Failed"',
         'return "Failed"',
         (_DESCRIBING,),
+    ),
+    Mutant(
+        "logs of the launch before are those of the newest",
+        "cli/live.py",
+        "_pe",
+        'pods[-2]["metadata"]',
+        'pods[-1]["metadata"]',
+        (_VIEWS,),
+    ),
+    Mutant(
+        "get does not count a PE that somebody deleted",
+        "cli/live.py",
+        "JobView.planned",
+        "self.pes.keys() | self.deleted_pes",
+        "self.pes.keys()",
+        (_VIEWS,),
     ),
     Mutant(
         "events of pods that are gone are left out",
