@@ -7,6 +7,7 @@ here: `__main__.py` serves the `api` over HTTP, a simulation uses it in process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Cluster:
     ) -> None:
         self.store = Store(now=now, new_uid=new_uid)
         self.api = Api(self.store, now=now, has_metrics=has_metrics)
+        settings = replace(settings or Settings(), has_metrics=has_metrics)
         self.controllers = Controllers(self.store, now=now, settings=settings)
         for number in range(min(nodes, NODES_MAX)):
             self.controllers.nodes.add(f"node-{number}", capacity=NODE_CAPACITY)

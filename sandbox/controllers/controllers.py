@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from sandbox.controllers.autoscaling import Autoscaling
 from sandbox.controllers.eviction import Eviction
 from sandbox.controllers.garbage_collector import GarbageCollector
 from sandbox.controllers.informers import Informers
@@ -41,6 +42,7 @@ class Controllers:
             Eviction(writes, self._informers, now, settings).work.run,
             GarbageCollector(writes, self._informers, now, settings).work.run,
             Namespaces(writes, self._informers, settings).work.run,
+            Autoscaling(writes, self._informers, now, settings).work.run,
         ]
 
     async def run(self) -> None:

@@ -30,6 +30,8 @@ class Settings:
     event_repeat_min_s: float = 10.0  # the same Event is not counted more often
     retry_min_s: float = 0.1  # after an error, per key; then doubled
     retry_max_s: float = 30.0
+    autoscaler_period_s: float = 15.0  # how often each autoscaler looks at its target
+    has_metrics: bool = False  # metrics.k8s.io is served although nothing plays it
     gc_requests_per_s: float | None = None  # 20 in kube-controller-manager; None: no limit
     gc_burst: int = 30
     node_capacity: Mapping[str, str] = field(default_factory=_node_capacity)

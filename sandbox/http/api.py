@@ -23,11 +23,12 @@ from sandbox.http.list_options import (
 from sandbox.http.measuring import measured
 from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of, unacceptable
+from sandbox.http.older_autoscalers import answered
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
 from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
-from sandbox.http.served import MEASURED, Served
+from sandbox.http.served import AUTOSCALER_V1, MEASURED, Served
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.errors import ApiError, bad_request, method_not_allowed, not_found
 from sandbox.store.resources import (
@@ -133,6 +134,8 @@ class Api:
     def _answer(self, verb: str, call: Call) -> AnyAnswer:
         if call.rt.key == SELF_SUBJECT_ACCESS_REVIEW.key:
             return review(verb, call)
+        if call.rt == AUTOSCALER_V1:
+            return answered(verb, call, self.store)
         if call.rt in MEASURED:
             return measured(verb, call, self.store, self._now)
         answer_verb = self._verbs.get(verb)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.http import pod_columns
+from sandbox.http import autoscaler_columns, pod_columns
 from sandbox.http.durations import UNKNOWN, age
 
 Obj = Mapping[str, Any]
@@ -268,6 +268,15 @@ BUILTIN: dict[str, tuple[Column, ...]] = {
     "leases.coordination.k8s.io": (
         NAME,
         Column("Holder", _field("spec", "holderIdentity", "")),
+        AGE,
+    ),
+    "horizontalpodautoscalers.autoscaling": (
+        NAME,
+        Column("Reference", autoscaler_columns.reference),
+        Column("Targets", autoscaler_columns.targets),
+        Column("MinPods", autoscaler_columns.replicas_min),
+        Column("MaxPods", autoscaler_columns.replicas_max),
+        Column("Replicas", autoscaler_columns.replicas),
         AGE,
     ),
     "customresourcedefinitions.apiextensions.k8s.io": (

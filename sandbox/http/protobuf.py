@@ -53,7 +53,8 @@ def _decoded(body: bytes) -> dict[str, Any]:
         raise Unreadable("empty body")
     envelope = _read(body[len(_MAGIC) :], MESSAGES["Unknown"])
     type_meta = envelope.get("typeMeta", {})
-    message = MESSAGES.get(type_meta.get("kind", ""))
+    kind, version = type_meta.get("kind", ""), type_meta.get("apiVersion", "")
+    message = MESSAGES.get(f"{version} {kind}") or MESSAGES.get(kind)
     if message is None:
         raise unsupported_media_type(_WITHOUT_TABLE)
     return {**type_meta, **_read(base64.b64decode(envelope.get("raw", "")), message)}
@@ -95,6 +96,8 @@ def _value(value: int | bytes, field: Field) -> Any:
             return _number(value)
         case "Time" | "MicroTime":
             return _time(_bytes(value), field.type)
+        case "Quantity":
+            return _text(dict(_fields(_bytes(value))).get(1, b""))
         case "IntOrString":
             parts = dict(_fields(_bytes(value)))
             if _number(parts.get(1, 0)):

@@ -2,7 +2,8 @@
 
 Taken from the files `generated.proto` of Kubernetes 1.36 (k8s.io/api, k8s.io/apimachinery). In the
 tables `name=number:type`; no type is text, `type?` says that an empty value is written out too
-(a pointer in Go), `[type]` a list, `{type}` a map from text.
+(a pointer in Go), `[type]` a list, `{type}` a map from text. A kind that has
+other fields in an older version has a table with that version.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a message; `type` is text, bytes, flag, int, a time, or another message."""
+    """A field of a message; `type` is text, bytes, flag, int, Quantity, a time, or a message."""
 
     name: str
     type: str
@@ -68,6 +69,16 @@ _TABLES = {
     "Lease": "metadata=1:ObjectMeta spec=2:LeaseSpec",
     "LeaseSpec": "holderIdentity=1:text? leaseDurationSeconds=2:int? acquireTime=3:MicroTime "
     "renewTime=4:MicroTime leaseTransitions=5:int? strategy=6:text? preferredHolder=7:text?",
+    "HorizontalPodAutoscaler": "metadata=1:ObjectMeta spec=2:HorizontalPodAutoscalerSpec",
+    "HorizontalPodAutoscalerSpec": "scaleTargetRef=1:CrossVersionObjectReference "
+    "minReplicas=2:int? maxReplicas=3:int metrics=4:[MetricSpec]",
+    "CrossVersionObjectReference": "kind=1 name=2 apiVersion=3",
+    "MetricSpec": "type=1 resource=4:ResourceMetricSource",
+    "ResourceMetricSource": "name=1 target=2:MetricTarget",
+    "MetricTarget": "type=1 value=2:Quantity averageValue=3:Quantity averageUtilization=4:int?",
+    "autoscaling/v1 HorizontalPodAutoscaler": "metadata=1:ObjectMeta spec=2:AutoscalerSpecOfV1",
+    "AutoscalerSpecOfV1": "scaleTargetRef=1:CrossVersionObjectReference minReplicas=2:int? "
+    "maxReplicas=3:int targetCPUUtilizationPercentage=4:int?",
     "SelfSubjectAccessReview": "metadata=1:ObjectMeta spec=2:SelfSubjectAccessReviewSpec",
     "SelfSubjectAccessReviewSpec": "resourceAttributes=1:ResourceAttributes "
     "nonResourceAttributes=2:NonResourceAttributes",

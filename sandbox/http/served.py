@@ -6,10 +6,11 @@ cluster was made with it, or while a pod or a node plays how much CPU it uses.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sandbox.store.played_cpu import played_mcpu
-from sandbox.store.resources import NODE, POD, ResourceType
+from sandbox.store.resources import HORIZONTAL_POD_AUTOSCALER, NODE, POD, ResourceType
 from sandbox.store.store import Store
 
 METRICS_GROUP: Final = "metrics.k8s.io"
@@ -21,6 +22,14 @@ POD_METRICS: Final = ResourceType(
     METRICS_GROUP, "v1beta1", "pods", "", "PodMetrics", namespaced=True, verbs=_VERBS
 )
 MEASURED: Final = (NODE_METRICS, POD_METRICS)
+AUTOSCALER_V1: Final = replace(
+    HORIZONTAL_POD_AUTOSCALER,
+    version="v1",
+    verbs=("create", "get", "list"),
+    subresources=frozenset(),
+)
+"""Stored as v2: the registry of the store does not know it."""
+_V1 = (AUTOSCALER_V1.group, AUTOSCALER_V1.version, AUTOSCALER_V1.plural)
 
 
 class Served:
@@ -38,10 +47,12 @@ class Served:
 
     def all(self) -> list[ResourceType]:
         """Every type."""
-        return [*self._registry.all(), *(MEASURED if self._measures() else ())]
+        return [*self._registry.all(), AUTOSCALER_V1, *(MEASURED if self._measures() else ())]
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         """The type at a path, if it is served."""
+        if (group, version, plural) == _V1:
+            return AUTOSCALER_V1
         if group != METRICS_GROUP:
             return self._registry.find(group, version, plural)
         served = MEASURED if self._measures() else ()

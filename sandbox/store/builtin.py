@@ -10,9 +10,9 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.store import config_maps, nodes, pods, services
+from sandbox.store import autoscalers, config_maps, nodes, pods, services
 from sandbox.store.errors import Cause, invalid_value
-from sandbox.store.resources import ResourceType
+from sandbox.store.resources import HORIZONTAL_POD_AUTOSCALER, ResourceType
 from sandbox.store.steering import steering_causes
 from sandbox.store.strategies import Body
 
@@ -35,6 +35,7 @@ class BuiltinStrategy:
             "secrets": _secret_with_defaults,
             "persistentvolumeclaims": _claim_with_defaults,
             "configmaps": config_maps.without_empty,
+            HORIZONTAL_POD_AUTOSCALER.key: autoscalers.as_new,
         }.get(rt.key, _unchanged)
         self._causes: Check = {
             "pods": pods.causes,
@@ -43,6 +44,7 @@ class BuiltinStrategy:
             "events": _event_causes,
             "leases.coordination.k8s.io": _lease_causes,
             "nodes": nodes.causes,
+            HORIZONTAL_POD_AUTOSCALER.key: autoscalers.causes,
         }.get(rt.key, _no_causes)
         self._change_causes: ChangeCheck = {
             "pods": pods.change_causes,
@@ -78,6 +80,8 @@ class BuiltinStrategy:
             return pods.with_kept_defaults(obj, old)
         if self._rt.key == "configmaps":
             return config_maps.without_empty(obj)
+        if self._rt.key == HORIZONTAL_POD_AUTOSCALER.key:
+            return autoscalers.with_defaults(obj)
         if self._rt.key == "services":
             return services.with_kept_address(obj, old, self._addresses)
         return obj
@@ -87,6 +91,8 @@ class BuiltinStrategy:
     ) -> list[Cause]:
         if subresource:
             return []
+        if self._rt.key == HORIZONTAL_POD_AUTOSCALER.key:
+            return autoscalers.causes(obj, old)
         found = self._causes(obj)
         if self._rt.key == "pods":
             found += steering_causes("pods", obj)

@@ -68,6 +68,7 @@ _UNCONDITIONAL = frozenset(
     {
         "configmaps",
         "events",
+        "horizontalpodautoscalers.autoscaling",
         "namespaces",
         "nodes",
         "persistentvolumeclaims",

@@ -77,10 +77,11 @@ def _core(
     subresources: frozenset[str] = frozenset(),
     categories: tuple[str, ...] = (),
     group: str = "",
+    version: str = "v1",
 ) -> ResourceType:
     return ResourceType(
         group=group,
-        version="v1",
+        version=version,
         plural=plural,
         singular=kind.lower(),
         kind=kind,
@@ -115,6 +116,15 @@ PERSISTENT_VOLUME_CLAIM = _core(
     "persistentvolumeclaims", "PersistentVolumeClaim", ("pvc",), subresources=STATUS
 )
 LEASE = _core("leases", "Lease", group="coordination.k8s.io")
+HORIZONTAL_POD_AUTOSCALER = _core(
+    "horizontalpodautoscalers",
+    "HorizontalPodAutoscaler",
+    ("hpa",),
+    subresources=STATUS,
+    categories=("all",),
+    group="autoscaling",
+    version="v2",
+)
 CUSTOM_RESOURCE_DEFINITION = _core(
     "customresourcedefinitions",
     "CustomResourceDefinition",
@@ -144,6 +154,7 @@ BUILTIN = (
     SERVICE_ACCOUNT,
     PERSISTENT_VOLUME_CLAIM,
     LEASE,
+    HORIZONTAL_POD_AUTOSCALER,
     CUSTOM_RESOURCE_DEFINITION,
     SELF_SUBJECT_ACCESS_REVIEW,
 )

@@ -1,8 +1,9 @@
-"""A HorizontalPodAutoscaler sets the width of a region: only the real pair has its controller.
+"""A HorizontalPodAutoscaler sets the width of a region, or reports why it does not.
 
-Where the width in force is out of the bounds that it is given, it needs no metrics. Elsewhere the
-tests serve them: at 120 % of its target, three channels become four, or nothing happens and the
-autoscaler reports why.
+Where the width in force is out of the bounds that it is given, it needs no metrics. Where nothing
+serves metrics, both sides report the same. Metrics are served by the test, and only to the real
+pair: at 120 % of its target, three channels become four, or nothing happens and the autoscaler
+reports why. The CPU that the sandbox plays is in tests/simulation/test_autoscaling.py.
 """
 
 from __future__ import annotations
@@ -20,13 +21,7 @@ from tests.e2e.metrics_serving import SERVICE, metrics_served
 from tests.e2e.resizing import Resized, moment_of, resized, until_widths
 from tests.e2e.watching import TEST_S_MAX, Cluster, JobObjects, Obj
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(TEST_S_MAX),
-    pytest.mark.parametrize(
-        "system", [pytest.param("real", marks=pytest.mark.real)], indirect=True
-    ),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 
 
@@ -90,6 +85,44 @@ NEED_NONE = {
 }
 
 
+KEDA = ("FailedGetExternalMetric", NEED_NONE["external"])
+"""What a ScaledObject makes: External with AverageValue."""
+_UNABLE = "the HPA was unable to compute the replica count: "
+_ABSENT = "the server could not find the requested resource"
+_CUSTOM = "from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered"
+UNSERVED = {
+    "FailedGetResourceMetric": "failed to get cpu utilization: unable to get metrics for resource "
+    "cpu: unable to fetch metrics from resource metrics API: "
+    f"{_ABSENT} (get pods.metrics.k8s.io)",
+    "FailedGetPodsMetric": f"unable to get metric load: unable to fetch metrics {_CUSTOM}",
+    "FailedGetObjectMetric": f"unable to get metric load: Service on default {SERVICE}/unable to "
+    f"fetch metrics {_CUSTOM}",
+    "FailedGetExternalMetric": "unable to get external metric default/load/nil: unable to fetch "
+    f"metrics from external metrics API: {_ABSENT} (get load.external.metrics.k8s.io)",
+}
+"""What Kubernetes reports where nothing serves the metrics of NEED_PODS."""
+
+
+async def test_metrics_that_nothing_serves_are_reported_in_the_words_of_kubernetes(
+    cluster: Cluster,
+) -> None:
+    """The width stays; KEDA's metric, External with AverageValue, is the last one."""
+    async with cluster.job("unmeasured") as job:
+        width = [{"alias": FIRST, "width": WIDTH}]
+        await submit_row(cluster, job, {"legacy": True}, parallelRegions=width)
+        await job.until("running", job.all_running)
+        region = next(n for n, r in job.of("regions").items() if r["spec"]["alias"] == FIRST)
+        bounds = {"maxReplicas": 20, "metrics": list(NEED_PODS.values())[:1]}
+        async with autoscaler(cluster, region, bounds) as path:
+            for error, metric in [*NEED_PODS.items(), KEDA]:
+                await cluster.api.call("PATCH", path, {"spec": {"metrics": [metric]}}, MERGE)
+                active = await _inactive_by(cluster, path, error)
+                text = f"{_UNABLE}{UNSERVED[error]}"
+                assert (active["status"], active["message"]) == ("False", text)
+        assert job.of("regions")[region]["spec"]["width"] == WIDTH
+
+
+@pytest.mark.parametrize("system", [pytest.param("real", marks=pytest.mark.real)], indirect=True)
 async def test_each_kind_of_metric_counts_channels_or_reports_that_there_are_no_pods(
     cluster: Cluster,
 ) -> None:
@@ -146,8 +179,9 @@ async def _scaled(cluster: Cluster, job: JobObjects, metric: Obj, error: str) ->
 
 
 def _in_force(job: JobObjects, region: str) -> bool:
+    """Nothing is left of the wider region: some metrics count pods that are ending, too."""
     status = job.of("regions")[region].get("status") or {}
-    return bool(status.get("width") == WIDTH)
+    return bool(status.get("width") == WIDTH) and len(job.of("pods")) == len(job.of("pes"))
 
 
 def _lacks_pods(active: Obj) -> bool:
@@ -158,6 +192,15 @@ def _lacks_pods(active: Obj) -> bool:
 def _is_starting(active: Obj) -> bool:
     """The metrics APIs may not be known yet, and pods not be ready for long enough."""
     return str(active.get("reason", "")).startswith("FailedGet")
+
+
+async def _inactive_by(cluster: Cluster, path: str, reason: str) -> Obj:
+    """The condition ScalingActive as soon as it has the reason."""
+    while True:
+        active = await _condition(cluster, path, "ScalingActive")
+        if active.get("reason") == reason:
+            return active
+        await asyncio.sleep(0.1)
 
 
 async def _condition(cluster: Cluster, path: str, type_: str) -> Obj:

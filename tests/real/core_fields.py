@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_HERE = Path(__file__).parent
+_PINNED = Path(__file__).parents[2] / "cli" / "real" / "pinned"
 _SOURCES = (
     ("k8s.io/apimachinery", "pkg/apis/meta/v1/types.go"),
     ("k8s.io/api", "core/v1/types.go"),
     ("k8s.io/api", "coordination/v1/types.go"),
+    ("k8s.io/api", "autoscaling/v2/types.go"),
     ("k8s.io/apiextensions-apiserver", "pkg/apis/apiextensions/v1/types.go"),
     ("k8s.io/apiextensions-apiserver", "pkg/apis/apiextensions/v1/types_jsonschema.go"),
 )
@@ -28,6 +29,7 @@ _KINDS = (
     "ConfigMap",
     "CustomResourceDefinition",
     "Event",
+    "HorizontalPodAutoscaler",
     "Lease",
     "Namespace",
     "Node",
@@ -154,7 +156,7 @@ def _mark(field: Field, kind: str) -> str:
 
 def _source(module: str, path: str) -> str:
     command = ["go", "list", "-m", "-f", "{{.Dir}}", module]
-    folder = subprocess.run(command, cwd=_HERE, check=True, capture_output=True, text=True).stdout
+    folder = subprocess.run(command, cwd=_PINNED, check=True, capture_output=True, text=True).stdout
     return (Path(folder.strip()) / path).read_text()
 
 

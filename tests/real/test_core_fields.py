@@ -16,6 +16,7 @@ SETTING = "MILLRACE_KUBECONFIG"
 _DOCUMENTS = (
     "/openapi/v3/api/v1",
     "/openapi/v3/apis/coordination.k8s.io/v1",
+    "/openapi/v3/apis/autoscaling/v2",
     "/openapi/v3/apis/apiextensions.k8s.io/v1",
 )
 _OF_OBJECTS = frozenset({"apiVersion", "kind"})

@@ -24,6 +24,7 @@ WATCH_S = 1  # how long a watch is read
 _CORE = "/api/v1"
 _GROUPS = {
     "leases": "/apis/coordination.k8s.io/v1",
+    "horizontalpodautoscalers": "/apis/autoscaling/v2",
     "streamsjobs": "/apis/streams.ibm.com/v1",
     "streamspes": "/apis/streams.ibm.com/v1",
     "streamsprs": "/apis/streams.ibm.com/v1",

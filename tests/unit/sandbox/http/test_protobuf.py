@@ -105,6 +105,25 @@ def test_a_time_of_another_age_is_refused() -> None:
         sent_object(envelope("Event", raw), "")
 
 
+def test_an_autoscaler_is_read_in_both_versions(asker: Asker) -> None:
+    """As `kubectl autoscale` writes it: before 1.33 in v1, from then on in v2."""
+    target = (1, message((1, "ParallelRegion"), (2, "one"), (3, "streams.ibm.com/v1")))
+    path = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    goal = message((1, "AverageValue"), (3, message((1, "400m"))))
+    metric = message((1, "Resource"), (4, message((1, "cpu"), (2, goal))))
+    goals: dict[str, int | bytes] = {"v1": 70, "v2": metric}
+    made = {}
+    for version, goal_of_spec in goals.items():
+        spec = message(target, (2, 2), (3, 8), (4, goal_of_spec))
+        raw = message((1, message((1, version))), (2, spec))
+        body = envelope("HorizontalPodAutoscaler", raw, f"autoscaling/{version}")
+        made[version] = sent(asker, path.format(version), body)["spec"]
+    assert made["v1"]["targetCPUUtilizationPercentage"] == 70
+    target_of_v2 = made["v2"]["metrics"][0]["resource"]["target"]
+    assert target_of_v2 == {"type": "AverageValue", "averageValue": "400m"}
+    assert {each["minReplicas"] for each in made.values()} == {2}
+
+
 def test_a_service_comes_back_as_json_with_its_defaults(asker: Asker) -> None:
     port = message((2, "TCP"), (3, 80), (4, message((1, 0), (2, 8080))))
     raw = message((1, message((1, "s"))), (2, message((1, port), (4, "ClusterIP"))))
