@@ -16,6 +16,7 @@ from cli.failing import Misused
 from contracts.scheduling.quantities import quantity_of, rounded_up
 from planner.drafting import Draft
 from planner.fusion.reckoning import CpuUsage
+from planner.numbering.measured import MeasuredCpu
 from planner.refusals import shown
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
@@ -40,8 +41,11 @@ def read_cpu_usage(path: Path) -> CpuUsage:
     operators = content.get("operators") or {}
     if not isinstance(operators, dict) or not all(isinstance(each, str) for each in operators):
         raise Misused(f"--cpu-usage {path}: operators has to be a map of names to CPU")
+    cluster = content.get("cluster")
     return CpuUsage(
-        cluster_mcpu=_mcpu(f"--cpu-usage {path}: cluster", content.get("cluster", 0)),
+        cluster=None
+        if cluster is None
+        else MeasuredCpu(_mcpu(f"--cpu-usage {path}: cluster", cluster)),
         operators={
             name: _mcpu(f"--cpu-usage {path}: operators.{shown(name)}", cpu)
             for name, cpu in operators.items()

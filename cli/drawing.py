@@ -15,6 +15,7 @@ from cli.showing import Rows, Screen, cell
 from planner.drafting import Draft
 from planner.explaining import Explanation, explain
 from planner.fates import Fate, fates_of
+from planner.fusion.reckoning import allocatable_of
 from planner.numbering.records import PlanRecord
 from planner.outline import outline, outline_of_resize, widths_of
 from planner.refusals import counted, shown
@@ -73,6 +74,8 @@ def _scheme(draft: Draft) -> str:
         cpus = counted(fusion.largest_node_mcpu // 1000, "CPU")
         nodes = f"{counted(fusion.nodes or 1, 'node')} of {cpus}"
         scheme = f"automatic: {counted(fusion.pes_max or 1, 'PE')} for {threads} on {nodes}"
+        measured = draft.request.usage_in_force.cluster
+        scheme += f"; {measured.sentence(allocatable_of(fusion))}" if measured else ""
     return scheme if fusion.type == "noChannelInfluence" else f"{scheme}, {fusion.type}"
 
 

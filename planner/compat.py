@@ -23,7 +23,8 @@ from planner.application import model
 from planner.description.meaning import PeMeaning, PoolMeaning, value
 from planner.graph.topology import Topology
 from planner.numbering.identity import Identities
-from planner.numbering.records import OperatorKey, PoolRecord, SplitterKey
+from planner.numbering.records import OperatorKey, PoolRecord
+from planner.numbering.splitters import SplitterKey
 from planner.refusals import PlanRefused, shown
 
 Key = TypeVar("Key")

@@ -121,7 +121,7 @@ def _fusion(request: PlanRequest, topology: Topology) -> Fusion:
     if previous and fusion.requested == previous.fusion.requested == "automatic":
         return previous.fusion
     if fusion.scheme == "automatic":
-        return reckoned(fusion, topology, request.threading, request.usage)
+        return reckoned(fusion, topology, request.threading, request.usage_in_force)
     if fusion.scheme == "manual" and (fusion.pes_max is None or fusion.pes_max < 1):
         raise PlanRefused(
             Reason.FUSION_INVALID,
@@ -234,7 +234,8 @@ def _share(request: PlanRequest, fusion: Fusion, topology: Topology) -> int:
     """How many operators automatic fusion would give a PE of these widths."""
     if fusion.scheme != "automatic":
         return 0
-    pes = reckoned(fusion, topology, request.threading).pes_max or 1
+    found = reckoned(fusion, topology, request.threading, request.usage_in_force)
+    pes = found.pes_max or 1
     return -(-len(topology.operators) // pes)
 
 

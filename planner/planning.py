@@ -161,6 +161,7 @@ def _record(drafted: Draft, pes: tuple[PeRecord, ...]) -> PlanRecord:
         port_runs=identities.port_runs(),
         splitters=identities.splitter_records(),
         high_water=identities.high_water({pe.id for pe in pes}),
+        measured=request.usage_in_force.cluster if drafted.fusion.scheme == "automatic" else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planner.application import model
 from planner.fusion.placing import ORIGINAL, USUAL, HostRules
@@ -34,7 +34,8 @@ class PlanRequest:
     `width_overrides`: (alias pattern, width) of the job spec. `widths`: exact widths by region name
     of the ParallelRegion objects at a resize; they win over everything else. `compat`: as the
     original would have planned it. `hosts`: how host constraints are put into force. `usage`:
-    measured CPU, which automatic fusion chooses the first number of PEs from.
+    measured CPU, which automatic fusion chooses the number of PEs from, and at a resize how much
+    a PE has room for.
     """
 
     application: model.Application
@@ -60,6 +61,12 @@ class PlanRequest:
         """The previous record if it is one of the same application."""
         previous = self.previous
         return previous if previous and previous.bundle_digest == self.bundle_digest else None
+
+    @property
+    def usage_in_force(self) -> CpuUsage:
+        """`usage`; if the cluster was not measured for this plan, as it was for the one before."""
+        before = self.resized.measured if self.resized else None
+        return self.usage if self.usage.cluster else replace(self.usage, cluster=before)
 
     @property
     def running(self) -> frozenset[int]:

@@ -9,11 +9,12 @@
 4. Nobody knows yet how busy they will be: the geometric mean of the two is wrong by the same factor
    in either direction. An operator whose CPU was measured counts with that, in both.
 5. The cluster bounds it: the pods' requests must fit, and PEs beyond the number of CPUs cost
-   connections and win nothing; a CPU that is in use already does not count. A limit that the PEs
+   connections and win nothing; a CPU that others use already does not count. A limit that the PEs
    share bounds it in the same way; a request that they share must be cut into parts that a node can
    take.
 
 The answer is for life: it is recorded with all that it was made from, and a job that runs keeps it.
+At a resize, it is reckoned for the new widths only to know how much a PE has room for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from math import isqrt
 
 from planner.graph.threading_models import Threading, choose_model
 from planner.graph.topology import Operator, Topology
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import Fusion
 
 CPU_MCPU = 1000
@@ -45,12 +47,12 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class CpuUsage:
-    """Measured CPU in thousandths: what the nodes use already, and operators by name.
+    """Measured CPU: what the nodes use already, and operators by name (in thousandths).
 
     A name without a channel is that of each replica.
     """
 
-    cluster_mcpu: int = 0
+    cluster: MeasuredCpu | None = None
     operators: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, operator: Operator) -> int | None:
@@ -74,7 +76,7 @@ def reckoned(
     """Automatic fusion with the number of PEs, and with the threads that it was chosen from."""
     threads = count_threads(topology, job)
     demand = _demand(topology, job, usage) if usage.operators else threads.times(CPU_MCPU)
-    pes = min(_pes(fusion, demand, usage.cluster_mcpu), len(topology.operators))
+    pes = min(_pes(fusion, demand, usage.cluster), len(topology.operators))
     return replace(fusion, pes_max=max(1, pes), threads_min=threads.least, threads_max=threads.most)
 
 
@@ -118,15 +120,21 @@ def _is_channel(topology: Topology, operator: int, port: int) -> bool:
     return any(edge.splitter >= 0 for edge in topology.edges_into((operator, port)))
 
 
-def _pes(fusion: Fusion, demand: Threads, used_mcpu: int) -> int:
-    nodes = max(1, fusion.nodes or 1)
+def allocatable_of(fusion: Fusion) -> int:
+    """What all nodes have for pods."""
     largest = fusion.largest_node_mcpu or UNKNOWN_NODE_MCPU
-    allocatable = fusion.allocatable_mcpu or nodes * largest
+    return fusion.allocatable_mcpu or max(1, fusion.nodes or 1) * largest
+
+
+def _pes(fusion: Fusion, demand: Threads, measured: MeasuredCpu | None) -> int:
+    largest = fusion.largest_node_mcpu or UNKNOWN_NODE_MCPU
+    allocatable = allocatable_of(fusion)
+    busy = measured.busy_mcpu(allocatable) if measured else 0
     shared_limit = fusion.limit_mcpu if fusion.is_divided else 0
     usable = largest if shared_limit else min(largest, fusion.limit_mcpu or largest)
     least = max(1, _parts(demand.least, usable))
     most = max(least, _parts(demand.most, usable))
-    bound = max(0, allocatable - used_mcpu) // CPU_MCPU
+    bound = max(0, allocatable - busy) // CPU_MCPU
     if fusion.is_divided:
         least_parts = _parts(fusion.request_mcpu, largest)
     else:

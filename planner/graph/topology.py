@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from planner.application import model
 from planner.graph.intrinsics import Membership
-from planner.numbering.records import OperatorKey, PathStep, PoolRecord
+from planner.numbering.records import OperatorKey, PoolRecord
+from planner.numbering.splitters import PathStep
 
 Port = tuple[int, int]
 """(operator, port index)."""

@@ -35,7 +35,7 @@ from planner.graph.topology import (
     StreamImport,
 )
 from planner.numbering.identity import Identities
-from planner.numbering.records import PathStep, SplitterKey
+from planner.numbering.splitters import PathStep, SplitterKey
 from planner.refusals import PlanRefused
 
 STEPS_PER_CONNECTION_MAX = 10

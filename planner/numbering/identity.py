@@ -23,9 +23,8 @@ from planner.numbering.records import (
     PlanRecord,
     PortKey,
     PortRuns,
-    SplitterKey,
-    SplitterRecord,
 )
+from planner.numbering.splitters import SplitterKey, SplitterRecord
 
 
 class Identities:

@@ -15,7 +15,9 @@ from typing import Any, Literal, NamedTuple, overload
 
 import orjson
 
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.record_text import array_of, loaded
+from planner.numbering.splitters import SplitterKey, SplitterRecord
 
 SCHEMA_VERSION = 4
 """2: rows of ports with a length. 3: PEs have places in pools, isolated operators. 4: channels."""
@@ -27,8 +29,6 @@ _NUMBERS_OF_RUN = 8  # pe, direction, operator, port, splitter, channel, id, len
 _READABLE = range(1, SCHEMA_VERSION + 1)
 PORTS_MAX = 16 * 1024 * 1024
 """Of a record: each connection has two, and there are fewer connections (requesting.py)."""
-PathStep = tuple[int, int, int, int]
-"""(region index, input port, ordinal among equals, channel of it that leads on or -1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,21 +233,6 @@ class PortRuns(Sequence[PortRun]):
     __hash__ = None  # type: ignore[assignment]
 
 
-class SplitterKey(NamedTuple):
-    """The lasting identity of a splitter: its output port and the path to it."""
-
-    operator: int
-    port: int
-    path: tuple[PathStep, ...]
-
-
-class SplitterRecord(NamedTuple):
-    """The index of a splitter, local to the output port."""
-
-    key: SplitterKey
-    id: int
-
-
 @dataclass(frozen=True, slots=True)
 class HighWater:
     """The highest id given so far, by kind; -1 for none. Ids up to it are never given again."""
@@ -261,7 +246,7 @@ class HighWater:
 
 @dataclass(frozen=True)
 class PlanRecord:
-    """One generation of a job."""
+    """One generation of a job. `measured` is what automatic fusion knew of the CPU in use."""
 
     generation: int
     bundle_digest: str
@@ -277,6 +262,7 @@ class PlanRecord:
     port_runs: Sequence[PortRun]
     splitters: tuple[SplitterRecord, ...]
     high_water: HighWater
+    measured: MeasuredCpu | None = None
 
     @property
     def widths(self) -> dict[str, int]:
@@ -348,6 +334,7 @@ def _document(record: PlanRecord) -> dict[str, Any]:
             "ports": [[*key, high.ports[key]] for key in sorted(high.ports)],
             "splitters": [[*key, high.splitters[key]] for key in sorted(high.splitters)],
         },
+        **({"measured": record.measured} if record.measured else {}),
     }
 
 
@@ -383,6 +370,7 @@ def _record(doc: dict[str, Any], port_rows: Iterable[list[Any]]) -> PlanRecord:
             for op, port, path, id_ in doc["splitters"]
         ),
         high_water=_high_water(doc["highWater"]),
+        measured=MeasuredCpu(**doc["measured"]) if "measured" in doc else None,
     )
 
 

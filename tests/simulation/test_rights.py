@@ -18,6 +18,7 @@ from deploy.roles import PERMISSIONS, rules
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
 from sandbox.store.resources import NODE
+from sandbox.store.steering import CPU
 from services.chassis.kube.permissions import Permission
 from services.fusion_backend.adapters import permissions as fusion_backend
 from services.fusion_backend.core import effects as fusion_effects
@@ -63,6 +64,7 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "hosted": _life_with_hosts,
         "unreadable": _life_with_unreadable_objects,
         "heavy": _life_with_large_managed_fields,
+        "measured": _life_with_measured_cpu,
     }
     for name, life in lives.items():
         folder = tmp_path / name
@@ -179,6 +181,18 @@ def _make_heavy(world: World, *plurals: str) -> None:
 
 def _is_heavy(world: World, plural: str) -> bool:
     return any(each["metadata"].get("managedFields") for each in world.objects(plural).values())
+
+
+async def _life_with_measured_cpu(world: World) -> None:
+    """A node plays the CPU that it uses; a resize asks what the job's own pods use."""
+    world.start()
+    await world.settle()
+    patch = {"metadata": {"annotations": {CPU: "20"}}}
+    world.store.patch(NODE, None, "node-1", patch, MERGE)
+    submit_example(world, "j", width=3, more={"fusion": {"automatic": True}})
+    await world.until("running", lambda: world.is_running("j"))
+    world.resize("j", "Counted", 5)
+    await world.until("wider", lambda: "j.plan.1" in world.objects("configmaps", "j"))
 
 
 async def _life_with_hosts(world: World) -> None:

@@ -85,6 +85,12 @@ class Kube(Protocol):
         """One object."""
         ...
 
+    async def list_whole(
+        self, resource: Resource, namespace: str, *, label_selector: str = ""
+    ) -> list[Json]:
+        """A list in one answer, of an API that computes its objects: they have no version."""
+        ...
+
     async def create(self, resource: Resource, namespace: str, body: Mapping[str, Any]) -> Json:
         """POST; AlreadyExists where the name is taken."""
         ...
@@ -222,6 +228,17 @@ class KubeClient:
         await self._ask("DELETE", path, _delete_options("Background"))
 
     # ------------------------------------------------------------------ many objects
+
+    async def list_whole(
+        self, resource: Resource, namespace: str, *, label_selector: str = ""
+    ) -> list[Json]:
+        """A list in one answer, of an API that computes its objects: they have no version."""
+        path = path_of(resource, namespace)
+        if label_selector:
+            path += f"?{urlencode({'labelSelector': label_selector})}"
+        response = await self._answer("GET", path)
+        items, _ = _read(read_list, response.body)
+        return items
 
     async def list_pages(
         self,

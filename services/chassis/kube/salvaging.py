@@ -63,7 +63,10 @@ def read_list(text: bytes) -> tuple[list[Json], Json]:
         return [_item(outline, span) for span in spans], metadata
     except KeyError as missing:
         raise ValueError(f"a list has {missing}") from None
-    return [_lean(each) for each in found.get("items") or ()], metadata
+    items = found.get("items") or []
+    if not isinstance(items, list):
+        raise ValueError("the items of a list are no list")  # noqa: TRY004 - as in _required
+    return [_lean(_required(each)) for each in items], metadata
 
 
 def read_event(line: bytes) -> tuple[str, Json]:

@@ -71,7 +71,7 @@ class JobAnswers:
     """
 
     def __init__(self, job_uid: str, all_answers: Answers) -> None:
-        self._job_uid = job_uid
+        self.job_uid = job_uid
         self._all = all_answers
         self.outcomes: dict[str, Outcome] = {}
         self.unplaced: dict[tuple[str, RequestedWidths], PlanRefused] = {}
@@ -98,47 +98,47 @@ class JobAnswers:
     def learn(self, inputs: PlanInputs, outcome: Outcome) -> None:
         """Keep the planner's answer, and the texts that came with it."""
         if isinstance(outcome, PlanRefused):
-            self._observe(PlanDeclined(self._job_uid, inputs.digest, RefusalKept.of(outcome)))
+            self._observe(PlanDeclined(self.job_uid, inputs.digest, RefusalKept.of(outcome)))
             return
         port_labels = {port_labels_id(outcome.port_labels): outcome.port_labels}
         pe_of = {pe.content_id: pe.id for pe in outcome.record.pes}
         texts = (port_labels, outcome.aadls.found_by(pe_of))
         names = tuple(sorted(name for each in texts for name in each))
         record = self._all.kept(outcome.record)
-        made = PlanMade(self._job_uid, inputs, record, names, outcome.warnings)
+        made = PlanMade(self.job_uid, inputs, record, names, outcome.warnings)
         self._all.enter(made)
         self._learn(inputs.digest, outcome, texts)
 
     def begin_planning(self, planning: asyncio.Task[None]) -> None:
         """The planner works for the job."""
         self.planning = planning
-        self._observe(PlanningBegan(self._job_uid))
+        self._observe(PlanningBegan(self.job_uid))
 
     def end_planning(self) -> None:
         """The planner does not work for the job any more."""
         self.planning = None
-        self._observe(PlanningEnded(self._job_uid))
+        self._observe(PlanningEnded(self.job_uid))
 
     def note_planning_trouble(self, digest: str, trouble: Trouble) -> None:
         """The planner failed for reasons of its own."""
-        self._observe(PlanningFailed(self._job_uid, digest, trouble))
+        self._observe(PlanningFailed(self.job_uid, digest, trouble))
 
     def know(self, head_uid: str, plan: KnownPlan) -> None:
         """Keep a plan whose record was read or written under this uid."""
         record = self._all.kept(plan.record)
         known = PlanKnown(
-            self._job_uid, head_uid, plan.inputs, record, plan.port_labels_id, plan.warnings
+            self.job_uid, head_uid, plan.inputs, record, plan.port_labels_id, plan.warnings
         )
         self._all.enter(known)
         self._know(head_uid, plan)
 
     def note_damage(self, head_uid: str, damage: Damage) -> None:
         """A plan record cannot be read."""
-        self._observe(PlanDamaged(self._job_uid, head_uid, damage.text, damage.is_lost))
+        self._observe(PlanDamaged(self.job_uid, head_uid, damage.text, damage.is_lost))
 
     def note_name_taken(self, child: str) -> None:
         """The name of a child belongs to somebody else."""
-        self._observe(NameTaken(self._job_uid, child))
+        self._observe(NameTaken(self.job_uid, child))
 
     def see_launches(self, pes: Iterable[Entry], pods: Iterable[Entry]) -> None:
         """Remember the highest launch of each PE: one that is deleted by hand goes on from it."""
@@ -154,35 +154,35 @@ class JobAnswers:
 
     def _see_launch(self, pe: str, launch: int) -> None:
         if launch > self.launches.get(pe, -1):
-            self._observe(LaunchSeen(self._job_uid, pe, launch))
+            self._observe(LaunchSeen(self.job_uid, pe, launch))
 
     def note_trouble(self, subject: str, reason: Reason, text: str, now: float) -> None:
         """An effect failed; the first of several failures in a row says since when."""
         known = self.troubles.get(subject)
         since = known.since if known is not None else now
-        self._observe(EffectFailed(self._job_uid, subject, Trouble(reason, text, since)))
+        self._observe(EffectFailed(self.job_uid, subject, Trouble(reason, text, since)))
 
     def note_done(self, subject: str) -> bool:
         """An effect did not fail; whether it had failed before."""
         has_failed = subject in self.troubles
         if has_failed:
-            self._observe(EffectSucceeded(self._job_uid, subject))
+            self._observe(EffectSucceeded(self.job_uid, subject))
         return has_failed
 
     def see_certificate(self, seen_at: float) -> None:
         """The certificate was seen as it should be (unix seconds)."""
         refusal = self.provisions.refusal
         kept = RefusalKept.of(refusal) if refusal is not None else None
-        self._observe(ProvisionsSeen(self._job_uid, seen_at, kept))
+        self._observe(ProvisionsSeen(self.job_uid, seen_at, kept))
 
     def refuse_servers(self, refusal: PlanRefused) -> None:
         """The redis servers cannot be used."""
         seen_at = self.provisions.certificate_seen_at
-        self._observe(ProvisionsSeen(self._job_uid, seen_at, RefusalKept.of(refusal)))
+        self._observe(ProvisionsSeen(self.job_uid, seen_at, RefusalKept.of(refusal)))
 
     def settle(self) -> None:
         """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
-        self._observe(Settled(self._job_uid))
+        self._observe(Settled(self.job_uid))
 
     def close(self) -> None:
         """Nobody waits for the planner any more."""

@@ -333,13 +333,18 @@ def _plans(heads: Mapping[int, Entry], known: JobAnswers) -> dict[int, KnownPlan
     return plans
 
 
-def cluster_of(table: TableReading) -> Cluster:
-    """The nodes that take pods which tolerate nothing, and their CPU."""
-    cpus = [
-        mcpu_of(entry.data["allocatable"].get("cpu", 0))
+def nodes_that_count(table: TableReading) -> dict[str, int]:
+    """The nodes that take pods which tolerate nothing, and their CPU in thousandths."""
+    return {
+        entry.name: mcpu_of(entry.data["allocatable"].get("cpu", 0))
         for entry in table.of_kind("Node")
         if _is_schedulable(entry)
-    ]
+    }
+
+
+def cluster_of(table: TableReading) -> Cluster:
+    """How many such nodes there are, and their CPU."""
+    cpus = nodes_that_count(table).values()
     return Cluster(len(cpus), sum(cpus), max(cpus, default=0))
 
 

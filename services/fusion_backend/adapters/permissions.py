@@ -23,6 +23,7 @@ from services.chassis.kube.port import Resource
 from services.chassis.kube.resources import resource_of
 from services.fusion_backend.adapters.carry_out import JOB
 from services.fusion_backend.adapters.certificates import SECRET
+from services.fusion_backend.adapters.cluster_cpu import NODE_METRICS, POD_METRICS
 from services.fusion_backend.core.effects import (
     AdoptChild,
     ConfirmJobGone,
@@ -73,7 +74,9 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     WriteJobStatus: _SAY_STATUS,
     Plan: to_get(SECRET)
     | to_get(_CONFIG_MAP)  # what fetching a bundle needs
-    | to_list(_JOB),  # which bundles are named
+    | to_list(_JOB)  # which bundles are named
+    | to_list(NODE_METRICS)  # the CPU in use, for automatic fusion
+    | to_list(POD_METRICS),
     ReadPlan: to_get(_CONFIG_MAP),
     RecordPlan: _created("ConfigMap") | _OWN,
     KeepRefusal: frozenset(),

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from contracts.reasons import Reason
 from planner.application.adl import read_application
 from planner.application.bundles import open_bundle
 from planner.application.model import Application
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import PlanRecord
 from planner.planning import PlanResult, plan
 from planner.refusals import PlanRefused
@@ -32,12 +33,16 @@ APPLICATIONS_KEPT = 4
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
-    """What a planner needs: inputs, the bundle in the store, the record of the plan before."""
+    """What a planner needs: inputs, the bundle in the store, the record of the plan before.
+
+    `measured` is the CPU that is in use, for automatic fusion.
+    """
 
     inputs: PlanInputs
     bundle_digest: str
     bundle_path: Path
     previous: PlanRecord | None = None
+    measured: MeasuredCpu | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The task as it crosses to a worker."""
@@ -46,17 +51,19 @@ class PlanTask:
             "bundleDigest": self.bundle_digest,
             "bundlePath": str(self.bundle_path),
             "previous": self.previous.to_json() if self.previous else None,
+            "measured": asdict(self.measured) if self.measured else None,
         }
 
     @staticmethod
     def from_json(document: dict[str, Any]) -> PlanTask:
         """The task of such a document."""
-        previous = document["previous"]
+        previous, measured = document["previous"], document["measured"]
         return PlanTask(
             inputs=PlanInputs.from_json(document["inputs"]),
             bundle_digest=document["bundleDigest"],
             bundle_path=Path(document["bundlePath"]),
             previous=PlanRecord.from_json(previous) if previous else None,
+            measured=MeasuredCpu(**measured) if measured else None,
         )
 
 
@@ -114,6 +121,7 @@ def run_task(task: PlanTask, applications: Applications) -> PlanResult:
         application=applications.of(task),
         bundle_digest=task.bundle_digest,
         previous=task.previous,
+        measured=task.measured,
     )
     try:
         refuse_resized_consistency(wanted)

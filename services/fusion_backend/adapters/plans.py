@@ -7,6 +7,8 @@ The planner's answer enters `answers.py` and wakes the job's key. What a plan re
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from contracts import labels
@@ -20,10 +22,12 @@ from services.chassis.process.backoff import Backoffs
 from services.chassis.process.errors import NameTaken, NotFound, Superseded, Transient
 from services.chassis.process.log_lines import log_of
 from services.chassis.running.wiring import Wiring
+from services.chassis.table.entries import Entry
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
 from services.fusion_backend.adapters.bundles.store import BundleStore, BundleUnreadable
 from services.fusion_backend.adapters.bundles.unused import UnusedBundles
-from services.fusion_backend.adapters.intake import JobKey
+from services.fusion_backend.adapters.cluster_cpu import ClusterCpu, CpuFound, JobPods
+from services.fusion_backend.adapters.intake import JobKey, nodes_that_count
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
 from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.recording import (
@@ -52,6 +56,7 @@ class Plans:
         unused: UnusedBundles,
     ) -> None:
         self._wiring = wiring
+        self._cpu = ClusterCpu(wiring.runtime.kube, wiring.runtime.clock)
         self._answers = answers
         self._bundles = bundles
         self._planner = planner
@@ -71,18 +76,28 @@ class Plans:
         previous: PlanRecord | None = None
         if effect.inputs.previous is not None:
             previous = snapshot.plans[effect.inputs.previous].record
-        work = self._plan(key, known, effect.inputs, previous)
+        work = self._plan(key, known, effect.inputs, previous, _pods_of(snapshot))
         known.begin_planning(asyncio.create_task(work, name=f"plan of {key.name}"))
         return "planning"
 
     async def _plan(
-        self, key: JobKey, known: JobAnswers, inputs: PlanInputs, previous: PlanRecord | None
+        self,
+        key: JobKey,
+        known: JobAnswers,
+        inputs: PlanInputs,
+        previous: PlanRecord | None,
+        pods: Iterable[Entry],
     ) -> None:
         """Wait for the answer and keep it; a refusal is an answer, too."""
         metrics = self._wiring.runtime.metrics
+        # Beside the bundle, which may have to be fetched.
+        measuring = self._measuring(key, known.job_uid, inputs, pods)
         try:
             task = await self._task(key, inputs, previous)
-            known.learn(inputs, await self._planner.plan(task))
+            found = await measuring if measuring is not None else CpuFound()
+            result = await self._planner.plan(replace(task, measured=found.measured))
+            warnings = (*result.warnings, found.problem) if found.problem else result.warnings
+            known.learn(inputs, replace(result, warnings=warnings))
         except PlanRefused as refusal:
             known.learn(inputs, refusal)
             if refusal.reason in ABOUT_BUNDLES:
@@ -97,8 +112,22 @@ class Plans:
             self._backoffs.mark_succeeded(inputs.digest)
             self._unused.remove_if_due()
         finally:
+            if measuring is not None:
+                measuring.cancel()
             known.end_planning()
         self._wiring.wake(key)
+
+    def _measuring(
+        self, key: JobKey, job_uid: str, inputs: PlanInputs, pods: Iterable[Entry]
+    ) -> asyncio.Task[CpuFound] | None:
+        """Measures the CPU in use; texts that are made again depend on none."""
+        if inputs.fusion.scheme != "automatic" or inputs.rendered:
+            return None
+        nodes = nodes_that_count(self._wiring.table)
+        names = frozenset(pod.name for pod in pods if pod.data["node"] in nodes)
+        selector = labels.selector_of_job(key.name, job_uid)
+        work = self._cpu.measured(nodes, JobPods(key.namespace, selector, names))
+        return asyncio.create_task(work, name=f"CPU for the plan of {key.name}")
 
     def _note_trouble(self, known: JobAnswers, inputs: PlanInputs, problem: Exception) -> None:
         now = self._wiring.runtime.clock.now()
@@ -186,6 +215,10 @@ class Plans:
         except NotFound as problem:
             await self._wiring.writer.confirm_absent(resource_of("ConfigMap"), job.namespace, name)
             raise Superseded(f"plan record {name} is gone") from problem
+
+
+def _pods_of(snapshot: Snapshot) -> list[Entry]:
+    return [pod for pods in snapshot.pods.values() for pod in pods]
 
 
 def trouble_message(problem: Exception) -> str:

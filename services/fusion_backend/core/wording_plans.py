@@ -9,6 +9,7 @@ from __future__ import annotations
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from contracts.resources.job import Admission
+from planner.fusion.reckoning import allocatable_of
 from planner.numbering.records import PlanRecord
 from planner.refusals import counted, shown
 from services.fusion_backend.core.admission import AdmissionInForce
@@ -44,7 +45,9 @@ def _fusion(record: PlanRecord) -> str:
         pes = counted(len(record.pes), "PE")
         cpu = f" with {fusion.allocatable_mcpu / 1000:g} CPUs" if fusion.allocatable_mcpu else ""
         threads = f"{fusion.threads_min} to {fusion.threads_max} threads"
-        return f"automatic: {pes} for {threads} on {nodes}{cpu}"
+        text = f"automatic: {pes} for {threads} on {nodes}{cpu}"
+        measured = record.measured
+        return f"{text}; {measured.sentence(allocatable_of(fusion))}" if measured else text
     if fusion.requested == "automatic":
         return f"automatic: {counted(fusion.pes_max or 0, 'PE')} for {nodes}"
     scheme = "legacy" if fusion.scheme == "legacy" else f"manual {fusion.pes_max}"

@@ -12,6 +12,7 @@ from cli.cpu_usage import mcpu_of_option, read_cpu_usage
 from cli.failing import Misused
 from cli.planning import PlanOptions, plan_steps
 from planner.fusion.reckoning import CpuUsage
+from planner.numbering.measured import MeasuredCpu
 from tests.places import ROOT
 
 ADL = ROOT / "examples" / "wordcount" / "wordcount.WordCount.adl"
@@ -32,7 +33,7 @@ def pes_of(**options: object) -> int:
 def test_a_file_has_the_cpu_of_operators_and_of_the_cluster(tmp_path: Path) -> None:
     text = "cluster: 12\noperators: {Words: 250m, 'Counted[0]': 1.5}\n"
     found = read_cpu_usage(usage_file(tmp_path, text))
-    assert found == CpuUsage(12_000, {"Words": 250, "Counted[0]": 1500})
+    assert found == CpuUsage(MeasuredCpu(12_000), {"Words": 250, "Counted[0]": 1500})
 
 
 def test_the_limit_of_pods_and_what_is_used_change_the_number_of_pes(tmp_path: Path) -> None:

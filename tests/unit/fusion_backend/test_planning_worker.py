@@ -14,6 +14,7 @@ import pytest
 
 from contracts.bundle_format import pack
 from contracts.reasons import Reason
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import Fusion
 from planner.refusals import PlanRefused
 from services.chassis.process.errors import Transient
@@ -48,6 +49,12 @@ async def test_a_worker_plans_what_the_inline_planner_plans(task: PlanTask) -> N
     assert first == inline
     assert second.record.widths == {"Counted": 5}
     assert len(second.aadls) < len(second.record.pes), "only what changes is rendered"
+
+
+def test_what_was_measured_crosses_to_a_worker(task: PlanTask) -> None:
+    measured = replace(task, measured=MeasuredCpu(1_500, 4_000, 250))
+    for each in (task, measured):
+        assert PlanTask.from_json(orjson.loads(orjson.dumps(each.to_json()))) == each
 
 
 async def test_another_width_within_a_consistent_region_is_refused(task: PlanTask) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from contracts.reasons import Reason
 from loadtest.cutting import Cut, cuts
-from planner.numbering.records import Fusion
+from planner.fusion.reckoning import CpuUsage
+from planner.numbering.measured import MeasuredCpu
+from planner.numbering.records import Fusion, PlanRecord
 from planner.planning import PlanResult, plan
 from planner.refusals import PlanRefused
 from planner.requesting import PlanLimits, PlanRequest
-from tests.unit.planner.adl_writing import Adl, plan_of
+from tests.unit.planner.adl_writing import Adl, plan_of, request_of
 from tests.unit.planner.reading import read_pes
 
 SMALL_NODES = Fusion.automatic(4, allocatable_mcpu=8000, largest_node_mcpu=2000, request_mcpu=100)
@@ -97,6 +99,59 @@ def test_the_number_follows_from_threads_and_cpu_and_is_recorded_with_them() -> 
 def test_limits_requests_and_the_cluster_bound_the_number(given: dict[str, Any], pes: int) -> None:
     fusion = replace(SMALL_NODES, **given)
     assert plan_of(channels_of(20, "f", "g"), fusion).record.fusion.pes_max == pes
+
+
+ROOMY = replace(SMALL_NODES, allocatable_mcpu=64_000)
+
+
+def measured_plan(
+    width: int, measured: MeasuredCpu | None, previous: PlanRecord | None = None
+) -> PlanRecord:
+    """20 channels of f and g, or so many; 18 PEs where nothing else uses a CPU."""
+    request = request_of(channels_of(20, "f", "g"), ROOMY)
+    generation = previous.generation + 1 if previous else 1
+    return plan(
+        replace(
+            request,
+            generation=generation,
+            widths={"W": width},
+            previous=previous,
+            usage=CpuUsage(measured),
+        )
+    ).record
+
+
+@pytest.mark.parametrize(
+    ("measured", "pes"),
+    [
+        (None, 18),
+        (MeasuredCpu(0), 18),
+        (MeasuredCpu(58_000), 6),
+        (MeasuredCpu(58_000, 64_000, 4_000), 10),
+        (MeasuredCpu(29_000, 32_000), 6),
+        (MeasuredCpu(70_000), 1),
+        (MeasuredCpu(1_000, 64_000, 3_000), 18),
+    ],
+    ids=["unknown", "idle", "busy", "with its own", "half of the nodes", "over", "own is more"],
+)
+def test_cpu_that_others_use_bounds_the_number_and_is_recorded(
+    measured: MeasuredCpu | None, pes: int
+) -> None:
+    record = measured_plan(20, measured)
+    assert (record.fusion.pes_max, record.measured) == (pes, measured)
+
+
+def test_a_resize_reckons_with_the_cpu_that_the_plan_before_was_made_from() -> None:
+    """It reckoned the room of a PE as if all CPUs were free, and made PEs for busy ones."""
+    first = measured_plan(20, MeasuredCpu(58_000))
+    assert len(first.pes) == 6
+    wide = measured_plan(40, None, first)
+    assert wide.measured == first.measured
+    assert len(wide.pes) == 7
+    roomy = measured_plan(40, MeasuredCpu(6_000), first)
+    assert roomy.measured == MeasuredCpu(6_000)
+    assert len(roomy.pes) > 2 * len(wide.pes)
+    assert roomy.fusion == first.fusion
 
 
 def test_a_pe_that_no_config_map_holds_is_divided_further() -> None:

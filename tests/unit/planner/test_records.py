@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import Fusion, PlanRecord
 from tests.unit.planner.adl_writing import Adl, plan_of
 
@@ -23,6 +24,17 @@ def test_a_record_comes_back_from_json(fusion: Fusion) -> None:
     again = PlanRecord.from_json(record.to_json())
     assert again == record
     assert again.to_json() == record.to_json()
+
+
+def test_measured_cpu_is_kept_and_a_record_without_it_is_as_before() -> None:
+    """An older release reads both."""
+    record = plan_of(nested(), Fusion.automatic(4)).record
+    assert "measured" not in json.loads(record.to_json())
+    measured = replace(record, measured=MeasuredCpu(1_500, 4_000, 500))
+    assert PlanRecord.from_json(measured.to_json()) == measured
+    document = json.loads(measured.to_json())
+    with pytest.raises(ValueError, match="not a plan record"):
+        PlanRecord.from_json(json.dumps(document | {"measured": {"used": 1}}))
 
 
 def test_equal_requests_give_equal_bytes() -> None:

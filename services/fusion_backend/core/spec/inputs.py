@@ -20,7 +20,9 @@ from contracts.resources.bundle import GithubSource, HttpSource
 from contracts.resources.job import Admission
 from planner.application.model import Application
 from planner.fusion.placing import HostRules
+from planner.fusion.reckoning import CpuUsage
 from planner.graph.threading_models import Threading
+from planner.numbering.measured import MeasuredCpu
 from planner.numbering.records import Fusion, PlanRecord
 from planner.requesting import PlanRequest
 from services.fusion_backend.core.spec.bundle_urls import shown_url
@@ -321,8 +323,12 @@ def request(
     application: Application,
     bundle_digest: str,
     previous: PlanRecord | None,
+    measured: MeasuredCpu | None = None,
 ) -> PlanRequest:
-    """The request to the planner; `previous` is the record of generation `inputs.previous`."""
+    """The request to the planner; `previous` is the record of generation `inputs.previous`.
+
+    `measured`: the CPU that is in use. It is found out with the plan, as the bundle's digest is.
+    """
     if previous is not None and inputs.rendered:
         previous = _forgetting(previous, frozenset(inputs.rendered))
     return PlanRequest(
@@ -338,6 +344,7 @@ def request(
         threading=inputs.threading,
         previous=previous,
         hosts=host_rules(inputs),
+        usage=CpuUsage(measured),
     )
 
 
