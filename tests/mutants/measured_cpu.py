@@ -1,4 +1,4 @@
-"""Mutants of the CPU that a cluster uses: what is asked, what counts, what a plan makes of it."""
+"""Mutants of the CPU that a cluster uses: what is read, what counts, what a plan makes of it."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ MUTANTS = (
         (_OF_PLANNER, "-k", "test_a_resize_reckons_with_the_cpu"),
     ),
     Mutant(
-        "every fusion asks how much CPU is in use",
+        "every fusion reads how much CPU is in use",
         _PLANS,
         "Plans._measuring",
         'if inputs.fusion.scheme != "automatic" or inputs.rendered:',
         "if inputs.rendered:",
-        (_OF_SYSTEM, "-k", "asked_once_in_a_while"),
+        (_OF_SYSTEM, "-k", "test_only_automatic_fusion_looks"),
     ),
     Mutant(
-        "a cluster without metrics is asked for each plan",
+        "a cluster without metrics is searched for them by each plan",
         _CPU,
         "ClusterCpu.measured",
         "known.until > self._clock.now()",
         "known.until < 0.0",
-        (_OF_SYSTEM, "-k", "asked_once_in_a_while"),
+        (_OF_SYSTEM, "-k", "test_only_automatic_fusion_looks"),
     ),
     Mutant(
         "nodes that take no pods count in the CPU in use",

@@ -41,7 +41,7 @@ def record_of(world: World, job: str, generation: int = 0) -> PlanRecord:
     return plan_of(world.objects("configmaps", job)[f"{job}.plan.{generation}"], []).record
 
 
-def asked(world: World) -> list[Request]:
+def metrics_requests(world: World) -> list[Request]:
     return [each for each in world.requests if "metrics.k8s.io" in each.path]
 
 
@@ -77,19 +77,19 @@ def test_cpu_that_nodes_use_leaves_less_for_a_job_and_the_plan_records_it(tmp_pa
     simulate(tmp_path, test, nodes=NODES)
 
 
-def test_a_cluster_without_metrics_is_asked_once_in_a_while_and_by_automatic_fusion_only(
+def test_a_cluster_without_metrics_reads_them_seldom_and_by_automatic_fusion_only(
     tmp_path: Path,
 ) -> None:
     async def test(world: World) -> None:
         world.start()
         await submitted(world, "legacy", {"fusion": {"legacy": True}})
         await submitted(world, "manual", {"fusion": {"manual": 3}})
-        assert asked(world) == []
+        assert metrics_requests(world) == []
         for job in ("j", "k"):
             record = await submitted(world, job)
             assert (record.measured, len(record.pes)) == (None, PES)
             assert "uses" not in fused(world, job)
-        (only,) = asked(world)
+        (only,) = metrics_requests(world)
         assert (only.method, only.path) == ("GET", "/apis/metrics.k8s.io/v1beta1/nodes")
         await world.settle(quiet_s=ABSENT_S)
         plays(world, n0="4")
@@ -121,9 +121,9 @@ def test_metrics_that_cannot_be_read_delay_no_submission_and_are_reported(
         assert (record.measured, len(record.pes)) == (None, PES)
         assert "the CPU that the cluster uses is not known" in fused(world, "j")
         assert advice in fused(world, "j")
-        count = len(asked(world))
+        count = len(metrics_requests(world))
         await submitted(world, "k")
-        assert len(asked(world)) == count, "it is not asked again at once"
+        assert len(metrics_requests(world)) == count, "it does not try again at once"
 
     simulate(tmp_path, test, nodes=NODES)
 

@@ -1,11 +1,11 @@
-"""Asks metrics.k8s.io how much CPU nodes use, and how much of that the pods of a job use.
+"""Reads from metrics.k8s.io how much CPU nodes use, and how much of that the pods of a job use.
 
 Nothing depends on the answer but the number of PEs of automatic fusion, so little is done for it:
 
 1. One LIST of the nodes and, if the job has pods, one of its pods; both within `ANSWER_S_MAX`.
-2. A cluster without the API (no metrics server) is asked again after `ABSENT_S`, one that refused
-   or did not answer after `REFUSED_S`. What nodes use is asked every `FRESH_S` at most: the metrics
-   server measures no more often.
+2. A cluster without the API (no metrics server) gets the next request after `ABSENT_S`, one that
+   refused or did not answer after `REFUSED_S`. What nodes use is read every `FRESH_S` at most: the
+   metrics server measures no more often.
 3. What goes wrong delays and fails nothing: the plan is made as without the API, and has a warning.
 """
 
@@ -46,7 +46,7 @@ class JobPods:
 
 @dataclass(frozen=True, slots=True)
 class CpuFound:
-    """What was measured, if anything; `problem` is a sentence on why not, if it can be mended."""
+    """What was measured, if anything; `problem` is a sentence on why not, and what to do."""
 
     measured: MeasuredCpu | None = None
     problem: str = ""

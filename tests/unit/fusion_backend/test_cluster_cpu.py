@@ -30,10 +30,10 @@ class Metrics:
 
     def __init__(self, nodes: object, pods: object = ()) -> None:
         self.of = {"nodes": nodes, "pods": pods}
-        self.asked: list[str] = []
+        self.paths: list[str] = []
 
     async def request(self, method: str, path: str, **_: object) -> Response:
-        self.asked.append(path)
+        self.paths.append(path)
         plural = path.partition("?")[0].rpartition("/")[2]
         body = self.of[plural]
         if isinstance(body, list):
@@ -85,13 +85,13 @@ def test_only_pods_on_nodes_that_count_are_the_jobs_own_and_every_container_coun
     )
     (result,) = found(metrics, pods)
     assert result == CpuFound(MeasuredCpu(5_000, 12_000, 1_750))
-    assert metrics.asked[1].endswith(
+    assert metrics.paths[1].endswith(
         "/namespaces/default/pods?labelSelector=streams.ibm.com%2Fjob%3Dj"
     )
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "problem"),
     [
         ([node("a", "much")], "usage.cpu of a is much"),
         ([node("a", None)], "usage.cpu of a is None"),
@@ -104,22 +104,22 @@ def test_only_pods_on_nodes_that_count_are_the_jobs_own_and_every_container_coun
     ],
 )
 def test_an_answer_of_no_metrics_server_is_named_and_counts_for_nothing(
-    body: object, said: str
+    body: object, problem: str
 ) -> None:
     first, second = found(Metrics(body), waits_s=(0.0, 1.0))
     assert first.measured is None
-    assert said in first.problem or len(first.problem) == PROBLEM_CHARS_MAX
+    assert problem in first.problem or len(first.problem) == PROBLEM_CHARS_MAX
     assert len(first.problem) <= PROBLEM_CHARS_MAX
     assert first == second, "plans that follow say it too"
 
 
-def test_what_nodes_use_is_asked_as_seldom_as_it_changes() -> None:
+def test_what_nodes_use_is_read_as_seldom_as_it_changes() -> None:
     metrics = Metrics([node("a", "1")])
     found(metrics, waits_s=(0.0, FRESH_S / 2, FRESH_S))
-    assert len(metrics.asked) == 2
+    assert len(metrics.paths) == 2
 
 
 def test_metrics_that_could_not_be_read_are_tried_again_a_minute_later() -> None:
     metrics = Metrics("nonsense")
     found(metrics, waits_s=(0.0, REFUSED_S / 2, REFUSED_S))
-    assert len(metrics.asked) == 2
+    assert len(metrics.paths) == 2
