@@ -43,7 +43,7 @@ MUTANTS = (
         "that a job's answers are forgotten is not passed on",
         f"{_SHELL}/answers.py",
         "JobAnswers.settle",
-        "self._observe(Settled(self._job_uid))",
+        "self._observe(Settled(self.job_uid))",
         "self._settle()",
         ("tests/unit/fusion_backend/test_answered.py",),
     ),

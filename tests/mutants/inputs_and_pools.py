@@ -117,7 +117,7 @@ MUTANTS = (
         "busy CPUs of the cluster count as idle",
         "planner/fusion/reckoning.py",
         "_pes",
-        "max(0, allocatable - used_mcpu)",
+        "max(0, allocatable - busy)",
         "allocatable",
         (_USAGE,),
     ),

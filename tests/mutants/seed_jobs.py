@@ -105,8 +105,8 @@ MUTANTS = (
         "automatic fusion makes one PE less",
         "planner/fusion/reckoning.py",
         "reckoned",
-        "_pes(fusion, demand, usage.cluster_mcpu)",
-        "_pes(fusion, demand, usage.cluster_mcpu) - 1",
+        "_pes(fusion, demand, usage.cluster)",
+        "_pes(fusion, demand, usage.cluster) - 1",
         (
             "tests/unit/planner/test_automatic.py",
             "-k",
