@@ -181,7 +181,7 @@ class Reason(StrEnum):
         "NotChecked",
         "spec.admission is Ignore: it is not checked whether nodes can take the job.",
     )
-    ALL_RUNNING = "AllRunning", "Every pod of the job runs."
+    ALL_RUNNING = "AllRunning", "Every pod of the job runs or has completed."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
     PE_DELETED = (
         "PeDeleted",

@@ -108,7 +108,10 @@ def _shortfall(problem: Problem, unit_class: UnitClass) -> Floats:
 def written_amount(resource: str, amount: int) -> str:
     """An amount as people write it."""
     if resource == "cpu":
-        return f"{amount}m cpu" if amount % 1000 else f"{amount // 1000} cpu"
+        whole, milli = divmod(amount, 1000)
+        if milli and not whole:
+            return f"{milli}m cpu"
+        return f"{whole}.{milli:03}".rstrip("0").rstrip(".") + " cpu"
     for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
         if amount >= size and resource in ("memory", "ephemeral-storage"):
             return f"{-(-amount * 10 // size) / 10:g}{unit} {resource}"

@@ -154,7 +154,7 @@ def test_a_job_is_described_with_conditions_in_words_and_its_events() -> None:
     text = plain(described_job(found, [event], NOW_S))
     for words in (
         "Phase:              Submitted",
-        "Healthy  True    10m    AllRunning  Every pod of the job runs.",
+        "Healthy  True    10m    AllRunning  Every pod of the job runs or has completed.",
         "10m  Warning  EditRefused  Job/j   stays (x3)",
         "j-0  Running  1       node-0",
     ):

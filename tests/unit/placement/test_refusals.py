@@ -12,6 +12,7 @@ from placement.answers import Refused
 from placement.cluster import Claim, Cluster, Node, Pod
 from placement.deciding import decide
 from placement.job import Job, Pe, Pool
+from placement.nearing import written_amount
 
 
 def node(name: str, *tags: str, **more: object) -> Node:
@@ -366,3 +367,17 @@ def test_a_refusal_says_which_requirement_and_which_nodes_came_closest(demand: D
     assert decided.waits is demand.waits
     for near in decided.nearest:
         assert str(near) in decided.message
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [
+        (500, "500m cpu"),
+        (1000, "1 cpu"),
+        (10_000, "10 cpu"),
+        (68_500, "68.5 cpu"),
+        (1_010, "1.01 cpu"),
+    ],
+)
+def test_an_amount_of_cpu_is_written_as_people_write_it(amount: int, written: str) -> None:
+    assert written_amount("cpu", amount) == written
