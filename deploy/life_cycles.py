@@ -78,6 +78,7 @@ JOBS = (
         "reference_rules.py",
         "ParallelRegions and\nHostPools that name the job and that no Job controls.",
     ),
+    _of_job("bundle", "bundle_rules.py", "Whether its missing bundle is\nlooked for."),
 )
 PES = Ruled(
     "A processing element",

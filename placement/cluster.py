@@ -6,8 +6,6 @@ makes arrays of them once, and every decision of a pass over all waiting jobs re
 
 from __future__ import annotations
 
-import functools
-import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -15,7 +13,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from contracts.labels import HOSTNAME, ORIGINAL_TAG, TAG_PREFIX
+from contracts.hosts import normalised, tags_of
+from contracts.labels import HOSTNAME
 from contracts.scheduling.node_affinity import NodeAffinity
 from contracts.scheduling.requests import AMOUNT_MAX
 from contracts.scheduling.taints import Taint, Toleration
@@ -59,9 +58,7 @@ class Node:
     @property
     def tags(self) -> frozenset[str]:
         """The tags that it carries, in our form and in the original's."""
-        found = {key.removeprefix(TAG_PREFIX) for key in self.labels if key.startswith(TAG_PREFIX)}
-        original = self.labels.get(ORIGINAL_TAG, "")
-        return frozenset(found | {original} if original else found)
+        return tags_of(self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,15 +269,6 @@ class Cluster:
 
 def _passes(taint: Taint) -> bool:
     return taint.key in PASSING
-
-
-@functools.lru_cache(maxsize=65_536)
-def normalised(host: str) -> str | None:
-    """The canonical form of an IP address; None if `host` is not one."""
-    try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        return None
 
 
 def addresses_of(nodes: Sequence[Node]) -> dict[str, tuple[int, ...]]:

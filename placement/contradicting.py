@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from heapq import nsmallest
 
+from contracts.hosts import normalised
 from contracts.labels import HOSTNAME
 from contracts.reasons import Reason
 from placement.answers import (
@@ -20,7 +21,7 @@ from placement.answers import (
     Refused,
     closest_nodes,
 )
-from placement.cluster import Cluster, Node, normalised
+from placement.cluster import Cluster, Node
 from placement.gathering import together
 from placement.job import Job, Pe, Pool, bound_nodes
 

@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 from contracts.labels import JOB_NAME_MAX_CHARS
 from contracts.topics import RESOURCES
 
+from .awaiting import AwaitedField
 from .bundle import Bundle
 from .conditions import Conditions, Time
 from .custom_resource import (
@@ -328,12 +329,12 @@ class JobStatus(Fields):
         default=None, description="How many attempts to submit the job failed in a row."
     )
     first_failed_at: Time | None = Field(
-        default=None,
-        description="When the first of them failed; retrySeconds count from here.",
+        default=None, description="When the first of them failed; retrySeconds count from here."
     )
     next_attempt_at: Time | None = Field(
-        default=None, description="When the next attempt begins; absent if none follows by itself."
+        default=None, description="When the next attempt begins, at the latest; absent without one."
     )
+    awaited_nodes: AwaitedField = None
     observed_retry: Text | None = Field(
         default=None,
         description="Value of the annotation streams.ibm.com/retry that the status speaks of.",

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from contracts.topics import RESOURCES
 
+from .awaiting import AwaitedField
 from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
@@ -51,6 +52,7 @@ class RefusedWidth(Fields):
     )
     since: Time | None = Field(default=None, description="When the first attempt ended.")
     tried_at: Time | None = Field(default=None, description="When the last attempt ended.")
+    awaited_nodes: AwaitedField = None
 
 
 class ParallelRegionStatus(Fields):

@@ -43,6 +43,7 @@ async def test_a_failed_job_stays_and_runs_when_its_bundle_came_and_somebody_ask
     """The annotation is enough; asked twice it fails twice."""
     async with cluster.job("asked-again") as job:
         missing = cluster.system.bundles / "comes-later.sab"
+        missing.unlink(missing_ok=True)  # of a run before in this world
         spec: Obj = {"bundle": {"name": missing.name}, "fusion": {"manual": 1}, "retrySeconds": 0}
         await cluster.submit(job.job, spec)
         await job.until("failed", lambda: job.phase == "Failed")
@@ -73,9 +74,11 @@ async def test_a_failed_job_runs_by_itself_when_its_bundle_came(cluster: Cluster
         await cluster.submit(job.job, {"bundle": {"name": late.name}, "fusion": {"manual": 1}})
         await job.until("failed", lambda: job.phase == "Failed")
         assert "it is tried again at " in job.status["message"]
+        assert "or when what it lacks is there" in job.status["message"]
         late.write_bytes(example_bundle())
         await job.until("settled", job.is_settled)
         assert "nextAttemptAt" not in job.status
+        late.unlink()
 
 
 async def test_a_submission_that_comes_to_no_end_fails_after_its_time_out_and_leaves_nothing(

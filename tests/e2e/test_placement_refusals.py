@@ -6,12 +6,14 @@ Each kind of demand is a job of its own on three nodes; all of them are refused 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from contracts.labels import TAG_PREFIX
+from contracts.moments import unix_s_of
 from tests.e2e.hosted import Hosted
 from tests.e2e.nodes import change, cordon, node_of
 from tests.e2e.placing import (
@@ -264,3 +266,24 @@ async def test_a_refusal_marks_no_node(cluster: Cluster) -> None:
         await there.refused(job, application.operator("a", pool="P").operator("b", pool="Q"))
         node = await node_of(cluster.api, there.nodes[0])
         assert marks_of(node) == ([], {})
+
+
+async def test_a_job_that_lacks_a_tag_runs_within_seconds_when_a_node_gets_it(
+    cluster: Cluster,
+) -> None:
+    """Its back-off is at 20 s then; a node that does not carry the tag starts no attempt."""
+    async with ground(cluster, "tag-late", Traits()) as there, cluster.job("tag-late") as job:
+        await there.submit(job, pooled(tags=["tag-late"]))
+        await job.until("tried twice", lambda: job.status.get("attempts") == 3)
+        await until_refused(job)
+        assert job.status["awaitedNodes"] == [{"tags": ["tag-late"], "count": 1}]
+        next_at = unix_s_of(job.status["nextAttemptAt"])
+        async with joining(there, Traits(tags=["another"])):
+            await asyncio.sleep(1.0)
+            assert job.status["attempts"] == 3
+        async with joining(there, Traits(tags=["tag-late"])):
+            began = time.time()
+            await job.until("begun", lambda: job.phase != "Failed")
+            assert time.time() - began < 5.0 < next_at - began
+            await job.until("running", job.is_settled)
+            assert "awaitedNodes" not in job.status

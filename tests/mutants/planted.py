@@ -10,6 +10,7 @@ from __future__ import annotations
 from tests.mutants import (
     admission,
     answers_of_the_command,
+    appearing,
     asking,
     autoscaling,
     awaited_names,
@@ -50,6 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *autoscaling.MUTANTS,
     *lives_of_jobs.MUTANTS,
     *measured_cpu.MUTANTS,
+    *appearing.MUTANTS,
     *what_runs.MUTANTS,
     *admission.MUTANTS,
     *planner.MUTANTS,

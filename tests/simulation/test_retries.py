@@ -31,7 +31,9 @@ def test_a_job_runs_when_its_bundle_came_and_nothing_of_its_attempts_is_left(
             world.start("fusion-backend")
         (adl,) = (ROOT / "examples" / "wordcount").glob("*.adl")
         (world.bundles / "late.sab").write_bytes(pack(adl.read_bytes()))
+        came_at = world.clock.now()
         await world.until("running", lambda: world.is_running("j"))
+        assert world.clock.now() - came_at < 15.0, "no pause of the back-off is waited for"
         assert "attempts" not in jobs("streamsjobs")["j"]["status"]
 
     simulate(tmp_path, test)

@@ -22,6 +22,7 @@ from planner.refusals import PlanRefused
 from services.chassis.table.entries import Entry
 from services.fusion_backend.core.answered import (
     Answered,
+    BundleSeen,
     EffectFailed,
     EffectSucceeded,
     Forgotten,
@@ -86,6 +87,7 @@ class JobAnswers:
         self.name_taken = ""
         self.launches: dict[str, int] = {}
         self.provisions = Provisions()
+        self.is_bundle_there = False
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -180,6 +182,10 @@ class JobAnswers:
         seen_at = self.provisions.certificate_seen_at
         self._observe(ProvisionsSeen(self.job_uid, seen_at, RefusalKept.of(refusal)))
 
+    def see_bundle(self) -> None:
+        """The bundle that the last attempt lacked is there."""
+        self._observe(BundleSeen(self.job_uid))
+
     def settle(self) -> None:
         """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
         self._observe(Settled(self.job_uid))
@@ -231,6 +237,8 @@ class JobAnswers:
             case ProvisionsSeen():
                 refusal = answered.refusal.refusal() if answered.refusal is not None else None
                 self.provisions = Provisions(answered.certificate_seen_at, refusal)
+            case BundleSeen():
+                self.is_bundle_there = True
             case Settled():
                 self._settle()
 

@@ -37,6 +37,7 @@ from services.fusion_backend.core.effects import (
     JobStatusChange,
     KeepCertificate,
     KeepRefusal,
+    LookForBundle,
     NoteReference,
     PatchChild,
     Plan,
@@ -98,10 +99,8 @@ class CarryOut:
                 return await self._write_status(key, snapshot, effect.change, job_id=job_id)
             case WriteJobStatus():
                 return await self._write_status(key, snapshot, effect.change)
-            case Plan():
-                return await self._plans.ask(key, snapshot, effect)
-            case ReadPlan():
-                return await self._plans.read(key, snapshot, effect)
+            case Plan() | ReadPlan() | LookForBundle():
+                return await self._plans.run(key, snapshot, effect)
             case RecordPlan():
                 if effect.generation in snapshot.plans:  # it vanished; so may the Job have
                     await self._confirm_job(key, _job(snapshot).uid)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from contracts.hosts import normalised
 from contracts.scheduling.requests import amounts_of
 from contracts.scheduling.taints import taint_of
 from services.chassis.table.entries import Entry
@@ -39,6 +41,11 @@ class RoomFold(View):
         self.fold(ref, None)
 
 
+def _host(address: Mapping[str, Any]) -> str:
+    named = str(address.get("address") or "")
+    return normalised(named) or named
+
+
 def node_of(entry: Entry) -> Node | None:
     """A node; None for one that takes no pods. Raises ObjectUnreadable."""
     data = entry.data
@@ -50,4 +57,5 @@ def node_of(entry: Entry) -> Node | None:
         labels=data["metadata"]["labels"],
         taints=tuple(each for each in taints if each.repels),
         allocatable=amounts_of(data["allocatable"]),
+        hosts=frozenset((entry.name, *map(_host, data["addresses"]))),
     )

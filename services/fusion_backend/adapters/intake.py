@@ -17,7 +17,9 @@ from contracts.resources import JobPhase
 from contracts.topics import CLUSTER
 from services.chassis.table.entries import Entry, Index, TableReading, is_deleting
 from services.fusion_backend.adapters.answers import Answers, JobAnswers
+from services.fusion_backend.adapters.awaiting import AWAITING_INDEX, is_awaiting
 from services.fusion_backend.adapters.folding import BOUND_POD, NODE
+from services.fusion_backend.core.admission import PLACEMENT
 from services.fusion_backend.core.references import REFERRING_KINDS
 from services.fusion_backend.core.rooms import Rooms
 from services.fusion_backend.core.seen import controlling_job
@@ -74,11 +76,11 @@ def _by_job(entry: Entry) -> Iterator[Hashable]:
             yield entry.kind, entry.namespace, job
 
 
-INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job}
+INDEXES: Mapping[str, Index] = {_OF_JOB: _by_job, **AWAITING_INDEX}
 
 
 def keys_of(entry: Entry) -> Iterator[JobKey]:
-    """The jobs that a change of this entry concerns; nodes and their room concern none."""
+    """The jobs that a change of this entry concerns; which ones await nodes: awaiting.py."""
     if entry.kind == "Job":
         yield JobKey(entry.namespace, entry.name)
     elif entry.kind not in _OF_CLUSTER:
@@ -125,22 +127,14 @@ def snapshot_of(
     width_max: int,
     pod_rules: PodRules,
     rooms: Rooms | None = None,
+    has_bundle_folder: bool = False,
 ) -> Snapshot:
     """Everything that a decision about the job may look at."""
     entry = table.get("Job", key.namespace, key.name)
     job = JobSeen.of(entry) if entry is not None else None
     children, strangers = _children(table, key, job.uid if job else "")
     if job is None:
-        with_pods = _with_pods(table, key, living="")
-        return Snapshot(
-            key.namespace,
-            key.name,
-            strangers=strangers,
-            with_pods=with_pods,
-            reported_gone=_reported_gone(table, key, answers),
-            strays=(strays := _strays(table, key, "")),
-            noted=_noted(strays, answers),
-        )
+        return _without_job(table, key, answers, strangers)
     known = answers.of(job.uid)
     pods = _pods(table, key, job.uid)
     heads = _heads(children["ConfigMap"], key.name)
@@ -151,6 +145,7 @@ def snapshot_of(
     )
     is_resizing = job.plan_generation >= 0 and max(heads, default=-1) > job.plan_generation
     is_resizing |= job.phase == JobPhase.RESIZING
+    needs_rooms = is_resizing or known.unplaced or _may_lack_nodes(job, entry, children)
     return Snapshot(
         key.namespace,
         key.name,
@@ -181,11 +176,38 @@ def snapshot_of(
         cluster=cluster_of(table) if not heads else Cluster(),
         strays=(strays := _strays(table, key, job.uid)),
         noted=_noted(strays, answers),
-        rooms=rooms.all() if is_resizing and rooms is not None else (),
+        rooms=rooms.all() if rooms is not None and needs_rooms else (),
         bound=_bound(table, pods) if is_resizing else {},
+        is_bundle_there=known.is_bundle_there,
+        has_bundle_folder=has_bundle_folder,
         width_max=width_max,
         pod_rules=pod_rules,
     )
+
+
+def _without_job(
+    table: TableReading, key: JobKey, answers: Answers, strangers: tuple[Entry, ...]
+) -> Snapshot:
+    """What is left under the name of a Job that is gone."""
+    return Snapshot(
+        key.namespace,
+        key.name,
+        strangers=strangers,
+        with_pods=_with_pods(table, key, living=""),
+        reported_gone=_reported_gone(table, key, answers),
+        strays=(strays := _strays(table, key, "")),
+        noted=_noted(strays, answers),
+    )
+
+
+def _may_lack_nodes(
+    job: JobSeen, entry: Entry | None, children: Mapping[str, Mapping[str, Entry]]
+) -> bool:
+    """Whether an attempt to submit the job or to place a width lacks nodes, or is about to."""
+    if job.phase == JobPhase.SUBMITTING:
+        return bool(children[PLACEMENT])
+    regions = children["ParallelRegion"].values()
+    return any(map(is_awaiting, (*([entry] if entry else []), *regions)))
 
 
 def _strays(table: TableReading, key: JobKey, job_uid: str) -> tuple[Entry, ...]:

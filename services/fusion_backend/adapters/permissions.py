@@ -35,6 +35,7 @@ from services.fusion_backend.core.effects import (
     FindServers,
     KeepCertificate,
     KeepRefusal,
+    LookForBundle,
     NoteReference,
     PatchChild,
     Plan,
@@ -103,5 +104,6 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     )
     | to_emit_events(),
     ConfirmJobGone: to_get(_JOB),
+    LookForBundle: frozenset(),
 }
 PERMISSIONS: Permissions = frozenset().union(*NEEDED.values())

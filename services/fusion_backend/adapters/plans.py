@@ -29,7 +29,7 @@ from services.fusion_backend.adapters.bundles.unused import UnusedBundles
 from services.fusion_backend.adapters.cluster_cpu import ClusterCpu, CpuFound, JobPods
 from services.fusion_backend.adapters.intake import JobKey, nodes_that_count
 from services.fusion_backend.adapters.planner import ABOUT_BUNDLES, Planner, PlanTask
-from services.fusion_backend.core.effects import Plan, ReadPlan, RecordPlan
+from services.fusion_backend.core.effects import LookForBundle, Plan, ReadPlan, RecordPlan
 from services.fusion_backend.core.recording import (
     RecordDamaged,
     known_plan,
@@ -64,6 +64,16 @@ class Plans:
         self._backoffs: Backoffs[str] = Backoffs(wiring.runtime.random)
         self._log = log_of("planning")
 
+    async def run(
+        self, key: JobKey, snapshot: Snapshot, effect: Plan | ReadPlan | LookForBundle
+    ) -> str:
+        """What is planned from, or read."""
+        if isinstance(effect, Plan):
+            return await self.ask(key, snapshot, effect)
+        if isinstance(effect, ReadPlan):
+            return await self.read(key, snapshot, effect)
+        return await self.look_for_bundle(key, effect)
+
     async def ask(self, key: JobKey, snapshot: Snapshot, effect: Plan) -> str:
         """Ask the planner and go on: a plan takes seconds, and others wait in line before it.
 
@@ -79,6 +89,15 @@ class Plans:
         work = self._plan(key, known, effect.inputs, previous, _pods_of(snapshot))
         known.begin_planning(asyncio.create_task(work, name=f"plan of {key.name}"))
         return "planning"
+
+    async def look_for_bundle(self, key: JobKey, effect: LookForBundle) -> Outcome:
+        """See whether a bundle is there; one that is enters once, and wakes the job."""
+        known = self._answers.of(effect.job_uid)
+        if known.is_bundle_there or not await self._bundles.has_whole(effect.source):
+            return Outcome.EXISTED
+        known.see_bundle()
+        self._wiring.wake(key)
+        return Outcome.EXISTED
 
     async def _plan(
         self,

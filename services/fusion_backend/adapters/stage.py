@@ -14,6 +14,7 @@ from services.chassis.table.entries import Entry, Index, TableReading
 from services.chassis.table.viewing import View
 from services.fusion_backend.adapters import intake
 from services.fusion_backend.adapters.answers import Answers
+from services.fusion_backend.adapters.awaiting import awaiting
 from services.fusion_backend.adapters.bundles.fetching import Fetcher, FetchLimits, HttpFetcher
 from services.fusion_backend.adapters.bundles.keys import BundleKeys
 from services.fusion_backend.adapters.bundles.root_urls import root_url_of
@@ -55,6 +56,7 @@ class FusionBackend:
         self._wiring = wiring
         self._width_max = settings.width_max
         self._pod_rules = settings.pod_rules
+        self._has_bundle_folder = not settings.bundle_root_url
         self._answers = Answers(wiring.enter)
         self._fold = RoomFold()
         self.views: Sequence[View] = (self._fold,)
@@ -76,7 +78,9 @@ class FusionBackend:
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[JobKey]:
         """The jobs that a change of this entry concerns."""
-        return intake.keys_of(entry)
+        yield from intake.keys_of(entry)
+        for each in awaiting(entry, table):
+            yield from intake.keys_of(each)
 
     def all_keys(self, table: TableReading) -> Iterable[JobKey]:
         """Every job, for the reconciliation after a full resync."""
@@ -92,6 +96,7 @@ class FusionBackend:
             width_max=self._width_max,
             pod_rules=self._pod_rules,
             rooms=self._fold.rooms,
+            has_bundle_folder=self._has_bundle_folder,
         )
         self._forget_former_job(key, snapshot.job.uid if snapshot.job else "")
         return snapshot

@@ -158,6 +158,13 @@ class ProvisionsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class BundleSeen:
+    """The bundle that the last attempt lacked is in the bundle root."""
+
+    job_uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """The newest generation is complete: plans and troubles are forgotten, refusals are not."""
 
@@ -201,6 +208,7 @@ Answered = (
     | NameTaken
     | LaunchSeen
     | ProvisionsSeen
+    | BundleSeen
     | Settled
     | Forgotten
     | JobGone

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from contracts.reasons import Reason
 from contracts.resources import JobPhase
+from services.fusion_backend.core.appearing import have_appeared
+from services.fusion_backend.core.awaited import awaited_of
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.placement_states import PlacementState
 from services.fusion_backend.core.retrying import next_attempt_at
 from services.fusion_backend.core.situation import Situation
+
+_BEHIND_URLS: Final = ("url", "http", "github")
 
 
 def is_spec_refused(at: Situation) -> bool:
@@ -63,9 +70,31 @@ def has_remains(at: Situation) -> bool:
 
 
 def is_retry_due(at: Situation) -> bool:
-    """Whether the next attempt that follows by itself is due."""
+    """Whether the next attempt that follows by itself is due: it is time, or nothing lacks now."""
     due_at = next_attempt_at(at.job.status)
-    return has_failed(at) and due_at is not None and at.now >= due_at
+    if not has_failed(at) or due_at is None:
+        return False
+    return at.now >= due_at or at.snapshot.is_bundle_there or has_appeared(at)
+
+
+def has_appeared(at: Situation) -> bool:
+    """Whether nodes are there that the failed attempt lacked."""
+    return have_appeared(at.snapshot, awaited_of(at.job.status))
+
+
+def is_bundle_looked_for(at: Situation) -> bool:
+    """Whether the next attempt begins as soon as the bundle is in the bundle root."""
+    if at.is_leaving or not is_retry_awaited(at) or is_retry_due(at):
+        return False
+    if at.job.status.get("reason") != Reason.BUNDLE_MISSING or not has_bundle_folder(at):
+        return False
+    return not has_remains(at) and not is_retried(at) and at.spec_refusal is None
+
+
+def has_bundle_folder(at: Situation) -> bool:
+    """Whether the bundle of the job is a file of a directory."""
+    bundle = at.job.spec_field("bundle") or {}
+    return at.snapshot.has_bundle_folder and not any(bundle.get(name) for name in _BEHIND_URLS)
 
 
 def is_retry_awaited(at: Situation) -> bool:

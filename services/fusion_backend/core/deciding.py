@@ -17,6 +17,7 @@ from contracts.resources import JobPhase
 from services.chassis.running.rules import rule_for
 from services.chassis.running.stage import Decision
 from services.fusion_backend.core.attempts import has_failed
+from services.fusion_backend.core.bundle_rules import BUNDLE_RULES, next_bundle_look_at
 from services.fusion_backend.core.child_rules import CHILD_RULES
 from services.fusion_backend.core.clean_up_rules import CLEAN_UP_RULES, PREDECESSOR_RULES
 from services.fusion_backend.core.effects import Effect
@@ -42,6 +43,7 @@ DECISIONS: Final[Mapping[str, tuple[JobRule, ...]]] = {
     "regions": REGION_RULES,
     "provisions": PROVISION_RULES,
     "references": REFERENCE_RULES,
+    "bundle": BUNDLE_RULES,
 }
 """In the order of their effects. The first one with effects gives the reason of the whole."""
 
@@ -76,15 +78,19 @@ def _reason(at: Situation, rules: list[JobRule]) -> Reason:
 def _requeue_at(at: Situation) -> float | None:
     """What no fact wakes.
 
-    The next attempt of a job that failed, the submission's deadline, widths that gather or are
-    tried again, PEs that do not run for longer than they may need to, trouble that does not pass,
-    the next time that the planner may be called, and a wrong reference that lasts.
+    The next attempt of a job that failed, a look for its bundle, the submission's deadline, widths
+    that gather or are tried again, PEs that do not run for longer than they may need to, trouble
+    that does not pass, the next time that the planner may be called, and a wrong reference.
     """
     settles = settles_at(at.snapshot)
     if at.is_leaving or has_failed(at):
         next_at = None if at.is_leaving else next_attempt_at(at.job.status)
         return min(
-            (time for time in (settles, next_at) if time is not None and time > at.now),
+            (
+                time
+                for time in (settles, next_at, next_bundle_look_at(at))
+                if time is not None and time > at.now
+            ),
             default=None,
         )
     times = [

@@ -19,7 +19,7 @@ from planner.refusals import PlanRefused
 from services.chassis.running.stage import Urgency
 from services.fusion_backend.core.retrying import Failure
 from services.fusion_backend.core.seen import RefusedWidth
-from services.fusion_backend.core.spec.inputs import PlanInputs
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from services.fusion_backend.core.spec.provisions import RedisRequest
 
 ConditionState = Literal["True", "False", "Unknown"]
@@ -310,6 +310,19 @@ class ReportReference(_WithMessage):
 
 
 @dataclass(frozen=True, slots=True)
+class LookForBundle:
+    """See whether the bundle that the last attempt lacked is in the bundle root, and whole."""
+
+    job_uid: str
+    source: BundleSource
+
+    @property
+    def urgency(self) -> Urgency:
+        """Nothing waits for it."""
+        return Urgency.PATIENT
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmJobGone:
     """GET a Job that a record calls deleted: if the record is false, no other would correct it.
 
@@ -364,4 +377,5 @@ Effect = (
     | NoteReference
     | ReportReference
     | ConfirmJobGone
+    | LookForBundle
 )

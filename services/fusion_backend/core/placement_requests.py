@@ -29,11 +29,13 @@ from contracts.resources.placement import (
     TolerationOfPods,
 )
 from contracts.resources.pod_template import PE_CONTAINER
-from contracts.scheduling.node_affinity import REQUIRED
-from contracts.scheduling.requests import CPU, pod_requests
+from contracts.scheduling.node_affinity import REQUIRED, NodeAffinity, term_of
+from contracts.scheduling.requests import CPU, amounts_of, pod_requests
+from contracts.scheduling.taints import toleration_of
 from planner.numbering.records import PeRecord, PlanRecord
 from planner.refusals import PlanRefused
 from services.fusion_backend.core.children import DEFAULT_POOL, Body, declaration, resources_of
+from services.fusion_backend.core.rooms import Demand, demand_of
 from services.fusion_backend.core.seen import PeSeen
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import (
@@ -218,6 +220,18 @@ def pod_demand(
             TolerationOfPods.model_validate(each).model_dump(by_alias=True, exclude_none=True)
             for each in spec.get("tolerations") or ()
         ],
+    )
+
+
+def demand_of_pod(demand: PodDemand) -> Demand:
+    """The same as the room of nodes counts it."""
+    return demand_of(
+        amounts_of(demand.requests),
+        NodeAffinity(
+            tuple(sorted(demand.node_selector.items())),
+            tuple(map(term_of, demand.node_selector_terms)),
+        ),
+        tuple(map(toleration_of, demand.tolerations)),
     )
 
 

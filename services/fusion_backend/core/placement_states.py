@@ -237,5 +237,9 @@ def message_of(seen: PlacementSeen, record: PlanRecord) -> str:
 
 def waits_for(seen: PlacementSeen) -> str:
     """What is waited for while there is no placement."""
-    is_room = reason_of(seen) is Reason.INSUFFICIENT_CAPACITY
-    return "waits for capacity" if is_room else "waits for a placement"
+    return "waits for capacity" if is_of_capacity(seen) else "waits for a placement"
+
+
+def is_of_capacity(seen: PlacementSeen) -> bool:
+    """Whether there is no placement for want of room."""
+    return reason_of(seen) is Reason.INSUFFICIENT_CAPACITY

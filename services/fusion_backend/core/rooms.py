@@ -25,12 +25,16 @@ _NOTHING: Final[Mapping[str, int]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that takes pods; `taints` are those that repel. Amounts as in `Amounts`."""
+    """A node that takes pods; `taints` are those that repel. Amounts as in `Amounts`.
+
+    `hosts`: its name, and its addresses in their canonical form.
+    """
 
     name: str
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     allocatable: Mapping[str, int]
+    hosts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What the rules of a job have in common; each decision has its rules in a file of its own.
 
-A decision on a job is the union of eight, made on the same snapshot (`deciding.py`): its status,
+A decision on a job is the union of nine, made on the same snapshot (`deciding.py`): its status,
 the next generation, its children, its regions, what is left over, what former Jobs of its name left
-over, what its PEs share, and what names it without being its child. Of each exactly one rule
-decides (services/chassis/running/rules.py).
+over, what its PEs share, what names it without being its child, and its missing bundle. Of each
+exactly one rule decides (services/chassis/running/rules.py).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from contracts.reasons import Reason, reason_of
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.showing import shown
 from services.chassis.table.entries import Entry, is_deleting
+from services.fusion_backend.core.awaited import Awaited, awaited_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class RefusedWidth:
     `inputs_digest` is that of the refused plan, which would have followed the plan of `generation`;
     empty for a width that no plan is made for. `text` is the status' message, with `message` in it.
     `attempts`: how often no placement was found, from `since` to `tried_at` (moments; empty until
-    they are written). While it `waits`, it is tried again.
+    they are written). While it `waits`, it is tried again, at once when `awaited` nodes appear.
     """
 
     width: int
@@ -128,6 +129,7 @@ class RefusedWidth:
     since: str = ""
     tried_at: str = ""
     waits: bool = False
+    awaited: tuple[Awaited, ...] = ()
 
     def __post_init__(self) -> None:
         """Texts as any reader may see them, and as long as a status takes them."""
@@ -145,6 +147,7 @@ class RefusedWidth:
             "attempts": self.attempts or None,
             "since": self.since or None,
             "triedAt": self.tried_at or None,
+            "awaitedNodes": [each.to_json() for each in self.awaited] or None,
         }
 
 
@@ -213,6 +216,7 @@ class RegionSeen(_Seen):
             since=field.get("since") or "",
             tried_at=field.get("triedAt") or "",
             waits=self.reason == Reason.WIDTH_WAITS,
+            awaited=awaited_of(field),
         )
 
 

@@ -172,9 +172,10 @@ class Snapshot:
     is the highest launch seen of each PE, its pods included; `lost_widths` is what ParallelRegions
     that are gone required last, by name, unless it was refused. `strays` are ParallelRegions and
     HostPools that name the job and that no Job controls, `noted` what is wrong with them, by uid.
-    that are gone required last, by name, unless it was refused. `rooms` are the nodes that take
-    pods and `bound` what the bound pods of PEs request, by PE: both empty unless a resize goes on.
-    `width_max` and `pod_rules` are settings.
+    `rooms` are the nodes that take pods, empty unless a resize goes on or an attempt may lack, or
+    lacks, nodes; `bound` what the bound pods of PEs request, by PE, empty unless a resize goes on.
+    `is_bundle_there`: the bundle that an attempt lacked was seen since. `width_max` and `pod_rules`
+    are settings, and `has_bundle_folder`: whether the bundle root is a directory.
     """
 
     namespace: str
@@ -203,6 +204,8 @@ class Snapshot:
     noted: Mapping[str, NotedReference] = field(default_factory=dict)
     rooms: tuple[NodeRoom, ...] = ()
     bound: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    is_bundle_there: bool = False
+    has_bundle_folder: bool = False
     width_max: int = 100_000
     pod_rules: PodRules = DEFAULT_RULES
 

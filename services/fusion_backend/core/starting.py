@@ -20,19 +20,17 @@ from typing import Any, Final
 
 from contracts import labels
 from contracts.resources import PePhase
-from contracts.scheduling.node_affinity import NodeAffinity, term_of
 from contracts.scheduling.requests import amounts_of
-from contracts.scheduling.taints import toleration_of
 from planner.numbering.records import PeRecord
 from services.chassis.table.entries import Entry, annotation
 from services.fusion_backend.core.effects import CreateChild
 from services.fusion_backend.core.membership import Difference
 from services.fusion_backend.core.placement_requests import (
     Demands,
-    PodDemand,
+    demand_of_pod,
     has_constraints,
 )
-from services.fusion_backend.core.rooms import Demand, demand_of, fits
+from services.fusion_backend.core.rooms import fits
 from services.fusion_backend.core.seen import PeSeen, is_unschedulable, node_of_pod
 from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.inputs import spec_in_force
@@ -76,7 +74,7 @@ def has_room(snapshot: Snapshot, plan: KnownPlan) -> bool:
     wanted = Counter(_without_room(snapshot, plan, demands))
     return fits(
         snapshot.rooms,
-        ((_demand(demands.found[number]), count) for number, count in wanted.items()),
+        ((demand_of_pod(demands.found[number]), count) for number, count in wanted.items()),
     )
 
 
@@ -100,17 +98,6 @@ def _pods_with_content(snapshot: Snapshot, pe: PeRecord) -> Iterator[Entry]:
     for pod in snapshot.pods.get(pe.id, ()):
         if annotation(pod, labels.CONTENT_ID) == pe.content_id:
             yield pod
-
-
-def _demand(demand: PodDemand) -> Demand:
-    return demand_of(
-        amounts_of(demand.requests),
-        NodeAffinity(
-            tuple(sorted(demand.node_selector.items())),
-            tuple(map(term_of, demand.node_selector_terms)),
-        ),
-        tuple(map(toleration_of, demand.tolerations)),
-    )
 
 
 def _is_countable(template: Mapping[str, Any]) -> bool:

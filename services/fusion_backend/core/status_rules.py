@@ -50,7 +50,7 @@ class StatusObservation(Enum):
     JOB_DELETING = "the Job is being deleted"
     REMAINS = "the job failed, and children or pods of it exist"
     RETRIED = "the job failed, and the spec or the annotation retry changed since"
-    RETRY_DUE = "the job failed for a cause that can pass, and its next attempt is due"
+    RETRY_DUE = "the job failed for a cause that can pass; the next attempt is due, or can succeed"
     RETRY_AWAITED = "the job failed for a cause that can pass, and its next attempt is not due yet"
     FAILED_FOR_GOOD = "the job failed, and nothing changed since"
     SPEC_REFUSED = "nothing is planned, and the spec cannot be accepted"

@@ -4,8 +4,9 @@
    start of a generation gather, and the newest ones make the next. When a generation was begun
    is recorded in its plan record. A submission is not a resize: what follows it does not gather.
 2. A width without a placement is tried again, each time later, for as long as a submission may
-   take. `status.refused` of the region counts the attempts and says when they ended. When one has
-   ended, the Placement requests the plan in force again.
+   take; at once when nodes appear that it lacked (appearing.py). `status.refused` of the region
+   counts the attempts, says when they ended and what the last one lacked. When one has ended, the
+   Placement requests the plan in force again.
 
 Then the width is refused for good, until somebody sets a width of the region: hours later it would
 surprise.
@@ -107,19 +108,21 @@ def attempted(
 class LastAttempt:
     """What a region reports of its last attempt, beside the plan that is in force now.
 
-    `digest`: of the inputs of the plan with the requested width.
+    `digest`: of the inputs of the plan with the requested width. `has_appeared`: nodes that the
+    attempt lacked are there.
     """
 
     region: RegionSeen
     in_force: int
     generation: int
     digest: str
+    has_appeared: bool = False
 
 
 def of_last_attempt(last: LastAttempt, job: JobSeen, now: float) -> RefusedWidth | None:
     """The refusal that still counts; None if it is time for another attempt.
 
-    A newer plan, or newer inputs of it, are a reason to try at once: there may be room now.
+    A newer plan, newer inputs of it, or the nodes that lacked are a reason to try at once.
     """
     found = last.region.refused
     assert found is not None, "an attempt is recorded"
@@ -127,12 +130,13 @@ def of_last_attempt(last: LastAttempt, job: JobSeen, now: float) -> RefusedWidth
     if not found.waits or ends is None or now >= ends:
         return _ended(replace(found, generation=last.generation), job, last.in_force)
     is_same = (found.generation, found.inputs_digest) == (last.generation, last.digest)
-    return found if is_same and now < _next_at(found) else None
+    is_early = now < _next_at(found) and not last.has_appeared
+    return found if is_same and is_early else None
 
 
 def _ended(found: RefusedWidth, job: JobSeen, in_force: int) -> RefusedWidth:
     why = f"no placement within {TIME_OUT} ({job.time_out_s:g}): {found.message}"
-    return replace(found, waits=False, text=f"{stays(in_force)}{why}")
+    return replace(found, waits=False, awaited=(), text=f"{stays(in_force)}{why}")
 
 
 def _ends_at(refused: RefusedWidth, job: JobSeen) -> float | None:

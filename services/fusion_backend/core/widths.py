@@ -23,9 +23,13 @@ from contracts import labels
 from contracts.reasons import UNPLACEABLE, Reason, reason_of
 from contracts.resources.fields import INT32_MAX
 from planner.numbering.records import RegionRecord
+from planner.planning import PlanResult
 from planner.refusals import PlanRefused, shown
+from services.fusion_backend.core.appearing import have_appeared, lacked
+from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import RequestedWidths
+from services.fusion_backend.core.placement_requests import placement_spec
 from services.fusion_backend.core.seen import RefusedWidth, RegionSeen
 from services.fusion_backend.core.snapshot import JobSeen, KnownPlan, Outcome, Snapshot
 from services.fusion_backend.core.spec.accepting import sentence
@@ -172,6 +176,7 @@ def _one_by_one(
         if (inputs.digest, requested) in snapshot.unplaced and is_unplaceable(outcome):
             region = _region_named(snapshot, plan, name)
             in_force = plan.record.widths[name]
+            found = replace(found, awaited=_lacked(snapshot, inputs))
             found = attempted(region, found, outcome, job, in_force=in_force, now=now)
         refused[name] = found
     if not accepted:
@@ -276,8 +281,23 @@ def _of_last_attempt(
         return None
     digest = _trial(plan, {region.name: seen.width(region.width)}).digest
     generation = plan.record.generation
-    last = LastAttempt(seen, in_force=region.width, generation=generation, digest=digest)
+    last = LastAttempt(
+        seen,
+        in_force=region.width,
+        generation=generation,
+        digest=digest,
+        has_appeared=have_appeared(snapshot, seen.refused.awaited if seen.refused else ()),
+    )
     return of_last_attempt(last, snapshot.job, now)
+
+
+def _lacked(snapshot: Snapshot, inputs: PlanInputs) -> tuple[Awaited, ...]:
+    """The nodes that the plan of these inputs lacks."""
+    outcome = snapshot.outcomes.get(inputs.digest)
+    if not isinstance(outcome, PlanResult):
+        return ()
+    plan = KnownPlan(outcome.record, inputs, port_labels_id="")
+    return lacked(snapshot, placement_spec(snapshot, plan, is_in_force=False))
 
 
 def _refusal_of_older_release(

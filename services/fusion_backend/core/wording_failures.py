@@ -9,6 +9,9 @@ from contracts.passing import CAN_PASS
 from contracts.reasons import Reason
 from contracts.resources import JobCondition, JobPhase
 from planner.refusals import PlanRefused
+from services.fusion_backend.core.appearing import lacked
+from services.fusion_backend.core.attempts import has_bundle_folder
+from services.fusion_backend.core.awaited import Awaited
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.effects import (
     Announcement,
@@ -16,7 +19,7 @@ from services.fusion_backend.core.effects import (
     FieldValue,
     JobStatusChange,
 )
-from services.fusion_backend.core.placement_states import PlacementState
+from services.fusion_backend.core.placement_states import PlacementState, is_of_capacity
 from services.fusion_backend.core.retrying import Failure
 from services.fusion_backend.core.situation import Situation
 from services.fusion_backend.core.snapshot import SUBMISSION_TIME_OUT_S
@@ -57,11 +60,36 @@ def failed(situation: Situation) -> JobStatusChange:
         conditions=tuple(_of_failure(situation, refusal, message)),
         fields=tuple(fields),
         is_of_older_spec=_was_edited_since(situation),
-        failure=Failure(refusal.reason in CAN_PASS, situation.job.retry_s),
+        failure=_failure(situation, refusal),
         announcements=(
             Announcement(refusal.reason, message, situation.job.generation, warning=True),
         ),
     )
+
+
+def _failure(situation: Situation, refusal: PlanRefused) -> Failure:
+    """Whether another attempt follows, and what it may begin for before its time."""
+    return Failure(
+        refusal.reason in CAN_PASS,
+        situation.job.retry_s,
+        awaited=_nodes_lacked(situation, refusal),
+        looks_for_bundle=refusal.reason is Reason.BUNDLE_MISSING and has_bundle_folder(situation),
+    )
+
+
+def _nodes_lacked(situation: Situation, refusal: PlanRefused) -> tuple[Awaited, ...]:
+    """The nodes that there is no placement without, or the room that was waited for."""
+    placing = situation.placing
+    question, seen = placing.question, placing.seen
+    if question is None or question.refusal is not None:
+        return ()
+    if refusal is placing.refusal:
+        return lacked(situation.snapshot, question.spec)
+    is_late = refusal.reason is Reason.SUBMISSION_TIMED_OUT
+    waits = is_late and placing.state is PlacementState.WAITING
+    if waits and seen is not None and is_of_capacity(seen):
+        return lacked(situation.snapshot, question.spec, is_of_capacity=True)
+    return ()
 
 
 def _of_failure(

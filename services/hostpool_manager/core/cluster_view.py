@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contracts.canonical import Fingerprint
+from contracts.hosts import normalised
 from placement.checking import violations
-from placement.cluster import Cluster, Node, Pod, normalised
+from placement.cluster import Cluster, Node, Pod
 from placement.job import Job
 from placement.patching import with_claims, with_nodes, with_taken
 from services.hostpool_manager.core import parts

@@ -157,16 +157,10 @@ async def _wants_one_for_itself(world: FaultedWorld) -> None:
 
 
 async def _waits_for_a_tag(world: FaultedWorld) -> None:
-    """The job fails for want of a node with the tag; then a node gets it, and it is tried again.
-
-    Not in the same breath: where the watch of nodes is late, the same nodes refuse it once more.
-    """
+    """The job fails for want of a node with the tag; then a node gets it, and nobody asks again."""
     world.submit("j", spec_of())
     await world.until("refused", lambda: is_refused(world, "j", "TagMissing"), wait_s=1500.0)
     tag(world, TAGGED)
-    await world.clock.sleep(90.0)
-    patch = {"metadata": {"annotations": {labels.RETRY: "1"}}}
-    world.store.patch(world.kind("streamsjobs"), "default", "j", patch, MERGE)
 
 
 async def _node_of_work_goes(world: FaultedWorld) -> None:
@@ -299,7 +293,7 @@ SCENARIOS = (
     ),
     Scenario(
         "place-refused",
-        "a job asks for a tag that no node carries; it is tried anew when one does",
+        "a job asks for a tag that no node carries; it is tried again when one does",
         _waits_for_a_tag,
         _runs_on_its_own,
         prepare=all_services(exclusive_pool()),

@@ -94,6 +94,7 @@ def _at(moment: Moment, draw: random.Random) -> HostedWorld:
         asking=IN_POOL + APART if moment.is_hosted else "",
         **draw.choice(SPECS),
     )
+    world.has_bundle_folder = True
     if moment.event is not None:
         for _ in range(STEADY_AFTER):
             _step(world, draw, lost=0.0)

@@ -272,6 +272,16 @@ def _name_taken(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     return _childless(replace(taken, job=submitting), draw)
 
 
+def _without_bundle(snapshot: Snapshot, draw: random.Random) -> Snapshot:
+    """Nothing is left of an attempt that lacked its bundle, and the next one is not due."""
+    if snapshot.job is None:
+        return snapshot
+    job = replace(_failed(snapshot.job, draw), deleting=False)
+    status = {"nextAttemptAt": moment_of(4e9), "reason": "BundleMissing"}
+    bare = replace(snapshot, job=_with_status(job, **status), children={}, pods={}, heads={})
+    return replace(bare, plans={}, is_bundle_there=draw.random() < 0.2)
+
+
 def _stray(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     """A ParallelRegion that no Job controls; what is wrong with it is noted, or not."""
     spec = {"job": snapshot.name, "alias": draw.choice(("Nowhere", "Counted")), "width": 1}
@@ -294,6 +304,7 @@ CHANGES: Final[tuple[Change, ...]] = (
     _of_job(_spec_refused),
     _of_job(_leaving),
     _of_job(_failed),
+    _without_bundle,
     _of_job(_behind),
     _of_job(_deletions_recorded),
     _of_job(_unrecorded),

@@ -14,6 +14,7 @@ from services.fusion_backend.core.effects import (
     ConfirmJobGone,
     CreateChild,
     DeleteChildren,
+    LookForBundle,
     RecordPlan,
     TakeJobId,
 )
@@ -210,7 +211,7 @@ async def test_a_name_that_belongs_to_somebody_else_fails_the_submission(api: Ap
 async def test_a_missing_bundle_fails_the_job_and_says_so_in_an_event(api: Api) -> None:
     (api.settings.bundle_root / "shop.sab").unlink()
     api.submit()
-    await api.until(lambda: not api.decide().effects)
+    await api.until(lambda: {type(each) for each in api.decide().effects} == {LookForBundle})
     job = api.store.get(api.kind("streamsjobs"), KEY.namespace, KEY.name)
     assert job["status"]["phase"] == "Failed"
     assert job["status"]["reason"] == "BundleMissing"

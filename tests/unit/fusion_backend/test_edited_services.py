@@ -13,8 +13,9 @@ from services.chassis.table.entries import Entry
 from services.fusion_backend.core.effects import CreateChild, DeleteChild, PatchChild
 from services.fusion_backend.core.pe_services import has_address, is_as_planned, service_patch
 from tests.builders import a_service
+from tests.unit.fusion_backend.objects import merge
 from tests.unit.fusion_backend.test_children import PE, job
-from tests.unit.fusion_backend.world import JOB, World, merge
+from tests.unit.fusion_backend.world import JOB, World
 
 Obj = dict[str, Any]
 LONE = replace(PE, id=0, name="shop-0", input_ports=())

@@ -12,6 +12,7 @@ import pytest
 from contracts.resources import JobPhase
 from services.chassis.running.rules import RuleDefect, rule_for
 from services.fusion_backend.core import (
+    bundle_rules,
     child_rules,
     clean_up_rules,
     generation_rules,
@@ -28,6 +29,7 @@ from services.fusion_backend.core.effects import (
     DeleteChild,
     DeleteChildren,
     Effect,
+    LookForBundle,
     PatchChild,
     TakeJobId,
     WriteJobStatus,
@@ -39,7 +41,7 @@ from services.fusion_backend.core.snapshot import JobSeen, Snapshot
 from services.fusion_backend.core.status_rules import STATUS_RULES, BeginAttempt, WriteStatus
 from tests.unit.fusion_backend.generated import snapshots
 
-WALKS, SEED = 380, 7
+WALKS, SEED = 420, 7
 REACHED_MIN = 100
 DELETIONS = (DeleteChild, DeleteChildren, DeleteCertificate)
 OWN: dict[str, type[Enum]] = {
@@ -51,6 +53,7 @@ OWN: dict[str, type[Enum]] = {
     "regions": region_rules.RegionObservation,
     "provisions": provision_rules.ProvisionObservation,
     "references": reference_rules.ReferenceObservation,
+    "bundle": bundle_rules.BundleObservation,
 }
 
 
@@ -148,7 +151,7 @@ def test_a_failed_job_writes_nothing_but_a_new_attempt(generated: tuple[Decided,
         for effect in each.own:
             is_attempt = isinstance(effect, TakeJobId | WriteJobStatus)
             assert is_attempt == (each.observations["status"] in ("RETRIED", "RETRY_DUE"))
-            assert is_attempt or isinstance(effect, DELETIONS)
+            assert is_attempt or isinstance(effect, (*DELETIONS, LookForBundle))
 
 
 def _is_there(each: Decided) -> bool:

@@ -6,7 +6,7 @@ Applies what is decided with the core's own bodies and the real planner; plays p
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from contracts import labels
@@ -31,6 +31,7 @@ from services.fusion_backend.core.effects import (
     Effect,
     JobStatusChange,
     KeepRefusal,
+    LookForBundle,
     NoteReference,
     PatchChild,
     Plan,
@@ -49,6 +50,7 @@ from services.fusion_backend.core.seen import RegionSeen
 from services.fusion_backend.core.snapshot import Snapshot
 from services.fusion_backend.core.spec.inputs import request
 from services.fusion_backend.core.spec.pod_rules import DEFAULT_RULES
+from tests.unit.fusion_backend.objects import meaning_of, merge
 from tests.unit.fusion_backend.shop import application
 
 Obj = dict[str, Any]
@@ -74,6 +76,8 @@ class World:
         self.width_max = 100_000
         self.pod_rules = DEFAULT_RULES
         self.pods_run = True
+        self.has_bundle_folder = False
+        self.is_bundle_there = False
         self.planned = 0
         self.hosts = ""
         self._version = 0
@@ -84,11 +88,14 @@ class World:
 
     # ------------------------------------------------------------------ what people do
 
-    def add_node(self, name: str, *, pods: int = 500) -> None:
-        """A node more, with room for so many pods."""
+    def add_node(
+        self, name: str, *, pods: int = 500, tags: Sequence[str] = (), **spec: Any
+    ) -> None:
+        """A node more, with room for so many pods, tags and a spec."""
         has = {"cpu": "1000", "memory": "1Ti", "pods": str(pods)}
         status = {"allocatable": has, "conditions": [{"type": "Ready", "status": "True"}]}
-        self._put("Node", {"metadata": {"name": name}, "status": status})
+        meta = {"name": name, "labels": {f"{labels.TAG_PREFIX}{tag}": "" for tag in tags}}
+        self._put("Node", {"metadata": meta, "spec": spec, "status": status})
 
     def submit(self, *, width: int = 2, **spec: Any) -> None:
         """Create the Job."""
@@ -161,7 +168,13 @@ class World:
         views.fold_all()
         key, width_max, rules = JobKey(NAMESPACE, JOB), self.width_max, self.pod_rules
         return snapshot_of(
-            table, key, self.answers, width_max=width_max, pod_rules=rules, rooms=fold.rooms
+            table,
+            key,
+            self.answers,
+            width_max=width_max,
+            pod_rules=rules,
+            rooms=fold.rooms,
+            has_bundle_folder=self.has_bundle_folder,
         )
 
     def step(self, dropping: Callable[[Effect], bool] = keep_all) -> Decision[Effect]:
@@ -220,8 +233,8 @@ class World:
                 self._patch("Job", JOB, {"status": {"transportCertificate": None}})
             case WriteRegionStatus():
                 self._write_region_status(snapshot, effect)
-            case NoteReference():
-                self.answers.observe(ReferenceNoted(effect.uid, effect.message, self.now))
+            case LookForBundle() | NoteReference():
+                self._observe(effect)
             case ReportReference():
                 patch = reference_patch(snapshot.strays[0], effect, now=self.now)
                 self._write("PATCH", effect.kind, effect.name, patch)
@@ -230,6 +243,12 @@ class World:
     def uid(self) -> str:
         """The Job's uid."""
         return str(self.objects["Job", JOB]["metadata"]["uid"])
+
+    def _observe(self, effect: LookForBundle | NoteReference) -> None:
+        if isinstance(effect, NoteReference):
+            self.answers.observe(ReferenceNoted(effect.uid, effect.message, self.now))
+        elif self.is_bundle_there:
+            self.answers.of(effect.job_uid).see_bundle()
 
     def _write_job(self, snapshot: Snapshot, change: JobStatusChange, more: Obj) -> None:
         assert snapshot.job is not None
@@ -335,16 +354,7 @@ class World:
 
     def meaning(self) -> dict[Name, Any]:
         """What everything says, but for identities, versions, times and statuses of others."""
-        found: dict[Name, Any] = {}
-        for key, obj in self.objects.items():
-            if key[0] in ("Job", "Node", "Pod"):
-                continue
-            seen = copy.deepcopy(obj)
-            for field in ("uid", "resourceVersion", "ownerReferences", "generation"):
-                seen["metadata"].pop(field, None)
-            seen.pop("status", None)
-            found[key] = seen
-        return found
+        return meaning_of(self.objects)
 
     def _job_uid(self, kind: str, name: str) -> str:
         return str(self.objects[kind, name]["metadata"].get("labels", {}).get(labels.JOB_UID))
@@ -387,14 +397,3 @@ class World:
             self.mark_deleted(kind, name)
         else:
             del self.objects[kind, name]
-
-
-def merge(target: Obj, patch: Obj) -> None:
-    """RFC 7386 in place."""
-    for key, value in patch.items():
-        if isinstance(value, dict):
-            merge(target.setdefault(key, {}), value)
-        elif value is None:
-            target.pop(key, None)
-        else:
-            target[key] = copy.deepcopy(value)

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Final
 
 from contracts.reasons import Reason
 from planner.refusals import PlanRefused, shown
@@ -19,6 +19,8 @@ from services.fusion_backend.adapters.bundles.fetching import BundleUnreadable
 from services.fusion_backend.core.spec.inputs import BundleSource
 
 SUFFIX = ".sab"
+WRITTEN_FOR_S: Final = 1.5
+"""How long ago the last change of a file must be for it to count as whole."""
 _NEVER_A_BUNDLE = frozenset({errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG})
 """What a name is answered with that no waiting makes a bundle of."""
 
@@ -46,6 +48,20 @@ def opened(root: Path, source: BundleSource) -> IO[bytes]:
         os.close(descriptor)
         raise refused(Reason.BUNDLE_INVALID, source, "is not a regular file")
     return os.fdopen(descriptor, "rb")
+
+
+def is_whole(root: Path, source: BundleSource, now: float) -> bool:
+    """Whether a bundle of the root has content and was not written to for a moment (unix seconds).
+
+    Of a file that is being copied only a part is there, and no attempt follows one that finds it
+    invalid. A time of change that is still to come is one of another clock.
+    """
+    try:
+        with opened(root, source) as bundle:
+            found = os.fstat(bundle.fileno())
+    except (PlanRefused, BundleUnreadable):
+        return False
+    return found.st_size > 0 and not 0.0 <= now - found.st_mtime < WRITTEN_FOR_S
 
 
 def refused(reason: Reason, source: BundleSource, what: str) -> PlanRefused:

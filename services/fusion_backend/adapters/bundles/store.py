@@ -32,6 +32,7 @@ from services.fusion_backend.adapters.bundles.fetching import BundleUnreadable, 
 from services.fusion_backend.adapters.bundles.incoming import FETCHED, Incoming
 from services.fusion_backend.adapters.bundles.root import (
     SUFFIX,
+    is_whole,
     opened,
     refused,
     unreadable,
@@ -129,6 +130,12 @@ class BundleStore:
             message=f"{source.field}: the bundle that the job was submitted with (SHA-256 {digest})"
             f" is lost, and {shown(source.value)} is another one now",
         )
+
+    async def has_whole(self, source: BundleSource) -> bool:
+        """Whether the directory of the bundle root has a bundle that nobody writes any more."""
+        if source.url or self._root_url is not None:
+            return False
+        return await self._apart(lambda: is_whole(self._root, source, self._now()))
 
     async def distrust(self, source: BundleSource, namespace: str) -> None:
         """The bundle was invalid: it is fetched again for the next job that names it."""
