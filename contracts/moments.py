@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
+
+CLOCKS_DIFFER_S: Final = 60.0
+"""How far the clocks of two machines may be apart; a moment beyond that is of a wrong clock."""
 
 
 def moment_of(unix_s: float) -> str:
@@ -18,3 +22,11 @@ def micro_moment_of(unix_s: float) -> str:
 def unix_s_of(moment: str) -> float:
     """A moment of the API as unix seconds; ValueError for any other text."""
     return datetime.fromisoformat(moment).timestamp()
+
+
+def past_s(unix_s: float, now: float) -> float:
+    """A moment of the past (unix seconds); 0 for one that only a wrong clock can have written.
+
+    What waits for some seconds after a moment would wait for hours where that clock was ahead.
+    """
+    return unix_s if unix_s <= now + CLOCKS_DIFFER_S else 0.0

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from contracts.moments import past_s
 from contracts.resources import PePhase
 from contracts.resources.job import Admission
 from planner.numbering.records import PeRecord
@@ -99,7 +100,7 @@ class AdmissionInForce:
     def unschedulable(self) -> dict[int, float]:
         """Since when (unix seconds) the pods of PEs are unschedulable, by the PEs' ids."""
         found = ((pe.id, each.unschedulable_since) for pe, each in self._pes())
-        return {pe: since for pe, since in found if since is not None}
+        return {pe: past_s(since, self.now) for pe, since in found if since is not None}
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
@@ -126,7 +127,7 @@ class AdmissionInForce:
         return self.seen.placed_since if self.seen is not None else None
 
     def _left_out_from(self, since: float) -> float:
-        return max(since, self._placed_since or 0.0) + SCHEDULER_S
+        return max(since, past_s(self._placed_since or 0.0, self.now)) + SCHEDULER_S
 
     def _pes(self) -> Iterator[tuple[PeRecord, PeSeen]]:
         entries = self.snapshot.of("ProcessingElement")

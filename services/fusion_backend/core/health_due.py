@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.moments import unix_s_of
+from contracts.moments import past_s, unix_s_of
 from contracts.resources import JobCondition
 from services.fusion_backend.core.conditions import condition
 from services.fusion_backend.core.situation import Situation
@@ -23,9 +23,9 @@ def health_due_at(situation: Situation) -> float:
     healthy = condition(status, JobCondition.HEALTHY.value)
     if not healthy:
         return 0.0
-    changed = unix_s_of(healthy["lastTransitionTime"])
+    changed = past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)
+    recorded = status.get("healthReportedAt")
+    reported = past_s(unix_s_of(recorded), situation.now) if recorded else changed
     if healthy.get("status") == "True" and situation.not_running:
         return changed + HEALTH_SETTLES_S
-    recorded = status.get("healthReportedAt")
-    reported = unix_s_of(recorded) if recorded else changed
     return reported + min(HEALTH_PAUSE_S_MAX, max(HEALTH_PAUSE_S_MIN, reported - changed))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from contracts import labels
-from contracts.moments import unix_s_of
+from contracts.moments import past_s, unix_s_of
 from contracts.reasons import UNPLACEABLE
 from contracts.resources.scaling import SETTLE_SECONDS
 from planner.refusals import PlanRefused
@@ -77,10 +77,10 @@ def first_tried(refused: RefusedWidth) -> float | None:
     return unix_s_of(refused.since) if refused.since else None
 
 
-def look_again_at(refused: RefusedWidth, job: JobSeen) -> float | None:
+def look_again_at(refused: RefusedWidth, job: JobSeen, now: float) -> float | None:
     """When the next attempt begins, or the last one was; None without another one."""
     ends = _ends_at(refused, job)
-    return None if not refused.waits or ends is None else min(_next_at(refused), ends)
+    return None if not refused.waits or ends is None else min(_next_at(refused, now), ends)
 
 
 def attempted(
@@ -130,7 +130,7 @@ def of_last_attempt(last: LastAttempt, job: JobSeen, now: float) -> RefusedWidth
     if not found.waits or ends is None or now >= ends:
         return _ended(replace(found, generation=last.generation), job, last.in_force)
     is_same = (found.generation, found.inputs_digest) == (last.generation, last.digest)
-    is_early = now < _next_at(found) and not last.has_appeared
+    is_early = now < _next_at(found, now) and not last.has_appeared
     return found if is_same and is_early else None
 
 
@@ -144,10 +144,10 @@ def _ends_at(refused: RefusedWidth, job: JobSeen) -> float | None:
     return None if since_s is None else since_s + job.time_out_s
 
 
-def _next_at(refused: RefusedWidth) -> float:
+def _next_at(refused: RefusedWidth, now: float) -> float:
     """Each attempt waits twice as long as the one before, up to a limit."""
     delay_s = min(_FIRST_DELAY_S * 2.0 ** min(refused.attempts - 1, 10), _DELAY_S_MAX)
-    return (unix_s_of(refused.tried_at) if refused.tried_at else 0.0) + delay_s
+    return (past_s(unix_s_of(refused.tried_at), now) if refused.tried_at else 0.0) + delay_s
 
 
 def stays(width: int) -> str:

@@ -113,7 +113,8 @@ def width_requests(snapshot: Snapshot, plan: KnownPlan, now: float) -> WidthRequ
     plan = replace(plan, inputs=replace(plan.inputs, template=template))
     wanted, refused = _sorted_out(snapshot, plan, differing, now)
     found = _of_wanted(snapshot, plan, wanted, refused, now) if wanted else WidthRequests()
-    times = [found.look_again_at, *(look_again_at(each, snapshot.job) for each in refused.values())]
+    again = (look_again_at(each, snapshot.job, now) for each in refused.values())
+    times = [found.look_again_at, *again]
     tried = [
         first_tried(each.refused)
         for region, each in differing.items()

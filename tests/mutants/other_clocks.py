@@ -1,0 +1,35 @@
+"""Mutants of moments in a status that a wrong clock wrote."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_CORE = "services/fusion_backend/core"
+_TESTS = ("tests/unit/fusion_backend/test_other_clocks.py",)
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "Healthy stays True until a clock that was ahead is reached",
+        f"{_CORE}/health_due.py",
+        "health_due_at",
+        'past_s(unix_s_of(healthy["lastTransitionTime"]), situation.now)',
+        'unix_s_of(healthy["lastTransitionTime"])',
+        _TESTS,
+    ),
+    Mutant(
+        "unschedulable pods wait until a clock that was ahead is reached",
+        f"{_CORE}/admission.py",
+        "AdmissionInForce.unschedulable",
+        "past_s(since, self.now)",
+        "since",
+        _TESTS,
+    ),
+    Mutant(
+        "widths wait until a clock that was ahead is reached",
+        f"{_CORE}/trying_again.py",
+        "_next_at",
+        "past_s(unix_s_of(refused.tried_at), now)",
+        "unix_s_of(refused.tried_at)",
+        _TESTS,
+    ),
+)
