@@ -1,7 +1,7 @@
 """The metrics APIs of Kubernetes, served by a test to a real control plane.
 
 Three APIServices lead by a Service of type ExternalName to this process. Each pod that a query
-selects uses as much as the test says; so does the object, and so does what is outside.
+selects uses as much as the test says; so does the object, and so do nodes and what is outside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSIONS = {"metrics.k8s.io": "v1beta1", "custom.metrics.k8s.io": "v1beta2"} | {
     "external.metrics.k8s.io": "v1beta1"
 }
 RESOURCES = {
-    "metrics.k8s.io": (("pods", "PodMetrics"),),
+    "metrics.k8s.io": (("pods", "PodMetrics"), ("nodes", "NodeMetrics")),
     "custom.metrics.k8s.io": (
         ("pods/load", "MetricValueList"),
         ("services/load", "MetricValueList"),
@@ -58,6 +58,8 @@ class Metrics:
         if group == "external.metrics.k8s.io":
             item = {"metricName": "load", "metricLabels": {}, "timestamp": now}
             return _list(version, "ExternalMetricValueList", [{**item, "value": str(self.of_all)}])
+        if (group, path[-1]) == ("metrics.k8s.io", "nodes"):
+            return _list(version, "NodeMetricsList", await self._nodes(now))
         if group == "metrics.k8s.io":
             return _list(
                 version, "PodMetricsList", [self._used(p, now) for p in await self._pods(selector)]
@@ -74,6 +76,18 @@ class Metrics:
         ]
         meta = {key: pod["metadata"][key] for key in ("name", "namespace")}
         return {"metadata": meta, "timestamp": now, "window": "1s", "containers": containers}
+
+    async def _nodes(self, now: str) -> list[Obj]:
+        listing = await self._api.call("GET", "/api/v1/nodes")
+        return [
+            {
+                "metadata": {"name": node["metadata"]["name"]},
+                "timestamp": now,
+                "window": "1s",
+                "usage": {"cpu": f"{self.of_all * 1_000_000}n", "memory": "1Mi"},
+            }
+            for node in listing["items"]
+        ]
 
     async def _pods(self, selector: str) -> list[Obj]:
         listing = await self._api.call("GET", f"{CORE}/pods?labelSelector={quote(selector)}")
@@ -100,7 +114,7 @@ def _resources(group: str) -> Obj:
         {
             "name": name,
             "singularName": "",
-            "namespaced": True,
+            "namespaced": name != "nodes",
             "kind": kind,
             "verbs": ["get", "list"],
         }

@@ -32,8 +32,8 @@ MUTANTS = (
         "other nodes than the measured ones are as busy in all",
         _MEASURED,
         "MeasuredCpu.busy_mcpu",
-        "if self.of_mcpu else used",
-        "if not used else used",
+        "-(-used * allocatable_mcpu // self.of_mcpu) if self.of_mcpu else used",
+        "used",
         (_OF_PLANNER, "-k", "test_cpu_that_others_use_bounds_the_number_and_is_recorded"),
     ),
     Mutant(

@@ -77,7 +77,7 @@ def test_cpu_that_nodes_use_leaves_less_for_a_job_and_the_plan_records_it(tmp_pa
     simulate(tmp_path, test, nodes=NODES)
 
 
-def test_a_cluster_without_metrics_reads_them_seldom_and_by_automatic_fusion_only(
+def test_only_automatic_fusion_looks_for_metrics_and_seldom_if_there_are_none(
     tmp_path: Path,
 ) -> None:
     async def test(world: World) -> None:
