@@ -58,7 +58,7 @@ async def test_automatic_fusion_reads_the_cpu_in_use_and_tells_it_from_the_jobs_
     backend = request.node.callspec.params["system"]
     async with cpu_in_use(cluster, backend), cluster.job("measured") as job:
         async with cluster.stopped("fusion-backend"):
-            pass  # it may remember that there were no metrics
+            pass  # it may remember a cluster without metrics
         await submit_row(cluster, job, {"automatic": True}, scaling={"settleSeconds": 0})
         await job.until("running", job.all_running)
         used, of, own = uses(job)

@@ -77,7 +77,7 @@ def test_cpu_that_nodes_use_leaves_less_for_a_job_and_the_plan_records_it(tmp_pa
     simulate(tmp_path, test, nodes=NODES)
 
 
-def test_only_automatic_fusion_looks_for_metrics_and_seldom_if_there_are_none(
+def test_only_automatic_fusion_looks_for_metrics_and_seldom_without_them(
     tmp_path: Path,
 ) -> None:
     async def test(world: World) -> None:
