@@ -93,8 +93,16 @@ MUTANTS = (
         "a quota of nodes that is lowered takes nodes from what runs",
         "services/hostpool_manager/core/quotas.py",
         "over_quota",
-        " or (placement.is_in_force and wanted <= has)",
-        "",
+        "placement.is_in_force and wanted <= has",
+        "False",
+        (_QUOTAS,),
+    ),
+    Mutant(
+        "a lowered quota of nodes refuses jobs that keep no node for themselves",
+        "services/hostpool_manager/core/quotas.py",
+        "over_quota",
+        "if not wanted or wanted",
+        "if wanted",
         (_QUOTAS,),
     ),
     Mutant(

@@ -83,7 +83,9 @@ def over_quota(
         if each.pool in exclusive
     }
     wanted, has = sum(members.values()), len(exclusive_members(placement) - {""})
-    if wanted + left.of_others <= left.quota or (placement.is_in_force and wanted <= has):
+    if not wanted or wanted + left.of_others <= left.quota:
+        return None
+    if placement.is_in_force and wanted <= has:
         return None
     named = [f"{name} ({number})" for name, number in sorted(members.items())][:POOLS_SHOWN_MAX]
     more = f" and {len(members) - len(named)} more" if len(members) > len(named) else ""

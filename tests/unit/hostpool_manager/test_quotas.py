@@ -82,6 +82,12 @@ def test_as_many_nodes_as_the_quota_are_allowed_and_shared_pools_do_not_count() 
     assert over_quota(None, placement(SHOP), JOB, placed(9, 9)) is None
 
 
+def test_a_job_without_a_node_of_its_own_is_placed_where_others_exceed_the_quota() -> None:
+    """As after the quota was lowered: it takes no node from anybody."""
+    assert over_quota(QuotaLeft(1, 2), placement(SHOP), JOB, placed(0)) is None
+    assert over_quota(QuotaLeft(1, 2), placement(SHOP), JOB, placed(1)) is not None
+
+
 def test_what_runs_keeps_its_nodes_after_the_quota_is_lowered_and_gets_no_more() -> None:
     left, running = QuotaLeft(0), placement(SHOP, "n1", "n2")
     assert over_quota(left, running, JOB, placed(2)) is None
