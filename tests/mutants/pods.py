@@ -8,6 +8,7 @@ _CORE = "services/pod_state_machine/core"
 _LAUNCHES = "services/launching/core"
 _DELETED = "tests/simulation/test_deleted_pods.py"
 _EVENTS = "tests/simulation/test_events.py"
+_KEEPING = "tests/unit/pod_state_machine/test_keeping.py"
 _STRAYS = "tests/simulation/test_stray_pes.py"
 _POD_SPEC = "tests/unit/pod_state_machine/test_pod_spec.py"
 
@@ -78,11 +79,19 @@ MUTANTS = (
     ),
     Mutant(
         "a failed pod that nothing replaces stays for ever",
-        f"{_LAUNCHES}/deciding.py",
-        "decide_launches",
-        "(decided.requeue_at, at.retention_ends_at)",
-        "(decided.requeue_at,)",
+        f"{_LAUNCHES}/situation.py",
+        "Situation.deadlines",
+        "ends_at is not None and self.now < ends_at",
+        "False",
         (_DELETED,),
+    ),
+    Mutant(
+        "a retention that is over wakes an orphaned PE without end",
+        f"{_LAUNCHES}/situation.py",
+        "Situation.deadlines",
+        "ends_at is not None and self.now < ends_at",
+        "ends_at is not None",
+        (_KEEPING,),
     ),
     Mutant(
         "checkpoints are mounted at /checkpoint beside a claim",

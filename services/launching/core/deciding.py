@@ -30,7 +30,8 @@ def decide_launches(at: Situation) -> Decision[Effect]:
     of_pods = [(pod, rule_for(POD_RULES, pod)) for pod in pods]
     removals = [each.action(pod, each.reason_in(pod)) for pod, each in of_pods]
     wakings = [*at.deadlines(), *retention_ends(at)]
-    wakings += [at_ for at_ in (decided.requeue_at, at.retention_ends_at) if at_ is not None]
+    if decided.requeue_at is not None:
+        wakings.append(decided.requeue_at)
     return replace(
         decided,
         effects=(*decided.effects, *(each for each in removals if each is not None)),

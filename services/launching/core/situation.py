@@ -334,7 +334,14 @@ class Situation:
         return self.pod is not None and self.pod.is_deleting and is_settled
 
     def deadlines(self) -> Iterator[float]:
-        """When pods will hang in deletion, count as gone, or be late (unix seconds)."""
+        """When pods will hang in deletion, count as gone, be late, or end their retention.
+
+        In unix seconds, all of them later than now: where a rule that comes first leaves the pod
+        alone, as without the job, a time that is over would wake the key without end.
+        """
         yield from hanging_deadlines(self.snapshot, self.owner, self.now, self.timing)
         if self.now < self._unmounted_at < math.inf:
             yield self._unmounted_at
+        ends_at = self.retention_ends_at
+        if ends_at is not None and self.now < ends_at:
+            yield ends_at

@@ -7,7 +7,7 @@ import pytest
 from contracts import labels
 from services.launching.core.effects import DeletePod, PatchStatus, SetPodAside
 from services.launching.core.owners import LaunchStatus, status_patch
-from tests.builders import Builder, PodBuilder, a_pe, a_pod
+from tests.builders import Builder, PodBuilder, a_job, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import NOW, decided, submitted
 
 BORN = NOW - 60.0
@@ -62,6 +62,16 @@ def test_one_that_was_kept_goes_when_its_time_is_over_and_not_before() -> None:
 def test_pods_that_did_not_fail_or_are_no_longer_to_be_kept_go() -> None:
     assert fate(keeping(), a_pod(launch=4).in_phase("Succeeded"))["DeletePod"] == [4]
     assert fate(a_pe().launched(9).with_status(**RUNS), failed(4))["DeletePod"] == [4]
+
+
+def test_a_failed_pod_that_its_job_left_behind_is_looked_at_no_more_after_its_retention() -> None:
+    """Nothing is to be done for it: a time that is over would wake its key without end."""
+    pe = a_pe().launched(1, phase="Failed").with_status(**RUNS | {"pod": "shop-0-x"})
+    pe = pe.with_spec(restartFailedPod=False, failedPodRetentionSeconds=100)
+    left = failed(1).ended_at("2026-11-20T00:00:10Z")
+    before, after_ = (decided(pe, left, a_job().deleting(), now=BORN + at) for at in (109, 110))
+    assert (before.effects, before.requeue_at) == ((), BORN + 110)
+    assert (after_.effects, after_.requeue_at) == ((), None)
 
 
 # --------------------------------------------------------------------------- blocked pods
