@@ -81,8 +81,8 @@ def with_context(text: str, access: Access, info: UpInfo) -> tuple[str, str]:
     while (name := NAME if number == 1 else f"{NAME}-{number}") in taken:
         number += 1
     current = config.get("current-context") or ""
-    clusters = {each["name"]: each["cluster"] or {} for each in config.get("clusters") or ()}
-    contexts = {each["name"]: each["context"] or {} for each in config.get("contexts") or ()}
+    clusters = {each["name"]: each.get("cluster") or {} for each in config.get("clusters") or ()}
+    contexts = {each["name"]: each.get("context") or {} for each in config.get("contexts") or ()}
     before = info_of(clusters.get(contexts.get(current, {}).get("cluster")) or {})
     info = replace(info, previous=(current, *(before.previous if before else ())))
     others = [each for each in access.cluster.get("extensions") or () if each["name"] != EXTENSION]
@@ -112,7 +112,7 @@ def contexts_of_up(text: str) -> dict[str, UpInfo]:
     """The entries that `up` wrote, by their name."""
     found = {}
     for each in (yaml.safe_load(text) or {}).get("clusters") or ():
-        if info := info_of(each["cluster"] or {}):
+        if info := info_of(each.get("cluster") or {}):
             found[each["name"]] = info
     return found
 

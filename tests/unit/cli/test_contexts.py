@@ -218,6 +218,20 @@ async def test_entries_that_another_program_took_out_are_no_problem(
     assert text_of(target) == PERSONAL
 
 
+@pytest.mark.parametrize("value", ["", ", cluster: null"])
+async def test_an_item_with_a_name_alone_is_left_as_it_is(
+    value: str, target: Path, tmp_path: Path
+) -> None:
+    text = f"clusters: [{{name: a{value}}}]\ncontexts: [{{name: a}}]\ncurrent-context: a\n"
+    put(target, text)
+    async with entered(target, new_info(tmp_path, tmp_path)) as name:
+        assert name == "millrace"
+        assert names(target, "clusters") == ["a", "millrace"]
+    left = yaml.safe_load(text_of(target))
+    assert left.pop("users") == []
+    assert left == yaml.safe_load(text)
+
+
 @pytest.mark.parametrize(
     ("text", "field"),
     [
