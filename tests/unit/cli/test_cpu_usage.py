@@ -47,6 +47,17 @@ def test_the_limit_of_pods_and_what_is_used_change_the_number_of_pes(tmp_path: P
     assert pes_of(cpu_usage=full, pod_cpu="500m") == 1
 
 
+def test_the_table_says_how_much_cpu_is_in_use_and_a_resize_goes_by_it(tmp_path: Path) -> None:
+    """Two CPUs are left, for the channels of the resize as for the others."""
+    file = str(usage_file(tmp_path, "cluster: 30\n"))
+    words = ["plan", str(ADL), "--width", "Counted=8", "--nodes", "4", "--node-cpus", "8"]
+    words += ["--pod-cpu", "500m", "--cpu-usage", file, "--resize", "Counted=24"]
+    found = CliRunner().invoke(app, [*words, "--format", "table"])
+    assert "; the cluster uses 30 of 32 CPUs" in found.stdout.replace("\n", " ")
+    assert "2 PEs for" in found.stdout
+    assert "PEs: 2 restart, 2 new" in found.stdout.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

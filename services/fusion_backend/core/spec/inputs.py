@@ -93,11 +93,13 @@ class BundleSource:
 
 @dataclass(frozen=True, slots=True)
 class PlanInputs:
-    """Everything that a plan depends on, but for the record of generation `previous`.
+    """Everything that a plan depends on, but for the record before it, and the CPU in use.
 
-    `bundle_digest` is empty until the bundle has been fetched, once, by the first plan. `rendered`
-    are PEs whose AADL is wanted although nothing about them changes. `template` is what the PEs
-    that the generation adds or changes are made from, as JSON; empty in records of older releases.
+    `previous` is the generation of that record. The CPU in use is measured by the effect Plan, for
+    automatic fusion (docs/adr/0038). `bundle_digest` is empty until the bundle has been fetched,
+    once, by the first plan. `rendered` are PEs whose AADL is wanted although nothing about them
+    changes. `template` is what the PEs that the generation adds or changes are made from, as JSON;
+    empty in records of older releases.
     """
 
     job_name: str
