@@ -19,6 +19,7 @@ from cli.following import Follower, following, shown
 from cli.live import JobView, ResizeOutcome, compare, refusal, resize_text
 from cli.showing import Screen
 from contracts import labels
+from contracts.resources.fields import WIDTH_MAX
 from contracts.unreadable import is_whole
 from planner.application.region_names import region_named
 from planner.refusals import PlanRefused
@@ -29,7 +30,7 @@ from services.chassis.process.errors import Conflict, NotFound, Rejected
 CONFLICTS_MAX = 10
 LEFT_POLL_S = 0.2
 NUMBER_MAX = 2**31 - 1
-"""Of what the API takes as a width or a number of PEs; it says itself which ones it refuses."""
+"""Of what the API takes as a number of PEs; it says itself which ones it refuses."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 
 
@@ -65,8 +66,8 @@ def region_width_of(option: str, words: str) -> tuple[str, int]:
     `option` is "" for an argument.
     """
     region, _, width = words.rpartition("=")
-    if not region or not re.fullmatch("-?[0-9]{1,10}", width) or abs(int(width)) > NUMBER_MAX:
-        what = f"say REGION=W, where W is a whole number up to {NUMBER_MAX}"
+    if not region or not re.fullmatch("-?[0-9]{1,10}", width) or abs(int(width)) > WIDTH_MAX:
+        what = f"say REGION=W, where W is a whole number up to {WIDTH_MAX}"
         raise Misused(f"{option} {words}: {what}".lstrip())
     return region, int(width)
 

@@ -31,7 +31,6 @@ class Reason(StrEnum):
     BUNDLE_TOO_LARGE = "BundleTooLarge", "The bundle exceeds a size limit."
     ADL_INVALID = "AdlInvalid", "The application description in the bundle is not valid."
     UNKNOWN_REGION = "UnknownRegion", "The application has no parallel region of that name."
-    WIDTH_INVALID = "WidthInvalid", "A parallel region cannot have that width."
     CONSISTENT_REGION = (
         "ConsistentRegion",
         "A region with operators of a consistent region keeps its width while the job runs.",
@@ -143,7 +142,10 @@ class Reason(StrEnum):
     DELETING = "Deleting", "The job is being deleted, and everything that belongs to it."
     RESIZING = "Resizing", "A new width of a parallel region is being put in force."
     RESIZED = "Resized", "The new widths are in force."
-    WIDTH_REFUSED = "WidthRefused", "The new width was refused; the last good one is in force."
+    WIDTH_REFUSED = (
+        "WidthRefused",
+        "The region cannot have that width; the last good one stays.",
+    )
     WIDTH_WAITS = "WidthWaits", "The new width waits; the last one is in force."
     GATHERING = "Gathering", "Widths that closely follow a resize are put in force together."
     WIDTH_IN_FORCE = "WidthInForce", "The width of the spec is in force."

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from math import prod
 
-from planner.application.submission import WIDTH_MAX
+from contracts.resources.fields import WIDTH_MAX
 
 End = tuple[int, int, str]
 """Index of an operator or a composite, port and kind of port."""

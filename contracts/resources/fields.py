@@ -31,8 +31,8 @@ NAMES_MAX: Final = 65_536
 """Of lists and maps that millrace fills from an application: more than one PE or pool has.
 
 Where it refused what millrace writes, a job would be stuck: a plan of more regions is refused."""
-WIDTH_MAX: Final = 2**31 - 1
-"""What a scale subresource can carry; the limit on a width that is planned is fusion-backend's."""
+WIDTH_MAX: Final = 100_000
+"""Channels of a parallel region: of schema, planner and command. A plan of more has no room."""
 INT32_MAX: Final = 2**31 - 1
 """The most that a number may be which goes into a pod, or counts launches."""
 COUNT_MAX: Final = 2**53 - 1

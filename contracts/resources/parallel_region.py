@@ -31,7 +31,7 @@ class ParallelRegionSpec(Fields):
     width: int = Field(
         ge=1,
         le=WIDTH_MAX,
-        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
+        description="Number of channels.",
     )
     index: Count | None = Field(default=None, description="Index of the region in the job.")
     job: ObjectName | None = Field(default=None, description="Name of the Job.")

@@ -23,7 +23,7 @@ class RegionWidth(Fields):
     width: int = Field(
         ge=1,
         le=WIDTH_MAX,
-        description="Number of channels, 1 to 100,000: of more none is planned (WidthInvalid).",
+        description="Number of channels.",
     )
     index: Count | None = Field(
         default=None, description="Accepted from the original and ignored: the alias counts."

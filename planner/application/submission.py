@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from contracts.reasons import Reason
+from contracts.resources.fields import WIDTH_MAX
 from planner.application import model
 from planner.application.region_names import precision, refuse_unknown, regions_named
 from planner.application.suggesting import suggested
@@ -24,7 +25,6 @@ from planner.refusals import PlanRefused, shown
 DISPLAY_PARAMETER = "streams::pe.display"
 VALUES_FIELD = "spec.submissionTimeValues"
 OVERRIDES_FIELD = "spec.parallelRegions"
-WIDTH_MAX = 100_000
 WIDTHS_NAMED_MAX = 5
 
 
@@ -186,7 +186,7 @@ def resolve_widths(
     overrides: Iterable[tuple[str, int]],
     exact: Mapping[str, int],
 ) -> RegionWidths:
-    """The width of each region. Refuses WIDTH_INVALID and UNKNOWN_REGION.
+    """The width of each region. Refuses WIDTH_REFUSED and UNKNOWN_REGION.
 
     `region_names.py` has the rule of names. As in the original a full name wins over patterns, and
     of patterns the last one in alphabetical order, however the list was ordered.
@@ -271,7 +271,7 @@ def _checked(region: model.Region, field: str, width: object) -> int:
     below = isinstance(width, int) and width < 1
     limit = "a width is at least 1 (CDISR1164E)" if below else f"a width is at most {WIDTH_MAX}"
     raise PlanRefused(
-        Reason.WIDTH_INVALID,
+        Reason.WIDTH_REFUSED,
         field=field,
         value=width,
         message=(

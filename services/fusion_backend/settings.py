@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from planner.application.submission import WIDTH_MAX
+from contracts.resources.fields import WIDTH_MAX
 from services.chassis.process.settings import ServiceSettings
 from services.fusion_backend.core.spec.addresses import Network, networks_of
 from services.fusion_backend.core.spec.bundle_urls import why_no_root_url
@@ -53,7 +53,9 @@ class FusionBackendSettings(ServiceSettings):
     planner_answer_s_max: float = Field(
         default=240.0, gt=0, description="how long a plan may take before its process is ended"
     )
-    width_max: int = Field(default=WIDTH_MAX, ge=1, description="widest parallel region planned")
+    width_max: int = Field(
+        default=WIDTH_MAX, ge=1, le=WIDTH_MAX, description="widest parallel region planned"
+    )
 
     pod_security: Level = Field(
         default=Level.BASELINE,

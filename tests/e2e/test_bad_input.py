@@ -130,7 +130,7 @@ async def test_unknown_regions_and_bad_widths_fail_the_job(cluster: Cluster) -> 
     assert "Nowhere" in status["message"]
     values = {"width": "0"}
     status = await refused(cluster, "bad-width", {"bundle": bundle, "submissionTimeValues": values})
-    assert status["reason"] in ("WidthInvalid", "SubmissionValueInvalid")
+    assert status["reason"] in ("WidthRefused", "SubmissionValueInvalid")
     assert "0" in status["message"]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from contracts import labels
-from loadtest.api import CORE, MERGE, STREAMS
+from contracts.resources.fields import WIDTH_MAX
+from loadtest.api import CORE, MERGE, STREAMS, Refused
 from tests.e2e.applications import FIRST, SECOND, THIRD, submit_row
 from tests.e2e.examples import OUTSIDE, REGION, example_bundle, until_width, with_example
 from tests.e2e.resizing import until_widths
@@ -15,7 +16,8 @@ from tests.e2e.watching import PATHS, TEST_S_MAX, Cluster, JobObjects, Obj, Vers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TEST_S_MAX)]
 
-TOO_WIDE = 1_000_000
+TOO_WIDE = 2_000
+"""The PE that feeds so many channels is too large."""
 
 
 def condition(job: JobObjects, type_: str) -> Obj:
@@ -222,6 +224,8 @@ async def test_a_width_over_the_limit_is_reported_touches_nothing_and_heals(
     async with cluster.job("too-wide") as job:
         await with_example(cluster, job, 3)
         before = job.versions()
+        with pytest.raises(Refused, match=f"less than or equal to {WIDTH_MAX}"):
+            await cluster.resize(job, REGION, WIDTH_MAX + 1)
         await cluster.resize(job, REGION, TOO_WIDE)
 
         def region() -> Obj:
@@ -230,9 +234,9 @@ async def test_a_width_over_the_limit_is_reported_touches_nothing_and_heals(
 
         await job.until("refused", lambda: region()["status"].get("reason") == "WidthRefused")
         assert region()["status"]["width"] == region()["status"]["replicas"] == 3
-        assert str(TOO_WIDE) in region()["status"]["message"]
         refused = region()["status"]["refused"]
         assert (refused["width"], refused["generation"]) == (TOO_WIDE, 0)
+        assert refused["reason"] == "PeTooLarge"
         assert refused["message"] in region()["status"]["message"]
         assert job.phase == "Submitted"
         assert but(job.versions(), "regions") == but(before, "regions")

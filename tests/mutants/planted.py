@@ -39,6 +39,7 @@ from tests.mutants import (
     submitting,
     watch_ingest,
     what_runs,
+    widths,
 )
 from tests.mutants.planting import Mutant
 
@@ -55,6 +56,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *appearing.MUTANTS,
     *what_runs.MUTANTS,
     *other_clocks.MUTANTS,
+    *widths.MUTANTS,
     *admission.MUTANTS,
     *planner.MUTANTS,
     *plans_shown.MUTANTS,

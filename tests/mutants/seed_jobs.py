@@ -189,8 +189,8 @@ MUTANTS = (
         "a kind says no reason in its columns",
         "contracts/resources/parallel_region.py",
         "",
-        '"Number of channels in force."), REASON_COLUMN',
-        '"Number of channels in force.")',
+        'STATUS_COLUMN, PrinterColumn("Alias"',
+        'PrinterColumn("Alias"',
         (
             "tests/unit/contracts/resources/test_definitions.py",
             "-k",

@@ -21,9 +21,14 @@ from tests.resolving import KnownHosts
 from tests.simulation.fresh_folds import checked
 from tests.simulation.reached import noted
 
+WIDTH_MAX = 1_999
+"""The widest region that is planned: less than the API takes, so that a refusal can be seen."""
+
 
 def _fusion_backend(folder: Path) -> Main:
-    settings = FusionBackendSettings(bundle_root=folder / "bundles", bundle_store=folder / "store")
+    settings = FusionBackendSettings(
+        bundle_root=folder / "bundles", bundle_store=folder / "store", width_max=WIDTH_MAX
+    )
     stage = fusion_backend_stage(
         settings, planner="inline", resolver=KnownHosts(), fetcher=elsewhere_of(folder)
     )

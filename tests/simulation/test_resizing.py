@@ -9,6 +9,7 @@ import pytest
 from sandbox.store.deleting import DeleteOptions
 from tests.places import corpus
 from tests.simulation.applications import OUTSIDE, submit_example, with_example
+from tests.simulation.mains import WIDTH_MAX
 from tests.simulation.world import World, simulate
 
 
@@ -104,11 +105,11 @@ def test_a_width_that_cannot_be_is_refused_and_the_last_good_one_stays(tmp_path:
     async def test(world: World) -> None:
         await with_example(world, "j", width=3)
         pods = {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()}
-        world.resize("j", "Counted", 1_000_000)
+        world.resize("j", "Counted", WIDTH_MAX + 1)
         await world.settle()
         (region,) = world.objects("streamsprs", "j").values()
         assert region["status"]["width"] == 3
-        assert "1000000" in region["status"]["message"]
+        assert str(WIDTH_MAX + 1) in region["status"]["message"]
         assert {n: p["metadata"]["uid"] for n, p in world.live_pods("j").items()} == pods
         world.resize("j", "Counted", 4)
         await world.until(

@@ -36,7 +36,7 @@ from tests.simulation.hands import (
     silence,
     with_pes,
 )
-from tests.simulation.mains import MAINS
+from tests.simulation.mains import MAINS, WIDTH_MAX
 from tests.simulation.rights import needed_for, used_of
 from tests.simulation.scenarios.applications import provide, spec_of
 from tests.simulation.scenarios.placing import TAGGED, exclusive_pool, tag
@@ -85,7 +85,7 @@ async def _whole_life(world: World) -> None:
     await with_example(world, "j", width=3)
     world.resize("j", "Counted", 5)
     await world.until("wider", lambda: _runs(world, 5))
-    world.resize("j", "Counted", 1_000_000)
+    world.resize("j", "Counted", WIDTH_MAX + 1)
     spec = {"hostpool": {"name": "p"}, "job": "nobody"}
     stray = {"kind": "HostPool", "metadata": {"name": "stray"}, "spec": spec}
     world.store.create(world.kind("streamshostpools"), "default", stray)

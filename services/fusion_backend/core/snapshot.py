@@ -15,7 +15,7 @@ from typing import Any
 from contracts import labels
 from contracts.reasons import Reason
 from contracts.resources import CUSTOM_RESOURCES
-from contracts.resources.fields import TEXT_CHARS_MAX
+from contracts.resources.fields import TEXT_CHARS_MAX, WIDTH_MAX
 from contracts.resources.job import RETRY_S
 from contracts.unreadable import Unreadable, part_of
 from planner.numbering.records import PeRecord, PlanRecord
@@ -206,7 +206,7 @@ class Snapshot:
     bound: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     is_bundle_there: bool = False
     has_bundle_folder: bool = False
-    width_max: int = 100_000
+    width_max: int = WIDTH_MAX
     pod_rules: PodRules = DEFAULT_RULES
 
     def pe_records(self, plan: KnownPlan) -> Mapping[int, PeRecord]:

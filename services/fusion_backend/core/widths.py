@@ -314,7 +314,7 @@ def _refusal_of_older_release(
 
 def _out_of_bounds(region: RegionRecord, width: int, width_max: int) -> PlanRefused:
     return PlanRefused(
-        Reason.WIDTH_INVALID,
+        Reason.WIDTH_REFUSED,
         field=f"spec.width of parallel region {shown(region.name)}",
         value=width,
         message=f"spec.width of parallel region {shown(region.name)} is {width};"

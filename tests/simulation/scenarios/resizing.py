@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.faulted_world import FaultedWorld
+from tests.simulation.mains import WIDTH_MAX
 from tests.simulation.scenarios.applications import (
     WORK,
     nested_regions,
@@ -71,7 +72,7 @@ async def _resized_while_submitting(world: FaultedWorld) -> None:
 def _is_refused(world: FaultedWorld) -> bool:
     (region,) = world.objects("streamsprs", "j").values()
     status = region.get("status") or {}
-    return status.get("width") == 1 and "1000000" in status.get("message", "")
+    return status.get("width") == 1 and str(WIDTH_MAX + 1) in status.get("message", "")
 
 
 def _full(adl: Adl, **widths: int) -> Act:
@@ -179,7 +180,7 @@ SCENARIOS = (
     Scenario(
         "resize-refused",
         "a width over the limit is asked for",
-        resized_quickly(0.0, (WORK, 1_000_000)),
+        resized_quickly(0.0, (WORK, WIDTH_MAX + 1)),
         _is_refused,
         prepare=running(one_region(), w=1),
     ),

@@ -114,7 +114,7 @@ def test_a_width_shows_what_is_in_force_and_what_is_wanted_with_the_cause() -> N
 
     assert shown(3, 3, "WidthInForce") == "R=3"
     assert shown(9, 2, "WidthWaits", "waits") == "R=2 (9 wanted: WidthWaits)"
-    assert shown(9, 2, "WidthInvalid", "no") == "R=2 (9 wanted: WidthInvalid)"
+    assert shown(9, 2, "WidthRefused", "no") == "R=2 (9 wanted: WidthRefused)"
     assert shown(9, 2, "WidthInForce") == "R=2 (9 wanted)"
 
 

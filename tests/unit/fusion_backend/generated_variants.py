@@ -155,7 +155,7 @@ def _unplanned(snapshot: Snapshot, draw: random.Random) -> Snapshot:
 
 def _refused(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     """The next plan is refused by the planner, or has no placement."""
-    refusal = PlanRefused(Reason.WIDTH_INVALID, field="width", value="9", message="too wide")
+    refusal = PlanRefused(Reason.WIDTH_REFUSED, field="width", value="9", message="too wide")
     digest = _next_digest(snapshot)
     if digest is None:
         return snapshot

@@ -17,7 +17,7 @@ from services.fusion_backend.core.snapshot import Damage, Trouble
 from tests.unit.fusion_backend.hosted_world import HostedWorld
 from tests.unit.fusion_backend.world import World
 
-REFUSAL = PlanRefused(Reason.WIDTH_INVALID, field="width", value=9, message="too wide")
+REFUSAL = PlanRefused(Reason.WIDTH_REFUSED, field="width", value=9, message="too wide")
 TROUBLE = Trouble(Reason.PLANNING_FAILED, "no answer", since=1.0, until=2.5)
 
 

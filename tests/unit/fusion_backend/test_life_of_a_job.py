@@ -165,7 +165,7 @@ def test_a_refused_width_leaves_the_last_good_one_in_force() -> None:
     status = world.objects["ParallelRegion", f"{JOB}-0"]["status"]
     assert (status["width"], status["reason"]) == (2, "WidthRefused")
     assert "11" in status["message"]
-    assert (status["refused"]["width"], status["refused"]["reason"]) == (11, "WidthInvalid")
+    assert (status["refused"]["width"], status["refused"]["reason"]) == (11, "WidthRefused")
     assert (status["refused"]["inputsDigest"], status["refused"]["generation"]) == ("", 0)
     assert world.status()["phase"] == "Submitted"
     after = world.meaning()
@@ -318,7 +318,7 @@ def test_a_plan_that_is_refused_names_field_and_value() -> None:
     world.converge()
     status = world.status()
     assert status["phase"] == "Failed"
-    assert status["reason"] in {"WidthInvalid", "SubmissionValueInvalid"}
+    assert status["reason"] in {"WidthRefused", "SubmissionValueInvalid"}
     assert "width" in status["message"]
     assert "0" in status["message"]
     assert world.named("ConfigMap") == set()

@@ -40,7 +40,7 @@ def test_whatever_a_status_or_an_event_is_to_say_is_harmless_and_bounded(text: s
         "Failed", Reason.NAME_TAKEN, text, (submitted,), announcements=(event,)
     )
     patch = job_status_patch({}, change, generation=1, now=0.0)
-    refused = RefusedWidth(4, Reason.WIDTH_INVALID, text, "", 0, text)
+    refused = RefusedWidth(4, Reason.WIDTH_REFUSED, text, "", 0, text)
     width = WriteRegionStatus(
         "x-0", 0, 3, 0, 1, Reason.WIDTH_REFUSED, text, "", submitted, refused=refused
     )

@@ -224,7 +224,7 @@ def test_a_width_below_one_has_its_code(
 ) -> None:
     with pytest.raises(PlanRefused) as caught:
         plan_of(three(), ONE, values=values, overrides=overrides)
-    assert caught.value.reason is Reason.WIDTH_INVALID
+    assert caught.value.reason is Reason.WIDTH_REFUSED
     assert "CDISR1164E" in caught.value.message
 
 

@@ -118,7 +118,7 @@ def test_a_width_below_one_is_refused_wherever_it_comes_from(width: int) -> None
         with pytest.raises(PlanRefused) as caught:
             attempt()
         error = caught.value
-        assert error.reason is Reason.WIDTH_INVALID
+        assert error.reason is Reason.WIDTH_REFUSED
         assert error.field == field
         assert "region W" in error.message
         assert error.value in (str(width), "0")
@@ -261,7 +261,7 @@ def test_different_jvm_arguments_of_co_located_operators_are_refused() -> None:
 
 
 def test_a_refusal_survives_the_way_back_from_a_worker_process() -> None:
-    error = PlanRefused(Reason.WIDTH_INVALID, field="f", value="v" * 500, message="m")
+    error = PlanRefused(Reason.WIDTH_REFUSED, field="f", value="v" * 500, message="m")
     again = pickle.loads(pickle.dumps(error))
     assert (again.reason, again.field, again.value) == (error.reason, error.field, error.value)
     assert str(again) == "m"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from cli.failing import Misused
+from cli.jobs import region_width_of
 from contracts.reasons import Reason
+from contracts.resources.fields import WIDTH_MAX
+from contracts.resources.parallel_region import ParallelRegionSpec
 from planner.application.model import SubmissionValue
 from planner.application.region_names import matches
-from planner.application.submission import WIDTH_MAX, resolve_values
+from planner.application.submission import resolve_values
 from planner.numbering.records import Fusion
 from planner.refusals import PlanRefused, shown
 from tests.places import ROOT
@@ -134,10 +138,15 @@ def test_characters_that_a_terminal_obeys_are_escaped_wherever_a_message_names_t
     assert warning.isprintable()
 
 
-def test_the_fields_page_says_how_wide_a_region_may_be() -> None:
-    """The schema allows more, since objects of earlier releases may ask for more."""
-    said = f"1 to {WIDTH_MAX:,}: of more none is planned"
-    assert said in (ROOT / "docs" / "fields.md").read_text()
+def test_schema_planner_and_command_have_one_limit_of_widths() -> None:
+    """The pages of fields and limits name it."""
+    assert f"integer ≥ 1 ≤ {WIDTH_MAX}" in (ROOT / "docs" / "fields.md").read_text()
+    assert f"parallel region | {WIDTH_MAX:,} |" in (ROOT / "docs" / "limits.md").read_text()
+    schema = ParallelRegionSpec.model_json_schema()["properties"]["width"]
+    assert (schema["minimum"], schema["maximum"]) == (1, WIDTH_MAX)
+    assert region_width_of("--width", f"b={WIDTH_MAX}") == ("b", WIDTH_MAX)
+    with pytest.raises(Misused, match=f"up to {WIDTH_MAX}"):
+        region_width_of("--width", f"b={WIDTH_MAX + 1}")
     with pytest.raises(PlanRefused, match=f"a width is at most {WIDTH_MAX}") as caught:
         plan_of(Adl().chain("a", "b").region("b", 1), Fusion.legacy(), {"b": WIDTH_MAX + 1})
-    assert caught.value.reason is Reason.WIDTH_INVALID
+    assert caught.value.reason is Reason.WIDTH_REFUSED

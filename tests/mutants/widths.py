@@ -1,0 +1,30 @@
+"""Mutants of the limit of a width: one number for schema, planner and command."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Mutant
+
+_LIMIT = (
+    "tests/unit/planner/test_submission.py",
+    "-k",
+    "test_schema_planner_and_command_have_one_limit_of_widths",
+)
+
+MUTANTS = (
+    Mutant(
+        "the schema takes a width that is never planned",
+        "contracts/resources/parallel_region.py",
+        "ParallelRegionSpec",
+        "le=WIDTH_MAX",
+        "le=2**31 - 1",
+        _LIMIT,
+    ),
+    Mutant(
+        "the command takes a width that the API refuses",
+        "cli/jobs.py",
+        "region_width_of",
+        "abs(int(width)) > WIDTH_MAX",
+        "abs(int(width)) > NUMBER_MAX",
+        _LIMIT,
+    ),
+)
