@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import jobs, submitting
+from cli import completing, jobs, submitting
 from cli.connecting import Cluster
 from cli.ending import run_with_cluster
 from cli.following import following
@@ -37,6 +37,17 @@ def _required_job(name: str) -> str:
     if not name:
         raise typer.BadParameter("the name of the job is empty")
     return checked_job(name)
+
+
+RequiredJob = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB",
+        help="The job.",
+        callback=_required_job,
+        autocompletion=completing.job_names,
+    ),
+]
 
 
 def _checked_namespace(name: str) -> str:
@@ -107,12 +118,13 @@ def submit(
 
 
 def scale(
-    job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
+    job: RequiredJob,
     region: Annotated[
         str,
         typer.Argument(
             metavar="REGION=W",
             help="The region (its name, the end of it, or a pattern with *) and its width.",
+            autocompletion=completing.region_widths,
         ),
     ],
     dry_run: Annotated[
@@ -149,7 +161,7 @@ def scale(
 
 
 def delete(
-    job: Annotated[str, typer.Argument(help="The job.", callback=_required_job)],
+    job: RequiredJob,
     namespace: Namespace = "default",
     kubeconfig: Kubeconfig = None,
     wait: Annotated[bool, typer.Option(help="Wait until nothing of it is left.")] = True,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from cli import completing
 from cli import watching_commands as watching
 from cli.connecting import Cluster
 from cli.describing import described_job, described_pe, events_table, list_of, notes_of, wide_pes
@@ -25,10 +26,20 @@ from contracts.showing import printable
 Form = Literal["table", "wide", "name", "json", "yaml"]
 console = answers()
 
-Name = Annotated[str, typer.Argument(metavar="JOB", help="A job.", callback=checked_job)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="A job.", callback=checked_job, autocompletion=completing.job_names
+    ),
+]
 JobOrPe = Annotated[
     str,
-    typer.Argument(metavar="JOB|PE", help="A job, or a processing element.", callback=checked_job),
+    typer.Argument(
+        metavar="JOB|PE",
+        help="A job, or a processing element.",
+        callback=checked_job,
+        autocompletion=completing.job_and_pe_names,
+    ),
 ]
 Output = Annotated[
     Form,
@@ -44,7 +55,12 @@ Watch = Annotated[
 
 def get(
     job: Annotated[
-        str, typer.Argument(help="A job; default: all of the namespace.", callback=checked_job)
+        str,
+        typer.Argument(
+            help="A job; default: all of the namespace.",
+            callback=checked_job,
+            autocompletion=completing.job_names,
+        ),
     ] = "",
     output: Output = "table",
     watch: Watch = False,

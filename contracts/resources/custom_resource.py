@@ -81,6 +81,9 @@ class CustomResource:
 
 
 REASON_COLUMN = PrinterColumn("Reason", "string", ".status.reason", "Why, as one word.")
+STATUS_COLUMN = PrinterColumn(
+    "Status", "string", ".status.reason", "Where it stands; of a kind without a phase."
+)
 MESSAGE_COLUMN = PrinterColumn("Message", "string", ".status.message", "Why, as a sentence.")
 AGE_COLUMN = PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation.")
 

@@ -18,7 +18,7 @@ from .conditions import Conditions
 from .custom_resource import (
     AGE_COLUMN,
     MESSAGE_COLUMN,
-    REASON_COLUMN,
+    STATUS_COLUMN,
     CustomResource,
     PrinterColumn,
     never_falls,
@@ -114,12 +114,12 @@ HOST_POOL = CustomResource(
     status_writers=("hostpool-manager", "fusion-backend", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
+        STATUS_COLUMN,
         PrinterColumn("Alias", "string", ".spec.hostpool.name", "Name in the application."),
         PrinterColumn(
             "Mode", "string", ".spec.hostpool.membershipMode", "Whether others may share members."
         ),
         PrinterColumn("Members", "string", ".status.members", "Names of the member nodes."),
-        REASON_COLUMN,
         MESSAGE_COLUMN,
         AGE_COLUMN,
     ),

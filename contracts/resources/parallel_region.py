@@ -15,7 +15,7 @@ from .conditions import Conditions, Time
 from .custom_resource import (
     AGE_COLUMN,
     MESSAGE_COLUMN,
-    REASON_COLUMN,
+    STATUS_COLUMN,
     CustomResource,
     PrinterColumn,
     Scale,
@@ -92,10 +92,10 @@ PARALLEL_REGION = CustomResource(
     status_writers=("fusion-backend", "watch-ingest"),
     created_by="fusion-backend",
     columns=(
+        STATUS_COLUMN,
         PrinterColumn("Alias", "string", ".spec.alias", "Logical name of the region."),
         PrinterColumn("Width", "integer", ".spec.width", "Number of channels requested."),
         PrinterColumn("InForce", "integer", ".status.width", "Number of channels in force."),
-        REASON_COLUMN,
         MESSAGE_COLUMN,
         AGE_COLUMN,
     ),

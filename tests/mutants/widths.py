@@ -1,4 +1,4 @@
-"""Mutants of the limit of a width: one number for schema, planner and command."""
+"""Mutants of the limit of a width, one number for all, and of the columns of regions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ _LIMIT = (
 )
 
 MUTANTS = (
+    Mutant(
+        "a region has no column of its status",
+        "contracts/resources/parallel_region.py",
+        "PARALLEL_REGION",
+        "        STATUS_COLUMN,\n",
+        "",
+        (
+            "tests/unit/contracts/resources/test_definitions.py",
+            "-k",
+            "test_every_kind_has_a_column_status",
+        ),
+    ),
     Mutant(
         "the schema takes a width that is never planned",
         "contracts/resources/parallel_region.py",

@@ -148,8 +148,9 @@ def test_every_kind_has_a_status_and_says_reason_and_message_in_its_columns() ->
     for resource in CUSTOM_RESOURCES:
         version = DEFINITIONS[resource.crd_name]["spec"]["versions"][0]
         assert version["subresources"]["status"] == {}
-        columns = {each["name"] for each in version["additionalPrinterColumns"]}
-        assert {"Reason", "Message", "Age"} <= columns
+        columns = {each["jsonPath"] for each in version["additionalPrinterColumns"]}
+        shown = {".status.reason", ".status.message", ".metadata.creationTimestamp"}
+        assert shown <= columns
         status = schema_of(DEFINITIONS[resource.crd_name])["properties"]["status"]["properties"]
         assert {"conditions", "observedGeneration"} <= status.keys()
 
@@ -162,6 +163,19 @@ def test_a_phase_is_shown_in_a_column_status() -> None:
         if each["jsonPath"] == ".status.phase"
     }
     assert shown == {"Status"}
+
+
+def test_every_kind_has_a_column_status() -> None:
+    """Of a kind without a phase it is the reason."""
+    for name, definition in DEFINITIONS.items():
+        version = definition["spec"]["versions"][0]
+        (path,) = (
+            each["jsonPath"]
+            for each in version["additionalPrinterColumns"]
+            if each["name"] == "Status"
+        )
+        has_phase = "phase" in schema_of(definition)["properties"]["status"]["properties"]
+        assert path == (".status.phase" if has_phase else ".status.reason"), name
 
 
 def test_every_printer_column_and_scale_path_leads_to_a_field() -> None:
