@@ -49,6 +49,15 @@ RequiredJob = Annotated[
     ),
 ]
 
+RegionWidth = Annotated[
+    str,
+    typer.Argument(
+        metavar="REGION=W",
+        help="The region (its name, the end of it, or a pattern with *) and its width.",
+        autocompletion=completing.region_widths,
+    ),
+]
+
 
 def _checked_namespace(name: str) -> str:
     """The API server answers 404 to every request with another name."""
@@ -119,14 +128,7 @@ def submit(
 
 def scale(
     job: RequiredJob,
-    region: Annotated[
-        str,
-        typer.Argument(
-            metavar="REGION=W",
-            help="The region (its name, the end of it, or a pattern with *) and its width.",
-            autocompletion=completing.region_widths,
-        ),
-    ],
+    region: RegionWidth,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would become of each PE; change nothing.")
     ] = False,

@@ -32,6 +32,14 @@ Name = Annotated[
         metavar="JOB", help="A job.", callback=checked_job, autocompletion=completing.job_names
     ),
 ]
+JobOrAll = Annotated[
+    str,
+    typer.Argument(
+        help="A job; default: all of the namespace.",
+        callback=checked_job,
+        autocompletion=completing.job_names,
+    ),
+]
 JobOrPe = Annotated[
     str,
     typer.Argument(
@@ -54,14 +62,7 @@ Watch = Annotated[
 
 
 def get(
-    job: Annotated[
-        str,
-        typer.Argument(
-            help="A job; default: all of the namespace.",
-            callback=checked_job,
-            autocompletion=completing.job_names,
-        ),
-    ] = "",
+    job: JobOrAll = "",
     output: Output = "table",
     watch: Watch = False,
     all_namespaces: AllNamespaces = False,
