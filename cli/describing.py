@@ -14,7 +14,7 @@ from cli.live import job_table, pe_table, problems_of
 from cli.showing import Line, Renderable, Rows, cell, joined, stacked
 from contracts.moments import unix_s_of
 from contracts.reasons import Reason, reason_of
-from contracts.unreadable import is_whole, part_of
+from contracts.unreadable import is_whole
 from services.chassis.kube.port import Json
 
 EVENTS_SHOWN_MAX = 20
@@ -73,8 +73,9 @@ def _status(job: Json, type_: str) -> str:
 
 
 def _conditions(obj: Json) -> list[dict[str, Any]]:
-    status = part_of(obj, "status") if is_whole(obj) else {}
-    return [dict(each) for each in status.get("conditions") or ()]
+    # Without a status until fusion-backend has seen it.
+    status = obj.get("status") if is_whole(obj) else None
+    return [dict(each) for each in (status or {}).get("conditions") or ()]
 
 
 def wide_pes(objects: JobObjects, now_s: float) -> Renderable:

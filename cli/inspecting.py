@@ -16,7 +16,7 @@ from cli.failing import Failure
 from cli.jobs import job_object
 from cli.live import JobView, view_of
 from contracts import labels
-from contracts.unreadable import is_whole, part_of
+from contracts.unreadable import is_whole
 from services.chassis.kube.events import EVENT
 from services.chassis.kube.listing import Watched, list_all
 from services.chassis.kube.port import Json, KubeClient, Resource
@@ -67,7 +67,7 @@ async def one_job(kube: KubeClient, namespace: str, name: str) -> JobObjects:
 async def pe_of(kube: KubeClient, namespace: str, name: str) -> tuple[JobObjects, Json | None]:
     """The job of that name and None, or the job of a PE of that name and the PE.
 
-    Raises Failure if there is neither.
+    Raises Failure if there is neither, or the PE is of no job.
     """
     try:
         return await one_job(kube, namespace, name), None
@@ -83,6 +83,11 @@ async def pe_of(kube: KubeClient, namespace: str, name: str) -> tuple[JobObjects
     if not is_whole(pe):
         raise Failure(f"processing element {name} cannot be read")
     job = str((pe["metadata"].get("labels") or {}).get(labels.JOB) or "")
+    if not job:  # somebody created it
+        raise Failure(
+            f"processing element {name} is of no job, since it has no label {labels.JOB}: "
+            f"`kubectl describe stp {name}` shows what is wrong with it"
+        )
     return await one_job(kube, namespace, job), pe
 
 
@@ -104,7 +109,8 @@ def _key(job: Json) -> tuple[str, str]:
 
 async def _warnings(kube: KubeClient, job: Json) -> tuple[str, ...]:
     """What has another effect than meant, such as a misspelled value: the plan record keeps it."""
-    generation = part_of(job, "status").get("generation") if is_whole(job) else None
+    status = job.get("status") if is_whole(job) else None
+    generation = (status or {}).get("generation")
     if generation is None:
         return ()
     meta = job["metadata"]

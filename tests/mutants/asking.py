@@ -18,6 +18,14 @@ MUTANTS = (
         (_DESCRIBING,),
     ),
     Mutant(
+        "a job that has no status yet ends get with a traceback",
+        "cli/describing.py",
+        "_conditions",
+        'obj.get("status") if',
+        'obj["status"] if',
+        (_DESCRIBING,),
+    ),
+    Mutant(
         "get hides misspelled values",
         "cli/describing.py",
         "notes_of",

@@ -10,11 +10,13 @@ import pytest
 from cli.connecting import PES, PODS, REGIONS
 from cli.describing import age_of, described_job, described_pe, list_of, notes_of
 from cli.documents import document_of
-from cli.inspecting import JobObjects, is_event_of, uids_of
+from cli.inspecting import JobObjects, all_jobs, is_event_of, one_job, uids_of
 from cli.live import regions_text
 from cli.showing import Renderable, Screen
 from contracts.moments import unix_s_of
+from tests.sandboxed import Sandboxed
 from tests.unit.cli.test_views import pe, pod, region
+from tests.virtual_time import virtually
 
 NOW_S = unix_s_of("2026-11-25T10:10:00Z")
 CREATED = "2026-11-25T10:00:00Z"
@@ -198,3 +200,21 @@ def test_events_of_pods_that_are_gone_are_those_of_their_job() -> None:
     assert is_event_of(event("Pod", "j-0-0123456789"), found, uids)
     assert not is_event_of(event("Pod", "j-0-other"), found, uids)
     assert not is_event_of(event("Job", "j", "of a former job"), found, uids)
+
+
+@virtually
+async def test_a_job_that_has_no_status_yet_is_shown() -> None:
+    """As in the first moment, or for as long as fusion-backend is stopped."""
+    sandboxed = Sandboxed()
+    body = {
+        "apiVersion": "streams.ibm.com/v1",
+        "kind": "Job",
+        "metadata": {"name": "new", "namespace": "default"},
+        "spec": {"bundle": {"name": "a.sab"}},
+    }
+    sandboxed.cluster.store.create(sandboxed.kind("Job"), "default", body)
+    (found,) = await all_jobs(kube := sandboxed.client(), "default")
+    assert (await one_job(kube, "default", "new")).job == found.job
+    assert document_of(found)["phase"] is None
+    assert "waits for fusion-backend" in plain(described_job(found, [], NOW_S))
+    assert "new" in plain(list_of([found], NOW_S, wide=True, all_of=True))

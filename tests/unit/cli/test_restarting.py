@@ -22,6 +22,20 @@ async def test_a_job_or_pe_that_does_not_exist_is_named_with_what_to_do() -> Non
 
 
 @virtually
+async def test_a_pe_that_is_of_no_job_is_refused_with_where_to_look() -> None:
+    sandboxed = Sandboxed()
+    body = {
+        "apiVersion": "streams.ibm.com/v1",
+        "kind": "ProcessingElement",
+        "metadata": {"name": "mine", "namespace": "default"},
+        "spec": {"id": 0, "job": "shop"},
+    }
+    sandboxed.cluster.store.create(sandboxed.kind("ProcessingElement"), "default", body)
+    with pytest.raises(Failure, match=r"mine is of no job.*kubectl describe stp mine"):
+        await pe_of(sandboxed.client(), "default", "mine")
+
+
+@virtually
 async def test_a_restart_gives_the_annotation_a_value_that_it_never_had() -> None:
     sandboxed = Sandboxed()
     sandboxed.create(a_job("shop"))
