@@ -12,6 +12,14 @@ _LIMIT = (
 
 MUTANTS = (
     Mutant(
+        "autoscalers find no selector in the scale of a region",
+        "contracts/resources/parallel_region.py",
+        "PARALLEL_REGION",
+        'label_selector_path=".status.selector"',
+        'label_selector_path=""',
+        ("tests/unit/contracts/resources/test_autoscaling_page.py",),
+    ),
+    Mutant(
         "a region has no column of its status",
         "contracts/resources/parallel_region.py",
         "PARALLEL_REGION",
