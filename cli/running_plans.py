@@ -29,6 +29,7 @@ from planner.refusals import PlanRefused
 from planner.requesting import PlanRequest
 from services.chassis.kube.port import Json, KubeClient
 from services.chassis.process.errors import NotFound
+from services.fusion_backend.core.placement_requests import has_constraints
 from services.fusion_backend.core.recording import RecordDamaged, parts_of, plan_of
 from services.fusion_backend.core.snapshot import KnownPlan
 from services.fusion_backend.core.spec.inputs import rendered_again, request, resized
@@ -168,16 +169,8 @@ async def dry_run_text(
     for pe in fates.pes.values():
         name = labels.pe_name(job, pe.pe)
         table.add_row(name, pe.fate.value, "; ".join(pe.why), ", ".join(pe.operators))
-    where = "" if not _is_placed(plan.record) else "; its hosts are looked for at the request"
+    where = "" if not has_constraints(plan.record) else "; its hosts are looked for at the request"
     return f"a dry run, nothing is changed: PEs: {found}{where}", table
-
-
-def _is_placed(record: PlanRecord) -> bool:
-    """Whether nodes have to be found: a resize may wait for them, or be refused."""
-    return any(
-        pe.host_pool is not None or pe.host or pe.colocations or pe.exlocations or pe.isolation
-        for pe in record.pes
-    )
 
 
 def _discard(_content_id: str, _text: bytes) -> None:
