@@ -62,7 +62,7 @@ def test_a_pe_that_names_no_job_that_exists_reports_field_and_value_once(tmp_pat
     simulate(tmp_path, test)
 
 
-def test_a_pe_that_is_there_before_its_job_is_not_written_and_loses_a_report(
+def test_a_pe_that_gets_the_labels_of_a_job_reports_that_it_has_no_such_id(
     tmp_path: Path,
 ) -> None:
     async def test(world: World) -> None:
@@ -77,9 +77,33 @@ def test_a_pe_that_is_there_before_its_job_is_not_written_and_loses_a_report(
         patch = {"metadata": {"labels": marks}, "spec": {"job": "j"}}
         world.store.patch(world.kind("streamspes"), "default", STRAY, patch, MERGE)
         await world.until(
-            "right again",
-            lambda: STRAY not in world.objects("streamspes") or accepted(world) == {},
+            "another", lambda: "has none with spec.id 7" in accepted(world)["message"]
         )
+
+    simulate(tmp_path, test)
+
+
+def test_a_copy_of_a_pe_under_another_name_says_which_one_has_its_id(tmp_path: Path) -> None:
+    """It has the labels of a living Job, and waited without a word."""
+
+    async def test(world: World) -> None:
+        await with_pes(world)
+        planned = world.objects("streamspes")[PE]
+        kind = world.kind("streamspes")
+        meta = {"name": STRAY, "labels": planned["metadata"]["labels"]}
+        body = {"apiVersion": f"{GROUP}/v1", "kind": kind.kind, "metadata": meta}
+        world.store.create(kind, "default", {**body, "spec": planned["spec"]})
+        await world.until("reported", lambda: accepted(world) != {})
+        number = planned["spec"]["id"]
+        said = f"{PE} of Job j has spec.id {number}, and the pod; delete this one"
+        assert accepted(world)["message"] == f"metadata.name is {STRAY}: {said}"
+        await world.clock.sleep(30.0)
+        (event,) = events(world)
+        assert (event["reason"], event["message"]) == (
+            "InvalidReference",
+            accepted(world)["message"],
+        )
+        assert len(world.objects("pods")) == len(world.objects("streamspes")) - 1
 
     simulate(tmp_path, test)
 

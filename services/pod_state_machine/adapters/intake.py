@@ -251,7 +251,13 @@ def _pe_snapshot(
         placement=placement,
         pool=_pool(table, pe, name=required_pool(entry), node=assigned) if entry else None,
         awaited_pe=awaited_pe(table, pe, pods) if launches.newest(pe.uid) is None else "",
+        is_id_taken=pe.is_stray and _is_id_taken(table, pe),
     )
+
+
+def _is_id_taken(table: TableReading, pe: Pe) -> bool:
+    planned = table.get(PE, pe.namespace, labels.pe_name(pe.job, pe.id))
+    return planned is not None and planned.uid != pe.uid and _is_of_job(planned, pe)
 
 
 def _placement(table: TableReading, pe: Pe, assignments: Assignments) -> Placement | None:

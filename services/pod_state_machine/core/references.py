@@ -1,7 +1,8 @@
 """The Job that a processing element names: one that somebody created may name none that exists.
 
 A PE may be seen before its Job, so that is reported only `WRONG_SETTLES_S` after its creation. PEs
-that a Job made are left to the garbage collector when the Job goes.
+that a Job made are left to the garbage collector when the Job goes. A copy of a PE under another
+name, with the labels of a living Job, gets no pod: two PEs of one id must not run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from contracts import labels
 from contracts.moments import moment_of
 from contracts.reasons import Reason
 from contracts.resources import StatedCondition, with_stated
@@ -27,7 +29,7 @@ _ACCEPTED: Final = JobCondition.ACCEPTED.value
 
 
 def decide_reference(snapshot: PeSnapshot, pe: Pe, now: float) -> Decision[Effect] | None:
-    """The report of a wrong reference, or that it is right again; None if nothing is to do."""
+    """The report of a wrong reference, or that it is right again; None if it names what exists."""
     wrong = "" if pe.is_deleting else wrong_reference(snapshot, pe)
     stated = pe.status.condition(_ACCEPTED)
     if not wrong:
@@ -36,7 +38,7 @@ def decide_reference(snapshot: PeSnapshot, pe: Pe, now: float) -> Decision[Effec
     if now < due_at:
         return Decision((), Reason.INVALID_REFERENCE, due_at)
     if stated is not None and stated.message == wrong:
-        return None
+        return Decision((), Reason.INVALID_REFERENCE)  # nor is it launched
     reason = Reason.INVALID_REFERENCE
     desired = StatedCondition(_ACCEPTED, "False", reason.value, wrong, moment_of(now))
     status = replace(
@@ -61,9 +63,22 @@ def wrong_reference(snapshot: PeSnapshot, pe: Pe) -> str:
     elif job.uid != pe.job_uid and not job.is_deleting:
         made = f"Job {pe.job} did not make the processing element, so it has no such id"
         text = f"spec.id is {pe.id}: {made}; delete it"
+    elif job.uid == pe.job_uid and not job.is_deleting and pe.name != _planned_name(pe):
+        text = f"metadata.name is {pe.name}: {_has_the_id(snapshot, pe)}; delete this one"
     else:
         return ""
     return shown(text, MESSAGE_CHARS_MAX)
+
+
+def _planned_name(pe: Pe) -> str:
+    """The name of the PE with this id that a Job makes; others have the labels of a copy."""
+    return labels.pe_name(pe.job, pe.id)
+
+
+def _has_the_id(snapshot: PeSnapshot, pe: Pe) -> str:
+    if snapshot.is_id_taken:
+        return f"{_planned_name(pe)} of Job {pe.job} has spec.id {pe.id}, and the pod"
+    return f"Job {pe.job} has none with spec.id {pe.id}, and makes its own"
 
 
 def _without_report(status: LaunchStatus) -> LaunchStatus:

@@ -129,7 +129,7 @@ class PeSnapshot(LaunchSnapshot):
 
     `pes_of_job` counts the PEs of its job in the table. `placement` and `pool` are None if they do
     not exist (yet). `awaited_pe` is the name of a PE that has to be on a node before the first pod
-    of this one is created; else empty.
+    of this one is created; else empty. `is_id_taken`: a stray has the id of a PE of its Job.
     """
 
     key: PeKey
@@ -141,6 +141,7 @@ class PeSnapshot(LaunchSnapshot):
     placement: Placement | None = None
     pool: HostPool | None = None
     awaited_pe: str = ""
+    is_id_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
