@@ -95,8 +95,8 @@ def test_a_copy_of_a_pe_under_another_name_says_which_one_has_its_id(tmp_path: P
         world.store.create(kind, "default", {**body, "spec": planned["spec"]})
         await world.until("reported", lambda: accepted(world) != {})
         number = planned["spec"]["id"]
-        said = f"{PE} of Job j has spec.id {number}, and the pod; delete this one"
-        assert accepted(world)["message"] == f"metadata.name is {STRAY}: {said}"
+        named = f"{PE} of Job j has spec.id {number}, and the pod; delete this one"
+        assert accepted(world)["message"] == f"metadata.name is {STRAY}: {named}"
         await world.clock.sleep(30.0)
         (event,) = events(world)
         assert (event["reason"], event["message"]) == (
