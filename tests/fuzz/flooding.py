@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import orjson
 import structlog
 
+from services.chassis.kube.writing import NO_MANAGED_FIELDS
 from services.chassis.log.bus import NewRecord
 from services.chassis.process.errors import ChassisError
 from tests.fuzz.objects import GOOD_JOB, Asked, Person
@@ -43,6 +45,8 @@ REFERENCES_REPORTED_BY = {
     "streamshostpools": "fusion-backend",
 }
 """Who says in the status of an object that it names what does not exist."""
+REPORT_FIELDS = {"conditions", "reason", "message", "observedGeneration"}
+GUARDS = {"resourceVersion", "uid"}
 WAVE = 25
 WAVE_S = 0.5
 SETTLE_S = 120.0
@@ -95,6 +99,22 @@ def ways_to_do_harm() -> dict[str, str]:
     return {
         way.__name__: (way.__doc__ or "").partition("\n")[0] for side in sides for way in side.ways
     }
+
+
+def _is_report(write: Request) -> bool:
+    """Whether a patch of a status has only what is wrong with an object."""
+    body = orjson.loads(write.body)
+    fields = body.get("status") or {}
+    if write.service == "pod-state-machine" and fields.get("phase") == "Waiting":
+        fields = {key: each for key, each in fields.items() if key != "phase"}  # the first status
+    return set(body) <= {"metadata", "status"} and set(fields) <= REPORT_FIELDS
+
+
+def _is_emptying(write: Request) -> bool:
+    """Whether a patch of an object only empties its managed fields."""
+    body = orjson.loads(write.body)
+    left = {key: each for key, each in body["metadata"].items() if key not in GUARDS}
+    return set(body) == {"metadata"} and left == dict(NO_MANAGED_FIELDS["metadata"])
 
 
 class _crashes_noted:  # noqa: N801  a context manager
@@ -263,7 +283,9 @@ class _Flood:
             is_emptied = (
                 not name[1:] and write.method == "PATCH" and plural in REFERENCES_REPORTED_BY
             )
-            is_said = write.service in reporters and (is_status or is_emptied)
+            is_said = write.service in reporters and (
+                (is_status and _is_report(write)) or (is_emptied and _is_emptying(write))
+            )
             if name and (plural, namespace, name[0]) in self._foreign and not is_said:
                 self._report.problems.append(f"a foreign object was written: {write}")
 

@@ -44,11 +44,12 @@ WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of a service."""
+    """One request of a service; `body` of a PATCH alone."""
 
     service: str
     method: str
     path: str
+    body: bytes = b""
 
 
 class _Recording(SandboxTransport):
@@ -62,7 +63,8 @@ class _Recording(SandboxTransport):
     async def request(
         self, method: str, path: str, *, body: bytes | None, headers: Mapping[str, str]
     ) -> Response:
-        self._world.requests.append(Request(self._service, method, path))
+        sent = (body or b"") if method == "PATCH" else b""
+        self._world.requests.append(Request(self._service, method, path, sent))
         self._world.note_asked(self._service, method, path)
         answer = await super().request(method, path, body=body, headers=headers)
         if method in WRITES:
