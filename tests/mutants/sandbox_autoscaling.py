@@ -66,14 +66,6 @@ MUTANTS = (
         (_CONTROLLER,),
     ),
     Mutant(
-        "the sandbox's autoscaler writes a status that is the same",
-        "sandbox/controllers/autoscaling.py",
-        "Autoscaling._carry_out",
-        'if status != (scaler.get("status") or {}):',
-        "if True:",
-        (_CONTROLLER,),
-    ),
-    Mutant(
         "an autoscaler of the sandbox has no metric by default",
         "sandbox/store/autoscalers.py",
         "with_defaults",

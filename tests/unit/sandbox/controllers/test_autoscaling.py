@@ -245,8 +245,8 @@ async def test_unready_and_unmeasured_pods_make_the_step_smaller(cluster: Living
     async with cluster.living():
         regions = Regions(cluster)
         regions.pod("unready", {CPU: "1", **NEVER_READY})
-        await regions.run(4, "150m", "150m", "")
-        assert regions.width() == 4
+        await regions.run(3, "150m", "150m", "")
+        assert regions.width() == 3
         regions.play("pod-2", "150m")
         await asyncio.sleep(PERIOD_S)
         assert regions.width() == 6
