@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.store.errors import Cause, bad_request, internal_error, invalid_value
+from sandbox.store.folding import Folded
 from sandbox.store.numbers import is_int64, is_number, printed
 
 REPLICAS_MAX = 2**31 - 1
@@ -121,6 +122,11 @@ def go_value(value: Any) -> tuple[str, str]:
         return printed(value), "int64" if is_int64(value) else "float64"
     if isinstance(value, str):
         return value, "string"
+    if isinstance(value, Folded):  # too deep to be walked; Go prints no JSON, but the same content
+        return (
+            value.text.decode(),
+            "map[string]interface {}" if value.is_object else "[]interface {}",
+        )
     if isinstance(value, Mapping):
         pairs = " ".join(f"{key}:{go_value(value[key])[0]}" for key in sorted(value))
         return f"map[{pairs}]", "map[string]interface {}"
