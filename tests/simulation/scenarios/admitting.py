@@ -90,7 +90,7 @@ def _three_a_node(**more: Any) -> dict[str, Any]:
     options: dict[str, Any] = {
         "admission": "Require",
         "submissionTimeOutInSeconds": 20,
-        "retrySeconds": 0,
+        "retrySeconds": 0,  # a job that is tried again is never quiet
     }
     return spec_of(processingElement=resources, **options, **more)
 

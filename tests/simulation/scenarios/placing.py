@@ -261,7 +261,7 @@ SCENARIOS = (
     Scenario(
         "place-competing",
         "two jobs want the one node of an exclusive pool",
-        submitted("j", "k", retrySeconds=0),
+        submitted("j", "k", retrySeconds=0),  # one that is tried again is never quiet
         _one_runs,
         prepare=all_services(exclusive_pool(), TAGGED),
         loose="who gets the node is decided by who asks first",
