@@ -17,6 +17,8 @@ APP = "app"
 APP_VALUE = "streams"
 SERVICE_ROLE = "svc"
 ROLE_PE = "pe"
+PE_CONTAINER = "pe"
+"""The name of the container that runs the PE; others in a pod template are sidecars."""
 ROLE_ZOMBIE = "zombie"
 """A failed pod that is kept for its logs: it leaves what selects `svc=pe`, as in the original."""
 

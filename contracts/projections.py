@@ -7,7 +7,7 @@ Which kinds there are, and what becomes of an object that cannot be projected: `
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from contracts import labels
@@ -87,7 +87,9 @@ def service(obj: Obj) -> dict[str, Any]:
     return {"metadata": metadata(obj), "spec": seen}
 
 
-_POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
+RESIZE_PENDING: Final = "PodResizePending"
+"""A condition of a pod: its kubelet does not put changed resources in force."""
+_POD_CONDITIONS = frozenset({"PodScheduled", "Ready", "DisruptionTarget", RESIZE_PENDING})
 _WAITING_CHARS_MAX = 1024
 
 
@@ -114,7 +116,26 @@ def pod(obj: Obj) -> dict[str, Any] | None:
             for each in status.get(list_) or ()
         ],
         "deletionGracePeriodSeconds": obj["metadata"].get("deletionGracePeriodSeconds"),
+        **_resources(obj),
     }
+
+
+def _resources(obj: Obj) -> dict[str, Any]:
+    """The resources of the PE's container; while a resize is pending also those that it has."""
+    status, containers = obj.get("status") or {}, (obj.get("spec") or {}).get("containers") or ()
+    given = _of_pe_container(containers).get("resources")
+    if not given:
+        return {}
+    seen: dict[str, Any] = {"resources": given}
+    conditions = status.get("conditions") or ()
+    if any(each.get("type") == RESIZE_PENDING for each in conditions):
+        held = _of_pe_container(status.get("containerStatuses") or ()).get("resources")
+        seen["heldResources"] = held or {}
+    return seen
+
+
+def _of_pe_container(each: Iterable[Obj]) -> Obj:
+    return next((item for item in each if item.get("name") == labels.PE_CONTAINER), {})
 
 
 def _unready_since(obj: Obj) -> str:

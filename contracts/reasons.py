@@ -185,6 +185,18 @@ class Reason(StrEnum):
     )
     ALL_RUNNING = "AllRunning", "Every pod of the job runs or has completed."
     SOME_NOT_RUNNING = "SomeNotRunning", "Some pods of the job do not run."
+    RESOURCES_EXCEEDED = (
+        "ResourcesExceeded",
+        "The pods of the job have more than its spec.resources.",
+    )
+    RESOURCES_KEPT = (
+        "ResourcesKept",
+        "The pods of the job have no more than its spec.resources.",
+    )
+    FINDING_RESIZING = (
+        "FindingResizing",
+        "It is found out whether the cluster resizes pods in place.",
+    )
     PE_DELETED = (
         "PeDeleted",
         "Somebody deleted processing elements that are not restartable: the job is incomplete.",
@@ -224,6 +236,18 @@ class Reason(StrEnum):
         "The processing element goes to another node; its pod was on none yet.",
     )
     RESTARTED = "Restarted", "A restart policy launches the processing element again."
+    SHARE_CHANGED = (
+        "ShareChanged",
+        "The share of the job's resources changed, and the pod takes it in place.",
+    )
+    RESIZE_REFUSED = (
+        "ResizeRefused",
+        "The API server refused other resources for the pod that runs.",
+    )
+    RESIZED_IN_PLACE = (
+        "ResizedInPlace",
+        "The pod has the resources of the processing element.",
+    )
     RETENTION_OVER = (
         "RetentionOver",
         "The failed pod was kept for a while and no launch follows, so it is deleted.",

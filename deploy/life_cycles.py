@@ -22,6 +22,7 @@ from services.hostpool_manager.core import pool_rules as status_rules
 from services.hostpool_manager.core import rules as placement_rules
 from services.launching.core import pod_rules, rules
 from services.node_tainter.core import node_rules, pool_rules
+from services.pod_state_machine.core import resizing
 
 HEADER = """\
 <!-- Generated from services/*/core by `make generate`; edit the rules instead. -->
@@ -93,6 +94,13 @@ PODS = Ruled(
     pod_rules.POD_RULES,
     "pod-state-machine pod",
 )
+RESIZES = Ruled(
+    "The resources of a pod that runs",
+    "pod-state-machine, `services/pod_state_machine/core/resizing.py`: a PE whose"
+    "\n`spec.resizesInPlace` is true, beside the rules of the PE.",
+    resizing.RESIZE_RULES,
+    "pod-state-machine resize",
+)
 PLACEMENTS = Ruled(
     "A placement",
     "hostpool-manager, `services/hostpool_manager/core/rules.py`. The phase is the last answer; a"
@@ -122,7 +130,7 @@ POOLS = Ruled(
 
 def page() -> str:
     """The whole page."""
-    cycles = (*JOBS, PES, PODS, PLACEMENTS, STATUSES, NODES, POOLS)
+    cycles = (*JOBS, PES, PODS, RESIZES, PLACEMENTS, STATUSES, NODES, POOLS)
     return "\n".join((HEADER, *map(_ruled, cycles)))
 
 

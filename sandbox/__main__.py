@@ -59,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="serve metrics.k8s.io although no pod or node plays how much CPU it uses",
     )
+    older = "do not serve pods/resize, as clusters before Kubernetes 1.33"
+    parser.add_argument("--without-pod-resize", action="store_true", help=older)
     parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
@@ -92,6 +94,7 @@ async def _serve(options: argparse.Namespace) -> None:
         new_uid=lambda: str(uuid.uuid4()),
         nodes=options.nodes,
         has_metrics=options.metrics,
+        resizes_pods=not options.without_pod_resize,
     )
     if options.crds is not None:
         cluster.install(read_definitions(options.crds))

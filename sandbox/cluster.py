@@ -16,7 +16,7 @@ import yaml
 from sandbox.controllers.controllers import Controllers
 from sandbox.controllers.settings import Settings
 from sandbox.http.api import Api
-from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION
+from sandbox.store.resources import CUSTOM_RESOURCE_DEFINITION, POD
 from sandbox.store.store import Store
 
 NODES_MAX = 5_000
@@ -32,6 +32,7 @@ class Cluster:
     """An embedded cluster with `nodes` nodes. `run` keeps it alive until cancelled.
 
     `has_metrics`: `metrics.k8s.io` is served although nothing plays how much CPU it uses.
+    Without `resizes_pods` it is as one before Kubernetes 1.33, which does not serve `pods/resize`.
     """
 
     def __init__(
@@ -42,8 +43,11 @@ class Cluster:
         nodes: int = 4,
         settings: Settings | None = None,
         has_metrics: bool = False,
+        resizes_pods: bool = True,
     ) -> None:
         self.store = Store(now=now, new_uid=new_uid)
+        if not resizes_pods:
+            self.store.registry.publish(replace(POD, subresources=POD.subresources - {"resize"}))
         self.api = Api(self.store, now=now, has_metrics=has_metrics)
         settings = replace(settings or Settings(), has_metrics=has_metrics)
         self.controllers = Controllers(self.store, now=now, settings=settings)

@@ -21,6 +21,8 @@ from .fields import MESSAGE_CHARS_MAX, TIME_CHARS_MAX, Count, Fields
 CONDITIONS_MAX: Final = 16
 STALLED: Final = "Stalled"
 """That our own code crashes on the object, again and again; there only while it does."""
+WITHIN_RESOURCES: Final = "WithinResources"
+"""That pods of a Job have no more than its `spec.resources`; there only after they had more."""
 READABLE: Final = "Readable"
 """That the object cannot be read whole; there only while it is so, and False then."""
 

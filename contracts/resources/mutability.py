@@ -164,9 +164,11 @@ JOB_FIELDS: Final[Mapping[str, FieldNote]] = {
         _O.BOTH,
         (_M.FIRST_PLAN, _M.PE_MADE),
         "Limits and requests are divided, as in the seed; the original gave the requests to each PE"
-        " whole. They win over processingElement.resources. The PEs of the plan that makes a PE, or"
-        " changes it, are counted: a resize leaves the shares of the others as they are. At most"
-        " three decimals, rounded down; never 0, but at least 1m of CPU, one byte, one device.",
+        " whole. They win over processingElement.resources. After a resize the shares add up to the"
+        " whole again: pods that run take CPU and memory in place where the cluster can, else they"
+        " keep their share and the rest is divided"
+        " ([docs/adr/0033](adr/0033-shares-of-a-jobs-resources-add-up.md)). At most three decimals,"
+        " rounded down; never 0, but at least 1m of CPU, one byte, one device.",
     ),
     "imagePullPolicy": FieldNote(
         _O.BOTH, (_M.PE_MADE,), "Default of the seed; in the original it was IfNotPresent."
@@ -313,6 +315,12 @@ PE_FIELDS: Final[Mapping[str, FieldNote]] = {
         (_M.LAUNCH,),
         "The first launch alone. PEs have it that a resize added where the nodes may not have room"
         " for all; set to false, the pod is made at once.",
+    ),
+    "resizesInPlace": FieldNote(
+        _O.OURS,
+        (_M.AT_ONCE,),
+        "PEs have it whose share of the Job's resources a resize changed, and nothing else. While"
+        " it is true, cpu and memory of `resources` are put in force in the pod that runs.",
     ),
 }
 

@@ -23,9 +23,6 @@ from .pod_structure import pod_spec_schema
 
 Json = Mapping[str, Any]
 
-PE_CONTAINER: Final = "pe"
-"""The name of the container that runs the PE; others in a template are sidecars."""
-
 LISTS_BY_KEY: Final[Mapping[str, str]] = {
     "containers": "name",
     "initContainers": "name",
@@ -124,7 +121,7 @@ def contradictions(template: Json | None, place: str) -> Iterator[Contradiction]
             why = "millrace has a volume of that name: choose another"
             yield Contradiction(f"{place}.spec.volumes[{at}].name", volume["name"], why)
     for at, container in _objects(spec, "containers"):
-        if container.get("name") == PE_CONTAINER:
+        if container.get("name") == labels.PE_CONTAINER:
             yield from _container(container, f"{place}.spec.containers[{at}]")
     for each in misshapen(spec, f"{place}.spec"):
         yield Contradiction(*each)
@@ -170,9 +167,9 @@ def _impossible(spec: Json, place: str) -> Iterator[Contradiction]:
             if isinstance(name, str) and not is_name(name):
                 why = f"it is no name: a name is {NAME_RULE}"
                 yield Contradiction(f"{place}.{group}[{at}].name", name, why)
-            is_ours = group == "volumes" or (group == "containers" and name == PE_CONTAINER)
+            is_ours = group == "volumes" or (group == "containers" and name == labels.PE_CONTAINER)
             if not is_ours and not each.get("image"):
-                why = f"the container {name} beside {PE_CONTAINER} needs an image"
+                why = f"the container {name} beside {labels.PE_CONTAINER} needs an image"
                 yield Contradiction(f"{place}.{group}[{at}].image", each.get("image"), why)
 
 

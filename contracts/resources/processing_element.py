@@ -367,6 +367,15 @@ class ProcessingElementSpec(ProcessingElementTemplate):
         description="Whether the first pod waits until the job's other PEs are on nodes; written by"
         " fusion-backend.",
     )
+    resizes_in_place: bool | None = Field(
+        default=None,
+        description="Whether the pod that runs takes other resources without a new launch; written"
+        " by fusion-backend.",
+    )
+
+
+RESIZED_IN_PLACE: Final = "ResizedInPlace"
+"""A condition of a PE: whether its pod took other resources; there only after a refusal."""
 
 
 class PePhase(StrEnum):

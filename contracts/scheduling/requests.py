@@ -34,6 +34,14 @@ def amounts_of(written: Mapping[str, object]) -> Amounts:
     return {name: amount_of(name, each) for name, each in written.items()}
 
 
+def with_default_requests(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """Resources of a container as the API server completes them: limits are requests, too."""
+    limits = resources.get("limits") or {}
+    if not limits:
+        return dict(resources)
+    return {**resources, "requests": {**limits, **(resources.get("requests") or {})}}
+
+
 def pod_requests(spec: Mapping[str, Any]) -> Amounts:
     """The requests of a pod with this spec; a container without one requests its limit."""
     total = _sum(_of_container(each) for each in spec.get("containers") or ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sandbox.controllers.demands import Demand
@@ -47,6 +47,11 @@ class Node:
     def take_in(self, uid: str, demand: Demand) -> None:
         self.pods[uid] = demand
         self._count(demand, 1)
+
+    def resize(self, uid: str, demand: Demand) -> None:
+        """Count another demand of a pod that is there."""
+        self.let_go(uid)
+        self.take_in(uid, demand)
 
     def let_go(self, uid: str) -> Demand:
         demand = self.pods.pop(uid)
@@ -119,6 +124,14 @@ class Accounts:
         if node.exists:
             self.neighbours.count(demand, node.labels, -1)
         self._drop_if_unused(node)
+        return True
+
+    def resize(self, uid: str, requests: Mapping[str, int]) -> bool:
+        """Count other requests of a bound pod; whether they are other ones."""
+        node = self._bound.get(uid)
+        if node is None or node.pods[uid].requests == requests:
+            return False
+        node.resize(uid, replace(node.pods[uid], requests=requests))
         return True
 
     def holds(self, uid: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.controllers.accounts import Node
+from sandbox.controllers.conditions import Status
 from sandbox.controllers.demands import Demand, demand_of
 from sandbox.controllers.feasibility import (
     NO_FREE_PORTS,
@@ -20,6 +21,7 @@ from sandbox.controllers.feasibility import (
     lacks_ports,
     repels,
 )
+from sandbox.controllers.kubelet_resizing import resized_status
 from sandbox.controllers.selectors import NO_EXECUTE
 
 Obj = Mapping[str, Any]
@@ -56,6 +58,19 @@ class Admission:
         known.take_in(uid, demand)
         self._admitted[uid] = known
         return None
+
+    def resized(self, pod: Obj, node: Obj, time: str) -> Status | None:
+        """The status of a running pod whose resources changed; None where nothing changes."""
+        uid = pod["metadata"]["uid"]
+        known = self._admitted.get(uid)
+        if known is None or (pod.get("status") or {}).get("phase") != "Running":
+            return None
+        known.learn(node)
+        found = resized_status(pod, known.pods[uid], known, time)
+        if found is None:
+            return None
+        known.resize(uid, found[1])
+        return found[0]
 
     def leave(self, uid: str) -> None:
         """A pod has ended or is gone."""

@@ -90,7 +90,7 @@ def demand_of(pod: Obj) -> Demand:
     return Demand(
         namespace=namespace,
         labels=meta.get("labels") or {},
-        requests=_requests(spec),
+        requests=requests_of_spec(spec),
         node_selector=exact_labels(spec.get("nodeSelector")),
         node_terms=_node_terms(node_affinity.get(_REQUIRED)),
         preferred_nodes=tuple(
@@ -108,7 +108,7 @@ def demand_of(pod: Obj) -> Demand:
     )
 
 
-def _requests(spec: Obj) -> dict[str, int]:
+def requests_of_spec(spec: Obj) -> dict[str, int]:
     """Sum of the containers, or the largest init container if that is more; plus overhead."""
     total: dict[str, int] = {}
     for container in spec.get("containers") or ():

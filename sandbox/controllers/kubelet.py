@@ -14,8 +14,10 @@ from dataclasses import replace
 from sandbox.controllers import pod_statuses
 from sandbox.controllers.admission import Admission, Rejection
 from sandbox.controllers.behaviors import RUN, Behavior, Directive
+from sandbox.controllers.conditions import Status
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
+from sandbox.controllers.kubelet_resizing import is_pending
 from sandbox.controllers.kubelet_states import Memory, Sight, Step, next_step
 from sandbox.controllers.node_statuses import address_of
 from sandbox.controllers.nodes import Nodes
@@ -125,6 +127,7 @@ class Kubelet:
             self._forget(old)
         if new is not None and _has_ended(new):
             self._admission.leave(new["metadata"]["uid"])
+            self._retry_resizes(new["spec"].get("nodeName", ""), but=location_of(new))
         node = None if new is None else new["spec"].get("nodeName")
         if new is not None and node:
             self._by_node.setdefault(node, {})[location_of(new)] = None
@@ -140,6 +143,8 @@ class Kubelet:
         on_node.pop(location, None)
         if not on_node:
             self._by_node.pop(node, None)
+        elif node:
+            self._retry_resizes(node, but=location)
         self._stop_waiting(pod)
 
     def _stop_waiting(self, pod: Obj) -> None:
@@ -177,6 +182,10 @@ class Kubelet:
             if rejected is not None:
                 self._reject(pod, rejected)
                 return
+            resized = self._admission.resized(pod, node, rfc3339(self._now()))
+            if resized is not None:
+                self._resize(pod, resized)
+                return
         uid = pod["metadata"]["uid"]
         memory = self._memories.get(uid)
         if memory is None:
@@ -189,6 +198,20 @@ class Kubelet:
         status = pod_statuses.rejected(pod, rfc3339(self._now()), rejected.reason, rejected.message)
         self._writes.set_status(POD, pod, status)
         self._events.warning(pod, rejected.reason, rejected.message)
+
+    def _resize(self, pod: Obj, status: Status) -> None:
+        """Write what becomes of changed resources; pods that wait for room are looked at again."""
+        location, before = location_of(pod), pod.get("status") or {}
+        if status is not before:
+            self._writes.set_status(POD, pod, status)
+        self.work.add(location)
+        self._retry_resizes(pod["spec"]["nodeName"], but=location)
+
+    def _retry_resizes(self, node: str, *, but: Location) -> None:
+        for location in self._by_node.get(node, ()):
+            pod = None if location == but else self._writes.get(POD, location)
+            if pod is not None and is_pending(pod):
+                self.work.add(location)
 
     def _sight(self, pod: Obj, node: Obj) -> Sight:
         host_ip = address_of(node)

@@ -161,10 +161,20 @@ def _with_containers(
             "ready": ready,
             "started": is_running,
             "restartCount": restarts,
+            **_resources(before.get(container["name"]), container, is_running=is_running),
         }
         for container in pod["spec"].get("containers") or ()
     ]
     return status
+
+
+def _resources(
+    before: Mapping[str, Any] | None, container: Mapping[str, Any], *, is_running: bool
+) -> dict[str, Any]:
+    """The resources that a container has; a resize that is not in force yet changes none."""
+    if before is not None and "resources" in before:
+        return {"resources": before["resources"]}
+    return {"resources": container.get("resources") or {}} if is_running else {}
 
 
 def _with_readiness(

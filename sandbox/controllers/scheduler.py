@@ -14,6 +14,7 @@ from sandbox.controllers.demands import Demand, demand_of
 from sandbox.controllers.events import Recorder
 from sandbox.controllers.feasibility import Placed, choose
 from sandbox.controllers.informers import Informers, Location, Obj, location_of
+from sandbox.controllers.kubelet_resizing import is_infeasible, requests_in_resize
 from sandbox.controllers.ownership import is_deleting
 from sandbox.controllers.pod_statuses import TERMINAL
 from sandbox.controllers.settings import Settings
@@ -72,6 +73,8 @@ class Scheduler:
                 self._forget(new)
             if not self._accounts.holds(_uid(new)):
                 self._occupy(new, demand_of(new))
+            elif old is not None and _is_resized(old, new):
+                self._resize(new)
         elif _is_ours(new) and (old is None or _is_due_again(old, new)):
             self.work.add(location_of(new))
 
@@ -80,6 +83,11 @@ class Scheduler:
         namespaces = self._accounts.neighbours.namespaces
         # A pod that is there more helps only those that want to be near it.
         if any(waiting.wants(demand, namespaces) for waiting in self._unplaced.values() if waiting):
+            self._retry_soon()
+
+    def _resize(self, pod: Obj) -> None:
+        """Count what a resized pod takes up: the more of what it has and what it is to have."""
+        if self._accounts.resize(_uid(pod), requests_in_resize(pod)):
             self._retry_soon()
 
     def _forget(self, pod: Obj) -> None:
@@ -145,6 +153,18 @@ def _labels(obj: Obj) -> Mapping[str, str]:
 
 def _is_terminal(pod: Obj) -> bool:
     return (pod.get("status") or {}).get("phase") in TERMINAL
+
+
+def _is_resized(old: Obj, new: Obj) -> bool:
+    """Whether its resources changed, in the spec or as its kubelet reports them."""
+    reported = (old.get("status") or {}) != (new.get("status") or {})
+    return old["spec"] != new["spec"] or (reported and _reported(old) != _reported(new))
+
+
+def _reported(pod: Obj) -> list[object]:
+    status = pod.get("status") or {}
+    shown: list[object] = [each.get("resources") for each in status.get("containerStatuses") or ()]
+    return [*shown, is_infeasible(status)]
 
 
 def _is_ours(pod: Obj) -> bool:

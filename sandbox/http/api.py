@@ -41,7 +41,7 @@ from sandbox.store.store import Store
 from sandbox.store.watching import StoredObject
 
 WATCH_TIMEOUT_S = 45 * 60.0  # of watches that do not say how long they want to last
-_OBJECT_SUBRESOURCES = frozenset({"", "status", "scale"})
+_OBJECT_SUBRESOURCES = frozenset({"", "status", "scale", "resize"})
 # Kinds whose DELETE answers with the object itself, where others show a Status.
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
 _TEXT = {"content-type": "text/plain"}

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sandbox.store import autoscalers, config_maps, nodes, pods, services
+from sandbox.store import autoscalers, config_maps, nodes, pod_resizing, pods, services
 from sandbox.store.errors import Cause, invalid_value
 from sandbox.store.resources import HORIZONTAL_POD_AUTOSCALER, ResourceType
 from sandbox.store.steering import steering_causes
@@ -67,6 +67,8 @@ class BuiltinStrategy:
     def _admit_change(self, obj: Body, old: Mapping[str, Any], *, subresource: str) -> Body:
         if subresource == "status":
             return _restored(obj, old, ("spec",))
+        if subresource == "resize":
+            return pod_resizing.admitted(obj, old)
         if subresource == "finalize":
             spec = {**(old.get("spec") or {}), "finalizers": _finalizers_of_spec(obj)}
             return {**obj, "spec": spec, "status": old.get("status")}
@@ -89,6 +91,8 @@ class BuiltinStrategy:
     def causes_against_change(
         self, obj: Body, old: Mapping[str, Any], *, subresource: str
     ) -> list[Cause]:
+        if subresource == "resize":
+            return [*self._causes(obj), *pod_resizing.causes(obj, old)]
         if subresource:
             return []
         if self._rt.key == HORIZONTAL_POD_AUTOSCALER.key:

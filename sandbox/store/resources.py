@@ -104,7 +104,7 @@ POD = _core(
     "pods",
     "Pod",
     ("po",),
-    subresources=frozenset({"status", "binding", "eviction"}),
+    subresources=frozenset({"status", "binding", "eviction", "resize"}),
     categories=("all",),
 )
 SERVICE = _core("services", "Service", ("svc",), subresources=STATUS, categories=("all",))

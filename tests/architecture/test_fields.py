@@ -151,6 +151,7 @@ MEANT_BESIDE: Mapping[tuple[type[Fields], str], Json] = {
     (ProcessingElementSpec, "placement.topologyKey"): _CONSTRAINT,
     (ProcessingElementSpec, "placement.required"): _CONSTRAINT,
     (ProcessingElementSpec, "placement.nodeName"): _CONSTRAINT,
+    (ProcessingElementSpec, "resizesInPlace"): {"resources": {"requests": {"cpu": "7"}}},
 }
 """What has to be given, too, for a field of a group to mean anything."""
 
@@ -162,7 +163,7 @@ def edits(model: type[Fields], field: Field) -> list[tuple[Json, Json]]:
     afters = [spec_with(schema, steps, variant) for variant in VARIANTS]
     for spec in (before, *afters):
         for group, beside in MEANT_BESIDE.get((model, field.path), {}).items():
-            spec[group] |= beside
+            spec[group] = {**(spec.get(group) or {}), **beside}
     return [(before, after) for after in afters if after != before]
 
 

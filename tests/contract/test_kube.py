@@ -27,6 +27,7 @@ from services.chassis.process.errors import (
     Rejected,
     Transient,
 )
+from tests.contract import pod_resizing
 from tests.sandboxed import SandboxTransport
 
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap")
@@ -257,6 +258,12 @@ class KubeContract:
         created = await kube.create(NODE, "", body)
         assert "namespace" not in created["metadata"]
         assert (await kube.get(NODE, "", "n1"))["metadata"]["uid"] == created["metadata"]["uid"]
+
+    async def test_resources_of_a_pod_change_in_place(self, kube: KubeClient, ns: str) -> None:
+        await pod_resizing.changes_in_place(kube, ns)
+
+    async def test_what_no_container_can_change_is_refused(self, kube: KubeClient, ns: str) -> None:
+        await pod_resizing.refuses_what_a_container_cannot_change(kube, ns)
 
     async def test_a_lease_is_an_object_as_others(self, kube: KubeClient, ns: str) -> None:
         body = {

@@ -69,8 +69,8 @@ MUTANTS = (
         "a resize patches every PE",
         f"{_CORE}/membership.py",
         "_Search.compare_pe",
-        "elif PeSeen(entry).content_id != pe.content_id:",
-        "elif self._generation > 0:",
+        "elif PeSeen(entry).content_id != pe.content_id or",
+        "elif self._generation > 0 or",
         (_RESIZING,),
     ),
     Mutant(
@@ -117,8 +117,8 @@ MUTANTS = (
         "a generation is complete before its pods are there",
         f"{_CORE}/situation.py",
         "Situation.is_put_in_force",
-        "has_pods = not (self.in_progress and self.podless)",
-        "has_pods = True",
+        "return not is_awaited and not self.leftovers",
+        "return not self.leftovers",
         ("tests/simulation/test_weaknesses.py", "-k", "last_pod"),
     ),
     Mutant(

@@ -205,7 +205,7 @@ MUTANTS = (
     Mutant(
         "a status is written over a newer one",
         "services/launching/adapters/carry_out.py",
-        "LaunchEffects._patch_status",
+        "LaunchEffects.patch_status",
         "if entry.resource_version != owner.resource_version:",
         "if False:",
         (f"{_UNIT}/test_carry_out.py",),

@@ -31,6 +31,12 @@ def _verb(method: str, named: bool, is_watch: bool) -> str:
     return _WRITES[method]
 
 
+def is_discovery(method: str, path: str) -> bool:
+    """Whether it asks what the API server serves, as every account may."""
+    depth = len(urlsplit(path).path.strip("/").split("/"))
+    return method == "GET" and depth == (2 if path.startswith("/api/") else 3)
+
+
 def used_of(granted: Permissions, method: str, path: str) -> Permission | None:
     """The permission that allows a request; None where there is none."""
     needed = needed_for(method, path)

@@ -17,12 +17,13 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from services.chassis.kube.refusing import MESSAGE_CHARS_MAX, refusal_of, refusal_of_body
-from services.chassis.kube.salvaging import read_event, read_list, read_object
+from services.chassis.kube.salvaging import read_event, read_list, read_object, read_served
 from services.chassis.process.errors import ChassisError, Garbled, TooLarge
 
 Json = dict[str, Any]
 
 MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE_SHRINKS_BY = 4
@@ -104,9 +105,13 @@ class Kube(Protocol):
         *,
         resource_version: int,
         subresource: str = "",
+        merges_lists: bool = False,
     ) -> Json:
-        """Merge patch under a resourceVersion; Conflict where it is stale."""
+        """Merge patch (strategic if it `merges_lists`) of a version; Conflict where it is stale."""
         ...
+
+    async def serves(self, resource: Resource, subresource: str) -> bool:
+        """Whether the API server lists this subresource among what it serves."""
 
     async def delete(
         self,
@@ -185,6 +190,7 @@ class KubeClient:
         *,
         resource_version: int,
         subresource: str = "",
+        merges_lists: bool = False,
     ) -> Json:
         """Merge patch under a resourceVersion; Conflict where it is stale.
 
@@ -193,7 +199,14 @@ class KubeClient:
         meta = {key: value for key, value in (body.get("metadata") or {}).items() if key != "uid"}
         guarded = {**body, "metadata": {**meta, "resourceVersion": str(resource_version)}}
         path = path_of(resource, namespace, name, subresource)
-        return await self._ask("PATCH", path, guarded, content_type=MERGE_PATCH)
+        kind = STRATEGIC_PATCH if merges_lists else MERGE_PATCH
+        return await self._ask("PATCH", path, guarded, content_type=kind)
+
+    async def serves(self, resource: Resource, subresource: str) -> bool:
+        """Whether the API server lists this subresource among what it serves."""
+        root = f"/apis/{resource.group}" if resource.group else "/api"
+        response = await self._answer("GET", f"{root}/{resource.version}")
+        return f"{resource.plural}/{subresource}" in _read(read_served, response.body)
 
     async def delete(
         self,

@@ -232,3 +232,8 @@ class _Outline:
         while end > begin and text[end - 1] in _SPACE:
             end -= 1
         return begin, end
+
+
+def read_served(body: bytes) -> frozenset[str]:
+    """The names in an APIResourceList. Raises ValueError or KeyError."""
+    return frozenset(each["name"] for each in orjson.loads(body)["resources"])

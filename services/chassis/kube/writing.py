@@ -160,7 +160,12 @@ class Writer:
     # ------------------------------------------------------------------ patch
 
     async def patch(
-        self, entry: Entry, body: Mapping[str, Any], *, subresource: str = ""
+        self,
+        entry: Entry,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        merges_lists: bool = False,
     ) -> Outcome:
         """Merge patch of an entry's object under the version that was decided on.
 
@@ -171,7 +176,7 @@ class Writer:
         """
         is_clearing = has_large_managed_fields(entry.data)
         if is_clearing:
-            body, subresource = NO_MANAGED_FIELDS, ""
+            body, subresource, merges_lists = NO_MANAGED_FIELDS, "", False
         version = self._newest_version(entry)
         for _ in range(CONFLICTS_MAX):
             self._require_awake()
@@ -183,8 +188,11 @@ class Writer:
                     body,
                     resource_version=version,
                     subresource=subresource,
+                    merges_lists=merges_lists,
                 )
             except NotFound as problem:
+                if subresource not in ("", "status") and await self.reread(entry) is not None:
+                    raise  # it is the subresource that the API server does not serve
                 self._table.observe_gone(entry.ref, entry.uid)
                 raise Superseded(f"{entry.kind} {entry.name} is gone") from problem
             except Conflict:

@@ -39,6 +39,7 @@ from services.fusion_backend.core.answered import (
     ProvisionsSeen,
     RecordKept,
     ReferenceNoted,
+    ResizingFound,
     Settled,
 )
 from services.fusion_backend.core.effects import RefusalKept, RequestedWidths, WidthsUnplaced
@@ -88,6 +89,7 @@ class JobAnswers:
         self.launches: dict[str, int] = {}
         self.provisions = Provisions()
         self.is_bundle_there = False
+        self._resizing: ResizingFound | None = None
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -186,6 +188,15 @@ class JobAnswers:
         """The bundle that the last attempt lacked is there."""
         self._observe(BundleSeen(self.job_uid))
 
+    def find_resizing(self, generation: int, is_possible: bool) -> None:
+        """Whether the cluster resizes pods in place, for the plan of this generation."""
+        self._observe(ResizingFound(self.job_uid, generation, is_possible))
+
+    def resizes_in_place(self, generation: int) -> bool | None:
+        """What was found for a plan; None before."""
+        found = self._resizing
+        return found.is_possible if found and found.generation == generation else None
+
     def settle(self) -> None:
         """The newest generation is complete: its texts are in Kubernetes, refusals still count."""
         self._observe(Settled(self.job_uid))
@@ -223,10 +234,8 @@ class JobAnswers:
             case EffectSucceeded():
                 self.troubles.pop(answered.subject, None)
             case PlanKnown():
-                record = self._all.record(answered.record)
-                plan = KnownPlan(
-                    record, answered.inputs, answered.port_labels_id, answered.warnings
-                )
+                known = (answered.inputs, answered.port_labels_id, answered.warnings)
+                plan = KnownPlan(self._all.record(answered.record), *known)
                 self._know(answered.head_uid, plan)
             case PlanDamaged():
                 self.damaged[answered.head_uid] = Damage(answered.text, answered.is_lost)
@@ -239,6 +248,8 @@ class JobAnswers:
                 self.provisions = Provisions(answered.certificate_seen_at, refusal)
             case BundleSeen():
                 self.is_bundle_there = True
+            case ResizingFound():
+                self._resizing = answered
             case Settled():
                 self._settle()
 

@@ -33,6 +33,7 @@ from services.fusion_backend.core.effects import (
     DeleteChild,
     DeleteChildren,
     Effect,
+    FindResizing,
     FindServers,
     JobStatusChange,
     KeepCertificate,
@@ -121,8 +122,8 @@ class CarryOut:
                 return await self._statuses.run(key, snapshot, effect)
             case ConfirmJobGone():
                 return await self._confirm_job_gone(key, effect.job_uid)
-            case FindServers():
-                return await self._provisioner.find_servers(key, snapshot, effect)
+            case FindServers() | FindResizing():
+                return await self._find(key, snapshot, effect)
             case KeepCertificate():
                 return await self._provisioner.keep_certificate(
                     key, snapshot, effect, lambda: self._confirm_job(key, effect.job_uid)
@@ -130,6 +131,16 @@ class CarryOut:
             case DeleteCertificate():
                 await self._confirm_unwanted(key, effect.job_uid)
                 return await self._provisioner.delete_certificate(key, effect.job_uid)
+
+    async def _find(
+        self, key: JobKey, snapshot: Snapshot, effect: FindServers | FindResizing
+    ) -> str:
+        if isinstance(effect, FindServers):
+            return await self._provisioner.find_servers(key, snapshot, effect)
+        is_possible = await self._wiring.runtime.kube.serves(resource_of("Pod"), "resize")
+        self._answers.of(effect.job_uid).find_resizing(effect.generation, is_possible)
+        self._wiring.wake(key)
+        return "in place" if is_possible else "not in place"
 
     def _keep_refusal(self, key: JobKey, effect: KeepRefusal) -> str:
         self._answers.observe(effect.unplaced)

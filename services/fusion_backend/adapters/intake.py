@@ -180,6 +180,7 @@ def snapshot_of(
         bound=_bound(table, pods) if is_resizing else {},
         is_bundle_there=known.is_bundle_there,
         has_bundle_folder=has_bundle_folder,
+        resizes_in_place=known.resizes_in_place(max(heads, default=-1)),
         width_max=width_max,
         pod_rules=pod_rules,
     )

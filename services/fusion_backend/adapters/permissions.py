@@ -32,6 +32,7 @@ from services.fusion_backend.core.effects import (
     DeleteChild,
     DeleteChildren,
     Effect,
+    FindResizing,
     FindServers,
     KeepCertificate,
     KeepRefusal,
@@ -89,6 +90,7 @@ NEEDED: Mapping[type[Effect], Permissions] = {
     | _each(CHILD_KINDS, to_get)  # one child is looked at: was it orphaned?
     | to_get(_JOB),
     WriteRegionStatus: to_patch(_REGION, subresource="status") | to_emit_events(),
+    FindResizing: frozenset(),  # what an API server serves, it tells everybody who has an account
     FindServers: _SAY_STATUS,
     KeepCertificate: to_create(SECRET, owner=_JOB)
     | to_patch(SECRET)  # renews

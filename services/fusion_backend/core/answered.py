@@ -165,6 +165,15 @@ class BundleSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ResizingFound:
+    """Whether the cluster resizes pods in place, as found for the plan of this generation."""
+
+    job_uid: str
+    generation: int
+    is_possible: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """The newest generation is complete: plans and troubles are forgotten, refusals are not."""
 
@@ -209,6 +218,7 @@ Answered = (
     | LaunchSeen
     | ProvisionsSeen
     | BundleSeen
+    | ResizingFound
     | Settled
     | Forgotten
     | JobGone

@@ -219,16 +219,24 @@ def host_pool_patch(job: JobSeen, record: PlanRecord, pool: PoolRecord) -> Body:
 
 
 def processing_element(
-    job: JobSeen, record: PlanRecord, pe: PeRecord, *, launch_count: int, starts_last: bool = False
+    job: JobSeen,
+    record: PlanRecord,
+    pe: PeRecord,
+    *,
+    launch_count: int,
+    starts_last: bool = False,
+    share: Mapping[str, Any] | None = None,
 ) -> Body:
-    """A PE: the Job's template with what the plan says of this PE."""
+    """A PE: the Job's template with what the plan says of this PE, and its share of resources."""
     meta = described(record, metadata(job, pe.name, record.generation, pe=pe.id))
     meta["labels"] |= marks_of_regions(pe)
     return {
         "apiVersion": API_VERSION,
         "kind": "ProcessingElement",
         "metadata": meta,
-        "spec": _pe_spec(job, record, pe) | {"launchCount": launch_count} | _order(starts_last),
+        "spec": _pe_spec(job, record, pe, share)
+        | {"launchCount": launch_count}
+        | _order(starts_last),
     }
 
 
@@ -237,7 +245,13 @@ def _order(starts_last: bool) -> Body:
 
 
 def processing_element_patch(
-    job: JobSeen, record: PlanRecord, pe: PeRecord, entry: Entry, *, has_launched: bool = True
+    job: JobSeen,
+    record: PlanRecord,
+    pe: PeRecord,
+    entry: Entry,
+    *,
+    has_launched: bool = True,
+    share: Mapping[str, Any] | None = None,
 ) -> Body:
     """What a resize changes of a PE: whatever a PE that is made now would have otherwise.
 
@@ -249,10 +263,25 @@ def processing_element_patch(
     marks |= _marks_that_change(pe)
     marks[labels.GENERATION] = str(record.generation)
     before = {key: value for key, value in PeSeen(entry).spec.items() if key != "launchCount"}
-    after = _pe_spec(job, record, pe) | _order(PeSeen(entry).starts_last and not has_launched)
+    after = _pe_spec(job, record, pe, share) | _order(
+        PeSeen(entry).starts_last and not has_launched
+    )
     return {
         "metadata": {"labels": marks},
         "spec": merge_patch(before, after),
+    }
+
+
+def share_patch(record: PlanRecord, entry: Entry, share: Mapping[str, Any]) -> Body:
+    """Another share of the job's resources, and nothing else: no reason for a launch."""
+    generation = record.generation
+    return {
+        "metadata": {"labels": {labels.GENERATION: str(generation)}},
+        "spec": {
+            "generation": generation,
+            "resizesInPlace": True,
+            **merge_patch({"resources": PeSeen(entry).resources}, {"resources": share}),
+        },
     }
 
 
@@ -268,7 +297,9 @@ def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
     return patch
 
 
-def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
+def _pe_spec(
+    job: JobSeen, record: PlanRecord, pe: PeRecord, share: Mapping[str, Any] | None
+) -> Body:
     template = job.spec.get("processingElement") or {}
     spec = {
         key: value
@@ -287,7 +318,7 @@ def _pe_spec(job: JobSeen, record: PlanRecord, pe: PeRecord) -> Body:
         "imagePullPolicy": template.get("imagePullPolicy")
         or job.spec.get("imagePullPolicy")
         or "Always",
-        "resources": resources_of(job.spec, len(record.pes)),
+        "resources": share or resources_of(job.spec, len(record.pes)),
     }
     if secret := template.get("imagePullSecret") or job.spec.get("imagePullSecret"):
         spec["imagePullSecret"] = secret

@@ -341,6 +341,14 @@ class FindServers:
 
 
 @dataclass(frozen=True, slots=True)
+class FindResizing:
+    """Find out whether the cluster resizes pods in place, for the plan of this generation."""
+
+    job_uid: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeepCertificate:
     """See that the Secret of the Job's certificate is there and fresh, and that the status says so.
 
@@ -371,6 +379,7 @@ Effect = (
     | DeleteChild
     | DeleteChildren
     | WriteRegionStatus
+    | FindResizing
     | FindServers
     | KeepCertificate
     | DeleteCertificate

@@ -86,14 +86,15 @@ def difference(
     withheld: Container[int] = (),
     has_placement: bool,
     is_requesting: bool = False,
+    other_shares: Container[str] = (),
 ) -> Difference:
     """What separates the children that exist from those of the plan.
 
     `withheld` are PEs that are not created again (withholding.py). `has_placement`: the job has a
     Placement while the plan is in force. `is_requesting`: the Placement asks for a newer plan, or
-    is about to.
+    is about to. `other_shares` are names of PEs that get another share of the job's resources.
     """
-    search = _Search(snapshot, plan, confirmed, withheld)
+    search = _Search(snapshot, plan, confirmed, withheld, other_shares)
     search.compare_job_config_map()
     for pe in plan.record.pes:
         search.compare_pe(pe)
@@ -151,9 +152,15 @@ class _Search:
     """One pass over the plan; collects what differs."""
 
     def __init__(
-        self, snapshot: Snapshot, plan: KnownPlan, confirmed: bool, withheld: Container[int]
+        self,
+        snapshot: Snapshot,
+        plan: KnownPlan,
+        confirmed: bool,
+        withheld: Container[int],
+        other_shares: Container[str],
     ) -> None:
         self._withheld = withheld
+        self._other_shares = other_shares
         self._snapshot = snapshot
         self._plan = plan
         self._confirmed = confirmed
@@ -203,7 +210,7 @@ class _Search:
                 self._create("ProcessingElement", pe.name, pe.id)
         elif is_deleting(entry):
             self._leaving += 1
-        elif PeSeen(entry).content_id != pe.content_id:
+        elif PeSeen(entry).content_id != pe.content_id or pe.name in self._other_shares:
             self._patch(entry, pe.id)
         elif not marks_of_regions(pe).items() <= labels_of(entry).items():
             self._adopts.append(AdoptChild(entry.kind, entry.name, entry.resource_version))

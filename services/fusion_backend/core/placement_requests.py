@@ -28,7 +28,6 @@ from contracts.resources.placement import (
     NodeSelectorTerm,
     TolerationOfPods,
 )
-from contracts.resources.pod_template import PE_CONTAINER
 from contracts.scheduling.node_affinity import REQUIRED, NodeAffinity, term_of
 from contracts.scheduling.requests import CPU, amounts_of, pod_requests
 from contracts.scheduling.taints import toleration_of
@@ -237,7 +236,9 @@ def demand_of_pod(demand: PodDemand) -> Demand:
 
 def _requests(resources: Mapping[str, Any], spec: Mapping[str, Any]) -> Body:
     """The PE's container has no resources in the template: they are millrace's to say."""
-    others = [each for each in spec.get("containers") or () if each.get("name") != PE_CONTAINER]
+    others = [
+        each for each in spec.get("containers") or () if each.get("name") != labels.PE_CONTAINER
+    ]
     pod = {**spec, "containers": [{"resources": resources}, *others]}
     return {
         name: f"{amount}m" if name == CPU else str(amount)

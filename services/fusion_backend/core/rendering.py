@@ -17,7 +17,8 @@ from services.fusion_backend.core.children import Body
 from services.fusion_backend.core.effects import CreateChild, PatchChild
 from services.fusion_backend.core.placement_requests import placement_spec
 from services.fusion_backend.core.placement_states import question_of
-from services.fusion_backend.core.seen import labels_of, owner_uids_of
+from services.fusion_backend.core.seen import PeSeen, labels_of, owner_uids_of
+from services.fusion_backend.core.shares import Shares
 from services.fusion_backend.core.snapshot import (
     JobSeen,
     KnownPlan,
@@ -56,6 +57,7 @@ def body_of(snapshot: Snapshot, effect: CreateChild) -> Body:
                 pe,
                 launch_count=floor,
                 starts_last=effect.starts_last,
+                share=Shares(snapshot, plan).of_new(),
             )
         case "ParallelRegion":
             return next(
@@ -85,10 +87,18 @@ def patch_of(snapshot: Snapshot, effect: PatchChild, entry: Entry) -> Body:
             return pe_services.service_patch(job, effect.generation, pe, entry)
         case "ProcessingElement":
             pe = _pe(snapshot, plan, effect.pe)
+            shares = Shares(snapshot, plan)
+            if PeSeen(entry).content_id == pe.content_id:
+                return children.share_patch(plan.record, entry, shares.equal)
             planned = _as_planned(job, plan, snapshot.pod_rules)
             has_launched = pe.name in snapshot.launches
             return children.processing_element_patch(
-                planned, plan.record, pe, entry, has_launched=has_launched
+                planned,
+                plan.record,
+                pe,
+                entry,
+                has_launched=has_launched,
+                share=shares.of_new(),
             )
         case "HostPool":
             return children.host_pool_patch(job, plan.record, _pool(job, plan, effect.name))

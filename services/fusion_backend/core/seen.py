@@ -67,6 +67,16 @@ class PeSeen(_Seen):
         return self.spec.get("resources"), self.spec.get("podTemplate")
 
     @property
+    def resources(self) -> Mapping[str, Any]:
+        """Resources of its pods; empty where it has none."""
+        return self.spec.get("resources") or {}
+
+    @property
+    def resizes_in_place(self) -> bool:
+        """Whether the pod that runs takes other resources."""
+        return bool(self.spec.get("resizesInPlace"))
+
+    @property
     def starts_last(self) -> bool:
         """Whether its first pod waits until the other PEs of the job are on nodes."""
         return bool(self.spec.get("startsLast"))
@@ -364,6 +374,22 @@ def pod_phase_of(pod: Entry) -> str:
 def node_of_pod(pod: Entry) -> str:
     """The node that a pod is bound to; empty before."""
     return str(pod.data["node"])
+
+
+def resources_of_pod(pod: Entry) -> Mapping[str, Any]:
+    """The resources that the container of a PE has, or is to have, in a pod."""
+    return pod.data.get("resources") or {}
+
+
+def held_resources(pod: Entry) -> Mapping[str, Any] | None:
+    """What it has while its kubelet does not put others in force; None where it does."""
+    return pod.data.get("heldResources")
+
+
+def pending_resize(pod: Entry) -> str:
+    """Why the kubelet does not put other resources in force, as it reports."""
+    found = (each for each in pod.data["conditions"] if each["type"] == "PodResizePending")
+    return next((f"{each['reason']}: {each['message']}" for each in found), "")
 
 
 def is_unschedulable(pod: Entry) -> bool:

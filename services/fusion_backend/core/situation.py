@@ -34,6 +34,7 @@ from services.fusion_backend.core.progress import pes_not_running, pes_without_p
 from services.fusion_backend.core.provisions_due import provisions_missing, servers_awaited
 from services.fusion_backend.core.region_statuses import outdated_statuses
 from services.fusion_backend.core.seen import PeSeen
+from services.fusion_backend.core.shares import Shares
 from services.fusion_backend.core.snapshot import (
     Damage,
     JobSeen,
@@ -202,8 +203,8 @@ class Situation:
         """Whether every object of the newest plan exists and nothing else, and regions say so."""
         if self.awaits_record or not self.difference.is_empty:
             return False
-        has_pods = not (self.in_progress and self.podless)
-        return has_pods and not self.leftovers and not self.outdated_statuses
+        is_awaited = self.in_progress and (self.podless or self.shares.unsettled)
+        return not is_awaited and not self.leftovers and not self.outdated_statuses
 
     # ------------------------------------------------------------------ refusals, trouble, times
 
@@ -285,8 +286,19 @@ class Situation:
             withheld=self.withheld,
             has_placement=self.admission.has_placement,
             is_requesting=self.is_requesting,
+            other_shares=self.shares.to_patch if self.is_resize else (),
         )
         return in_turn(found, self.snapshot, self.plan) if self.is_resize else found
+
+    @cached_property
+    def shares(self) -> Shares:
+        """The shares of PEs in the resources of the job."""
+        return Shares(self.snapshot, self.plan)
+
+    @property
+    def is_resizing_unknown(self) -> bool:
+        """Whether a resize depends on whether the cluster resizes pods in place."""
+        return self.is_resize and self.shares.is_unknown
 
     @property
     def is_resize(self) -> bool:

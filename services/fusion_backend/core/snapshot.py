@@ -174,7 +174,9 @@ class Snapshot:
     HostPools that name the job and that no Job controls, `noted` what is wrong with them, by uid.
     `rooms` are the nodes that take pods, empty unless a resize goes on or an attempt may lack, or
     lacks, nodes; `bound` what the bound pods of PEs request, by PE, empty unless a resize goes on.
-    `is_bundle_there`: the bundle that an attempt lacked was seen since. `width_max` and `pod_rules`
+    `is_bundle_there`: the bundle that an attempt lacked was seen since. `resizes_in_place`:
+    whether the cluster resizes pods that run, None before it was found for the newest plan.
+    `width_max` and `pod_rules`
     are settings, and `has_bundle_folder`: whether the bundle root is a directory.
     """
 
@@ -206,6 +208,7 @@ class Snapshot:
     bound: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     is_bundle_there: bool = False
     has_bundle_folder: bool = False
+    resizes_in_place: bool | None = None
     width_max: int = WIDTH_MAX
     pod_rules: PodRules = DEFAULT_RULES
 

@@ -40,6 +40,7 @@ from services.fusion_backend.core.wording_conditions import (
 )
 from services.fusion_backend.core.wording_failures import failed, refusal_of
 from services.fusion_backend.core.wording_plans import placing, reports_placing
+from services.fusion_backend.core.wording_shares import within_resources
 
 
 class StatusObservation(Enum):
@@ -140,7 +141,9 @@ def _conditions_differ(at: Situation) -> bool:
         return False
     status = at.job.status
     is_seen = status.get("observedGeneration") == at.job.generation
-    return not is_seen or not all(is_current(status, each) for each in steady(at))
+    return not is_seen or not all(
+        is_current(status, each) for each in (*steady(at), *within_resources(at))
+    )
 
 
 def _has_health_changed(at: Situation) -> bool:

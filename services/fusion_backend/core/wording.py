@@ -33,6 +33,7 @@ from services.fusion_backend.core.wording_conditions import (
     steady,
 )
 from services.fusion_backend.core.wording_plans import placing_announced, widths_of
+from services.fusion_backend.core.wording_shares import excess_announced, within_resources
 
 
 def begun(situation: Situation) -> JobStatusChange:
@@ -146,7 +147,7 @@ def submitted(situation: Situation) -> JobStatusChange:
         phase=JobPhase.SUBMITTED.value,
         reason=Reason.SUBMITTED,
         message=running(situation),
-        conditions=(*steady(situation), health(situation)),
+        conditions=(*steady(situation), *within_resources(situation), health(situation)),
         fields=(
             *forgotten(situation.job.status, all_=True),
             ("generation", record.generation),
@@ -158,6 +159,7 @@ def submitted(situation: Situation) -> JobStatusChange:
             *announcements,
             *_of_refused_edit(situation),
             *placing_announced(situation),
+            *excess_announced(situation),
         ),
     )
 
@@ -217,8 +219,12 @@ def deletions_recorded(situation: Situation) -> JobStatusChange:
 def changed_conditions(situation: Situation) -> JobStatusChange:
     """Conditions that differ from what is so, as after an edit of the spec."""
     return JobStatusChange(
-        conditions=steady(situation),
-        announcements=(*_of_refused_edit(situation), *placing_announced(situation)),
+        conditions=(*steady(situation), *within_resources(situation)),
+        announcements=(
+            *_of_refused_edit(situation),
+            *placing_announced(situation),
+            *excess_announced(situation),
+        ),
     )
 
 

@@ -78,9 +78,7 @@ class LaunchEffects(Generic[SnapshotT]):
                 if effect.believed_unbound:
                     await self._confirm_unbound(namespace, effect.believed_unbound)
                 owner = _owner_of(snapshot)
-                return await self._patch_status(
-                    owner, effect.owner_uid, effect.status, effect.event
-                )
+                return await self.patch_status(owner, effect.owner_uid, effect.status, effect.event)
 
     # ------------------------------------------------------------------ pods
 
@@ -154,9 +152,9 @@ class LaunchEffects(Generic[SnapshotT]):
     async def _report_refused(self, owner: Owner, refusal: Rejected) -> None:
         status = refused_status(owner, refusal.message, now=self._now())
         if status != owner.status:
-            await self._patch_status(owner, owner.uid, status, event_of_refusal(owner, status))
+            await self.patch_status(owner, owner.uid, status, event_of_refusal(owner, status))
 
-    async def _patch_status(
+    async def patch_status(
         self, owner: Owner, uid: str, status: LaunchStatus, event: Announcement | None
     ) -> str:
         """Write what differs, under the resourceVersion that was decided on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels
@@ -29,7 +29,8 @@ class Pod:
     gone. `blocked` is why a pending pod does not start. `restart` is the value of the owner's
     annotation that its launch answered. `pinned_to` is the node that it was made for, whether or
     not it is there; empty for a pod that may run anywhere. `unready_since` is since when it is on
-    its node without being ready to start its containers; 0 if it is ready.
+    its node without being ready to start its containers; 0 if it is ready. `resources` are those
+    of the container that runs the owner.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Pod:
     restart: str = ""
     pinned_to: str = ""
     unready_since: float = 0.0
+    resources: Data = field(default_factory=dict)
 
     @property
     def is_disrupted(self) -> bool:
@@ -110,6 +112,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         restart=restart_of(entry),
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
         unready_since=moment_in(data.get("notReadyToStartSince")),
+        resources=data.get("resources") or {},
     )
 
 

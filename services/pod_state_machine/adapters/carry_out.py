@@ -7,16 +7,17 @@ from typing import Any
 
 from contracts import labels
 from services.chassis.kube.resources import resource_of
-from services.chassis.kube.writing import Writer
-from services.chassis.process.errors import Rejected, Superseded
+from services.chassis.kube.writing import Outcome, Writer
+from services.chassis.process.errors import Conflict, Rejected, Superseded
 from services.chassis.table.entries import Entry, is_deleting
 from services.chassis.table.table import Table
 from services.launching.adapters.carry_out import POD, LaunchEffects
 from services.launching.adapters.launches import Launches
 from services.pod_state_machine.adapters.intake import JOB, PE
 from services.pod_state_machine.core.awaiting import place_of
-from services.pod_state_machine.core.effects import DeletePodsOfJob, Effect
+from services.pod_state_machine.core.effects import DeletePodsOfJob, Effect, ResizePod
 from services.pod_state_machine.core.pod_spec import PodImpossible, RuntimeImage, pod_of_launch
+from services.pod_state_machine.core.resizing import refused_status
 from services.pod_state_machine.core.snapshot import Key, PeSnapshot, Snapshot
 
 
@@ -33,6 +34,7 @@ class CarryOut:
     ) -> None:
         self._table = table
         self._writer = writer
+        self._now = now
         self._launches: LaunchEffects[PeSnapshot] = LaunchEffects(
             table,
             writer,
@@ -47,9 +49,32 @@ class CarryOut:
         match effect:
             case DeletePodsOfJob():
                 return await self._delete_pods_of_job(key, effect)
+            case ResizePod():
+                assert isinstance(snapshot, PeSnapshot)
+                return await self._resize_pod(snapshot, effect)
             case _:
                 assert isinstance(snapshot, PeSnapshot)
                 return await self._launches.run(key.namespace, key.name, snapshot, effect)
+
+    async def _resize_pod(self, snapshot: PeSnapshot, effect: ResizePod) -> str:
+        pe = snapshot.owner
+        assert pe is not None
+        entry = self._table.get(POD, pe.namespace, effect.name)
+        if entry is None or entry.uid != effect.uid:
+            return Outcome.GONE
+        resources: dict[str, dict[str, str]] = {}
+        for part, name, amount in effect.resources:
+            resources.setdefault(part, {})[name] = amount
+        body = {"spec": {"containers": [{"name": labels.PE_CONTAINER, "resources": resources}]}}
+        try:
+            return await self._writer.patch(entry, body, subresource="resize", merges_lists=True)
+        except Conflict:
+            raise
+        except Rejected as refusal:
+            status = refused_status(pe, effect, refusal.message, self._now())
+            if status == pe.status:
+                raise
+            return await self._launches.patch_status(pe, pe.uid, status, None)
 
     async def _delete_pods_of_job(self, key: Key, effect: DeletePodsOfJob) -> str:
         if not await self._writer.confirm_absent(resource_of(JOB), key.namespace, effect.job):

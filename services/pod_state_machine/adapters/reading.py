@@ -54,6 +54,7 @@ def pe_of(entry: Entry) -> Pe:
         is_stray=controller(entry, "Job") is None and status.launch_count == 0,
         job_field=f"metadata.labels[{labels.JOB}]" if label(entry, labels.JOB) else "spec.job",
         starts_last=bool(spec.get("startsLast")),
+        resizes_in_place=bool(spec.get("resizesInPlace")),
     )
 
 

@@ -1,7 +1,8 @@
 """Decides on one key: `decide(snapshot, now, timing)` → effects.
 
 The pods of a PE that exists are launched by the rules of `services/launching/`. Without a PE,
-clearing.py decides. What a PE names wrongly is reported first (references.py).
+clearing.py decides. What a PE names wrongly is reported first (references.py). Whether the pod that
+runs takes other resources is decided in resizing.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from services.pod_state_machine.core.awaiting import context_of
 from services.pod_state_machine.core.clearing import clear_job, clear_lost_pods
 from services.pod_state_machine.core.effects import Effect
 from services.pod_state_machine.core.references import decide_reference
+from services.pod_state_machine.core.resizing import with_resize
 from services.pod_state_machine.core.snapshot import JobSnapshot, Pe, PeSnapshot, Snapshot
 
 
@@ -27,7 +29,10 @@ def decide(snapshot: Snapshot, now: float, timing: Timing) -> Decision[Effect]:
     if snapshot.owner is None:
         return clear_lost_pods(snapshot)
     reference = decide_reference(snapshot, snapshot.owner, now)
-    return reference or decide_launches(situation_of(snapshot, snapshot.owner, now, timing))
+    if reference is not None:
+        return reference
+    at = situation_of(snapshot, snapshot.owner, now, timing)
+    return with_resize(decide_launches(at), at, snapshot.owner)
 
 
 def situation_of(snapshot: PeSnapshot, pe: Pe, now: float, timing: Timing) -> Situation:

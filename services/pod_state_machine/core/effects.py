@@ -15,4 +15,16 @@ class DeletePodsOfJob:
     job_uid: str
 
 
-Effect = of_launches.Effect | DeletePodsOfJob
+@dataclass(frozen=True, slots=True)
+class ResizePod:
+    """Change CPU and memory of the PE's container in a pod that runs.
+
+    `resources` are (limits or requests, resource, quantity).
+    """
+
+    name: str
+    uid: str
+    resources: tuple[tuple[str, str, str], ...]
+
+
+Effect = of_launches.Effect | DeletePodsOfJob | ResizePod

@@ -17,7 +17,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contracts.resources.pod_template import LISTS_BY_KEY, PE_CONTAINER, contradictions
+from contracts import labels
+from contracts.resources.pod_template import LISTS_BY_KEY, contradictions
 from services.pod_state_machine.core.pod_inputs import PodImpossible
 
 PLACE: Final = "spec.podTemplate"
@@ -107,7 +108,7 @@ def _merged_lists(ours: list[Any], theirs: list[Any], place: str, key: str | Non
         where = f"{place}[{number}]"
         if at is None:
             found.append(each)
-        elif each[key] == PE_CONTAINER or each == found[at]:
+        elif each[key] == labels.PE_CONTAINER or each == found[at]:
             found[at] = _merged_value(found[at], each, where)
         else:
             why = f"millrace has one of that {key}: leave it out or choose another"

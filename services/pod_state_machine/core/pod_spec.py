@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from contracts import labels
 from contracts.resources.fields import API_VERSION
-from contracts.resources.pod_template import PE_CONTAINER
 from contracts.resources.processing_element import BuildType, ProcessingElementSpec
 from services.pod_state_machine.core.pod_environment import INSTALL, environment
 from services.pod_state_machine.core.pod_inputs import Launch, PodImpossible, RuntimeImage
@@ -101,7 +100,7 @@ def _metadata(pe: Pe, launch: int) -> Json:
 def _container(launch: Launch) -> Json:
     spec = launch.spec
     return {
-        "name": PE_CONTAINER,
+        "name": labels.PE_CONTAINER,
         "image": _image(launch),
         "imagePullPolicy": spec.image_pull_policy or launch.job.image_pull_policy or "IfNotPresent",
         "args": [BOOTSTRAP],

@@ -85,6 +85,7 @@ class Pe(Owner):
     `is_stray`: no Job controls it and it never had a launch: somebody created it. `job_field` is
     the field that names its Job.
     `starts_last`: its first pod waits until the other PEs of the job are on nodes.
+    `resizes_in_place`: its pod takes other resources while it runs.
     """
 
     noun = "PE"
@@ -97,6 +98,7 @@ class Pe(Owner):
     is_stray: bool = False
     job_field: str = "spec.job"
     starts_last: bool = False
+    resizes_in_place: bool = False
 
     def pod_name(self, launch: int) -> str:
         """The name of the pod of a launch."""

@@ -101,6 +101,27 @@ def _has_grown_without_room(world: FaultedWorld) -> bool:
     )
 
 
+def _sharing(adl: Adl, **widths: int) -> Act:
+    """As `running`, with resources of the whole job."""
+
+    async def prepare(world: FaultedWorld) -> None:
+        provide(world, adl)
+        world.start()
+        whole = {"limits": {"cpu": "6", "memory": "6Gi"}}
+        world.submit("j", spec_of(resources=whole, **values(**widths)))
+        await world.until("running", lambda: world.is_running("j"))
+        await world.settle()
+
+    return prepare
+
+
+def _has_equal_shares(world: FaultedWorld) -> bool:
+    """Six PEs run, and the pod of each has a CPU."""
+    pods = world.live_pods("j").values()
+    shares = {pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] for pod in pods}
+    return runs_with(6)(world) and shares == {"1"}
+
+
 SCENARIOS = (
     Scenario(
         "resize-up",
@@ -183,5 +204,12 @@ SCENARIOS = (
         resized_quickly(0.0, (WORK, WIDTH_MAX + 1)),
         _is_refused,
         prepare=running(one_region(), w=1),
+    ),
+    Scenario(
+        "resize-shares",
+        "one of two regions grows from 1 to 2; pods of the other take a smaller share in place",
+        resized_quickly(0.02, ("A", 2)),
+        _has_equal_shares,
+        prepare=_sharing(two_regions(), a=1, b=1),
     ),
 )

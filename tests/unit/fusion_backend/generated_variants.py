@@ -295,7 +295,24 @@ def _stray(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     return replace(snapshot, noted={"s": NotedReference(wrong.message, since)})
 
 
+def _sharing(snapshot: Snapshot, draw: random.Random) -> Snapshot:
+    """A job whose PEs share resources; whether its cluster resizes pods may be unknown."""
+    job, plan = snapshot.job, snapshot.newest
+    if job is None or plan is None:
+        return snapshot
+    whole = {"limits": {"cpu": draw.choice(("8", "16"))}}
+    in_force = replace(plan, inputs=replace(plan.inputs, template=""))
+    status = {**job.status, "phase": "Resizing"} if snapshot.newest_generation else job.status
+    return replace(
+        snapshot,
+        job=replace(job, spec={**job.spec, "resources": whole}, status=status),
+        plans={**snapshot.plans, snapshot.newest_generation: in_force},
+        resizes_in_place=draw.choice((None, None, None, True, False)),
+    )
+
+
 CHANGES: Final[tuple[Change, ...]] = (
+    *(_sharing,) * 5,
     _stray,
     _stray,
     _of_job(_in_phase),

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from contracts import labels
+from planner.numbering.records import Fusion
 from services.chassis.table.entries import Entry
 from services.fusion_backend.core import children
+from services.fusion_backend.core.shares import Shares
+from services.fusion_backend.core.snapshot import KnownPlan, Snapshot
 from services.fusion_backend.core.spec.dividing import divided
+from services.fusion_backend.core.spec.inputs import BundleSource, PlanInputs
 from tests.unit.fusion_backend.test_children import PE, RECORD, job
 
 Json = dict[str, Any]
@@ -155,3 +160,54 @@ def test_what_is_no_quantity_or_endless_is_left_to_the_api_server(
 )
 def test_quantities_of_many_digits_are_divided(resource: str, quantity: str) -> None:
     assert divided(quantity, 7, resource=resource) != quantity
+
+
+def shared(*held: str, pes: int, stamps: int = 0, memory: str = "") -> Shares:
+    """The shares of a plan of generation 1, whose first PEs were written before with these CPUs."""
+    record = replace(
+        RECORD, generation=1, pes=tuple(replace(PE, id=n, name=f"j-{n}") for n in range(pes))
+    )
+    whole: Json = {"limits": {"cpu": "8", **({"memory": memory} if memory else {})}}
+    amounts = [{"cpu": cpu, **({"memory": "1Gi"} if memory else {})} for cpu in held]
+    entries = {
+        f"j-{n}": Entry(
+            "ProcessingElement",
+            "default",
+            f"j-{n}",
+            f"u{n}",
+            1,
+            {
+                "metadata": {
+                    "labels": {labels.GENERATION: str(stamps)},
+                    "generation": 1,
+                    "deletionTimestamp": None,
+                },
+                "spec": {"contentId": PE.content_id, "resources": {"limits": each}},
+                "status": {},
+            },
+        )
+        for n, each in enumerate(amounts)
+    }
+    plan = KnownPlan(record, PlanInputs("j", 0, 1, BundleSource("a.sab"), Fusion.legacy()), "")
+    children_ = {"ProcessingElement": entries}
+    return Shares(Snapshot("default", "j", job=job(resources=whole), children=children_), plan)
+
+
+def test_what_is_left_is_divided_among_the_pes_that_a_resize_adds_or_changes() -> None:
+    """Three of six keep 1.6 of 8 CPUs: 3.2 are left."""
+    shares = shared("1.6", "1.6", "1.6", pes=6)
+    assert shares.of_new() == {"limits": {"cpu": "1066m"}}
+    assert shares.outdated == {"j-0", "j-1", "j-2"}
+
+
+def test_where_nearly_nothing_is_left_new_pes_get_an_equal_share() -> None:
+    """Rounding leaves a little: 8 CPUs are 7 × 1.142, and 0.006."""
+    assert shared(*("1.142",) * 7, pes=9).of_new() == {"limits": {"cpu": "0.888"}}
+    assert shared("8", pes=2).of_new() == {"limits": {"cpu": "4"}}
+    both = shared("2", pes=2, memory="1Gi").of_new()
+    assert both == {"limits": {"cpu": "6000m", "memory": "0.5Gi"}}, "of each resource alone"
+
+
+def test_pes_that_this_plan_wrote_share_equally() -> None:
+    """A PE that is made again after it was deleted gets what the others have."""
+    assert shared("1", "1", pes=8, stamps=1).of_new() == {"limits": {"cpu": "1"}}

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contracts.resources.pod_template import PE_CONTAINER
+from contracts.labels import PE_CONTAINER
 from services.fusion_backend.core.spec.pod_parts import Group, Json, containers_of, fields_of
 from services.fusion_backend.core.spec.pod_security import Level, excesses
 from services.fusion_backend.core.spec.provisions import TEMPLATE

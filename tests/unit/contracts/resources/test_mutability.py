@@ -95,7 +95,15 @@ OURS_RESTARTS = {
     *words("failedPodRetentionSeconds nodeLossTimeOutInSeconds forceRelaunch"),
 }
 OURS_PLACEMENT = below("placement", "isolations topologyKey required nodeName") - {"placement"}
-OURS_PE = {"job", "generation", "startsLast", *OURS_TEMPLATE, *OURS_RESTARTS, *OURS_PLACEMENT}
+OURS_PE = {
+    "job",
+    "generation",
+    "startsLast",
+    "resizesInPlace",
+    *OURS_TEMPLATE,
+    *OURS_RESTARTS,
+    *OURS_PLACEMENT,
+}
 OURS_JOB = {
     "admission",
     "retrySeconds",
