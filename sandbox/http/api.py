@@ -25,6 +25,7 @@ from sandbox.http.metrics import METRICS_TYPE, RequestMetrics
 from sandbox.http.negotiation import shape_of, unacceptable
 from sandbox.http.older_autoscalers import answered
 from sandbox.http.paging import Page, key_of, page_of, too_old, wanted
+from sandbox.http.played_logs import log_answer
 from sandbox.http.requests import Call, check_size
 from sandbox.http.reviewing import review
 from sandbox.http.routing import Query, Target, no_such_method, no_such_path, split_path, target_of
@@ -36,7 +37,6 @@ from sandbox.store.resources import (
     SELF_SUBJECT_ACCESS_REVIEW,
     ResourceType,
 )
-from sandbox.store.steering import LOG
 from sandbox.store.store import Store
 from sandbox.store.watching import StoredObject
 
@@ -44,9 +44,7 @@ WATCH_TIMEOUT_S = 45 * 60.0  # of watches that do not say how long they want to 
 _OBJECT_SUBRESOURCES = frozenset({"", "status", "scale", "resize"})
 # Kinds whose DELETE answers with the object itself, where others show a Status.
 _SHOWN_WHEN_GONE = frozenset({"pods", "services", "serviceaccounts", "persistentvolumeclaims"})
-_TEXT = {"content-type": "text/plain"}
 
-_TRUE = frozenset({"true", "1"})
 _PLAIN = {"content-type": "text/plain; charset=utf-8"}
 
 
@@ -154,7 +152,7 @@ class Api:
         """Subresources that are actions: binding, eviction, finalize, log."""
         subresource = call.target.subresource
         if call.rt.key == "pods" and subresource == "log" and verb == "GET":
-            return self._log(call)
+            return log_answer(call, self.store)
         _require_subresource(call)
         if subresource == "binding" and verb == "POST":
             return self._bind(call)
@@ -163,21 +161,6 @@ class Api:
         if subresource == "finalize" and verb == "PUT":
             return self._replace(call)
         raise method_not_allowed(call.rt, verb.lower())
-
-    def _log(self, call: Call) -> Answer:
-        """The log that an annotation of the pod plays: the sandbox runs no container."""
-        target = call.target
-        pod = self.store.get(call.rt, target.namespace, target.name)
-        if call.query.text("previous") in _TRUE:
-            container = pod["spec"]["containers"][0]["name"]
-            raise bad_request(
-                f'previous terminated container "{container}" in pod "{target.name}" not found'
-            )
-        lines = (pod["metadata"].get("annotations") or {}).get(LOG, "").splitlines()
-        tail = call.query.text("tailLines")
-        if tail:
-            lines = lines[len(lines) - min(int(tail), len(lines)) :] if tail.isdecimal() else lines
-        return Answer(200, "".join(f"{line}\n" for line in lines).encode(), _TEXT)
 
     # Reading
 

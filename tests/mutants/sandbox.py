@@ -65,6 +65,14 @@ MUTANTS = (
         ("tests/unit/sandbox/http/test_hostile_bodies.py",),
     ),
     Mutant(
+        "a log that is followed on the sandbox ends at once",
+        "sandbox/http/played_logs.py",
+        "log_answer",
+        'if call.query.text("follow") not in _TRUE:',
+        "if True:",
+        ("tests/unit/sandbox/http/test_api.py", "-k", "followed"),
+    ),
+    Mutant(
         "the garbage collector takes a later object of the owner's name for the owner",
         "sandbox/controllers/garbage_collector.py",
         "GarbageCollector._fate",

@@ -1,8 +1,8 @@
 """How many nodes exclusive host pools of a namespace may have, and the refusal of more.
 
 An exclusive pool keeps its nodes from everybody else, so one namespace could take the cluster. The
-quota bounds what is added: a job in force that has more already, as after the quota was lowered,
-keeps as many as it has.
+quota bounds what is added: a job that has more already, as after the quota was lowered, keeps as
+many as it has, also over a resize.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def over_quota(
         if each.pool in exclusive
     }
     wanted, has = sum(members.values()), len(exclusive_members(placement) - {""})
-    if not wanted or wanted + left.of_others <= left.quota:
-        return None
-    if placement.is_in_force and wanted <= has:
+    if wanted <= has or wanted + left.of_others <= left.quota:
         return None
     named = [f"{name} ({number})" for name, number in sorted(members.items())][:POOLS_SHOWN_MAX]
     more = f" and {len(members) - len(named)} more" if len(members) > len(named) else ""

@@ -92,4 +92,6 @@ def test_what_runs_keeps_its_nodes_after_the_quota_is_lowered_and_gets_no_more()
     left, running = QuotaLeft(0), placement(SHOP, "n1", "n2")
     assert over_quota(left, running, JOB, placed(2)) is None
     assert over_quota(left, running, JOB, placed(3)) is not None
-    assert over_quota(left, placement(SHOP, "n1", "n2", plan=1), JOB, placed(2)) is not None
+    resized = placement(SHOP, "n1", "n2", plan=1)
+    assert over_quota(left, resized, JOB, placed(2)) is None
+    assert over_quota(left, resized, JOB, placed(3)) is not None
