@@ -70,7 +70,7 @@ MUTANTS = (
         "log_answer",
         'if call.query.text("follow") not in _TRUE:',
         "if True:",
-        ("tests/unit/sandbox/http/test_api.py", "-k", "followed"),
+        ("tests/unit/sandbox/http/test_played_logs.py",),
     ),
     Mutant(
         "the garbage collector takes a later object of the owner's name for the owner",
