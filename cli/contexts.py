@@ -28,7 +28,15 @@ import yaml
 
 from cli import splicing
 from cli.failing import Failure, Misused
-from cli.kubeconfigs import EXTENSION, SECTIONS, Json, UpInfo, info_of, problem_of
+from cli.kubeconfigs import (
+    EXTENSION,
+    SECTIONS,
+    TOO_DEEP,
+    Json,
+    UpInfo,
+    info_of,
+    problem_of,
+)
 from cli.private import FILE_MODE, FOLDER_MODE
 from cli.splicing import NotEditable
 
@@ -195,6 +203,10 @@ def read_checked(kubeconfig: Path) -> str:
         raise _no_kubeconfig(kubeconfig, "it is not text in UTF-8") from None
     except yaml.YAMLError as error:
         raise _no_kubeconfig(kubeconfig, _place_of(error)) from None
+    except RecursionError:
+        raise _no_kubeconfig(kubeconfig, TOO_DEEP) from None
+    except ValueError as error:  # such as the 30th of February
+        raise _no_kubeconfig(kubeconfig, f"a value cannot be read: {error}") from None
     if problem:
         raise _no_kubeconfig(kubeconfig, problem)
     return text

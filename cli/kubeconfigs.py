@@ -24,6 +24,7 @@ Json = dict[str, Any]
 EXTENSION: Final = "millrace.dev/up"
 SECTIONS: Final = {"clusters": "cluster", "contexts": "context", "users": "user"}
 """The lists of a kubeconfig, and the key of what each item of them names."""
+TOO_DEEP: Final = "it is nested too deeply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def read_as_kubeconfig(path: Path) -> Iterator[None]:
     except (TypeError, AttributeError) as problem:
         what = "its values are not those of a kubeconfig"
         raise Misused(f"{path} is not a kubeconfig: {what}") from problem
+    except RecursionError:
+        raise Misused(f"{path} is not a kubeconfig: {TOO_DEEP}") from None
     except (yaml.YAMLError, ValueError) as problem:  # a UnicodeDecodeError is a ValueError
         raise Misused(f"{path} is not a kubeconfig: {problem}") from problem
 
@@ -137,6 +140,9 @@ def _problem_of_item(item: object, key: str) -> str:
         return f".name: it must be text, and is {_kind(item.get('name'))}"
     if not isinstance(item.get(key), dict | None):
         return f".{key}: it must be a mapping, and is {_kind(item[key])}"
+    cluster = (item.get(key) or {}).get("cluster") if key == "context" else None
+    if not isinstance(cluster, str | None):
+        return f".context.cluster: it must be text, and is {_kind(cluster)}"
     extensions = (item.get(key) or {}).get("extensions") if key == "cluster" else None
     if not isinstance(extensions, list | None):
         return f".cluster.extensions: it must be a list, and is {_kind(extensions)}"
@@ -144,12 +150,18 @@ def _problem_of_item(item: object, key: str) -> str:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):
             return f".cluster.extensions[{number}]: it must be a mapping with a name"
         if each["name"] == EXTENSION and not _is_extension(each.get("extension")):
-            return f".cluster.extensions[{number}]: {EXTENSION} must have a bundleRoot"
+            return f".cluster.extensions[{number}]: {EXTENSION} is not what `up` writes"
     return ""
 
 
 def _is_extension(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("bundleRoot"), str)
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("bundleRoot"), str)
+        and isinstance(value.get("state"), str | None)
+        and isinstance(value.get("pid", 0), int)
+        and isinstance(value.get("previousContexts"), list | None)
+    )
 
 
 def _kind(value: object) -> str:

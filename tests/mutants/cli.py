@@ -8,6 +8,14 @@ _PRIVATE = "tests/unit/cli/test_private.py"
 
 MUTANTS = (
     Mutant(
+        "a value in a kubeconfig that cannot be read ends up with a traceback",
+        "cli/contexts.py",
+        "read_checked",
+        "except ValueError as error:",
+        "except ZeroDivisionError as error:",
+        ("tests/unit/cli/test_contexts.py",),
+    ),
+    Mutant(
         "what children of up write has the modes of a careless umask",
         "cli/children.py",
         "Child._run_once",

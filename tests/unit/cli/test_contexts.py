@@ -21,6 +21,7 @@ from cli.kubeconfigs import EXTENSION, UpInfo, default_kubeconfig, up_of
 from cli.private import locked
 
 ACCESS = Access({"server": "http://127.0.0.1:1"}, {"token": "t"}, "default")
+_OF_UP = "{name: millrace.dev/up, extension: {bundleRoot: /b, pid: many}}"
 PERSONAL = """\
 apiVersion: v1
 kind: Config
@@ -244,6 +245,10 @@ async def test_an_item_with_a_name_alone_is_left_as_it_is(
         ("users: [{name: a, user: b}]", r"users\[0\].user: it must be a mapping, and is the text"),
         ("current-context: [a]", "current-context: it must be text, and is a list"),
         ("clusters: [{name: a, cluster: {extensions: [1]}}]", r"clusters\[0\].cluster.extensions"),
+        (f"clusters: [{{name: a, cluster: {{extensions: [{_OF_UP}]}}}}]", r"clusters\[0\].cluster"),
+        ("contexts: [{name: a, context: {cluster: [1]}}]", r"contexts\[0\].context.cluster"),
+        ("since: 2024-02-30", "a value cannot be read"),
+        (f"a: {'[' * 2000}{']' * 2000}", "it is nested too deeply"),
         (b"\xff\xfe", "it is not text in UTF-8"),
     ],
 )
