@@ -9,6 +9,22 @@ _TESTS = ("tests/unit/fusion_backend/test_other_clocks.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a failed job waits until a clock that was ahead is reached",
+        f"{_CORE}/attempts.py",
+        "is_retry_due",
+        "at.now >= past_s(due_at, at.now + MOST_S)",
+        "at.now >= due_at",
+        _TESTS,
+    ),
+    Mutant(
+        "a failed job is tried again until a clock that was ahead is reached",
+        f"{_CORE}/retrying.py",
+        "failure_fields",
+        "past_s(unix_s_of(first), now) == 0",
+        "False",
+        _TESTS,
+    ),
+    Mutant(
         "Healthy stays True until a clock that was ahead is reached",
         f"{_CORE}/health_due.py",
         "health_due_at",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from contracts.moments import past_s
 from contracts.reasons import Reason
 from contracts.resources import JobPhase
 from services.fusion_backend.core.appearing import have_appeared
 from services.fusion_backend.core.awaited import awaited_of
 from services.fusion_backend.core.clearing import certificate_remains
 from services.fusion_backend.core.placement_states import PlacementState
-from services.fusion_backend.core.retrying import next_attempt_at
+from services.fusion_backend.core.retrying import MOST_S, next_attempt_at
 from services.fusion_backend.core.situation import Situation
 
 _BEHIND_URLS: Final = ("url", "http", "github")
@@ -74,7 +75,8 @@ def is_retry_due(at: Situation) -> bool:
     due_at = next_attempt_at(at.job.status)
     if not has_failed(at) or due_at is None:
         return False
-    return at.now >= due_at or at.snapshot.is_bundle_there or has_appeared(at)
+    is_time = at.now >= past_s(due_at, at.now + MOST_S)
+    return is_time or at.snapshot.is_bundle_there or has_appeared(at)
 
 
 def has_appeared(at: Situation) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contracts import labels
-from contracts.moments import moment_of, unix_s_of
+from contracts.moments import moment_of, past_s, unix_s_of
 from services.chassis.process.backoff import doubling_s
 from services.fusion_backend.core.awaited import Awaited
 
@@ -40,6 +40,8 @@ def failure_fields(status: Mapping[str, Any], failure: Failure, now: float) -> d
     """The fields of the status after an attempt that failed at `now` (unix seconds)."""
     attempts = int(status.get("attempts") or 0) + 1
     first = status.get("firstFailedAt") or moment_of(now)
+    if past_s(unix_s_of(first), now) == 0:
+        first = moment_of(now)
     until = unix_s_of(first) + failure.retry_s
     next_at = min(now + doubling_s(FIRST_S, attempts, MOST_S), until)
     follows = failure.can_pass and now < until

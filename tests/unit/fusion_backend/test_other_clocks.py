@@ -5,6 +5,7 @@ from __future__ import annotations
 from services.fusion_backend.core.deciding import decide
 from tests.unit.fusion_backend.hosted_world import HostedWorld, hosted
 from tests.unit.fusion_backend.test_admission import FIRST, PES, submitted
+from tests.unit.fusion_backend.test_retries import failed
 from tests.unit.fusion_backend.world import JOB, World
 
 DAY_S = 86_400.0
@@ -65,3 +66,23 @@ def test_a_width_is_tried_again_after_a_clock_that_was_ahead() -> None:
     world.counting = 10
     world.converge()
     assert world.status()["widths"]["Counted"] == 5
+
+
+def test_a_failed_job_is_tried_again_after_a_clock_that_was_ahead() -> None:
+    world = failed()
+    world.now -= DAY_S
+    world.refusal = None
+    world.converge()
+    assert world.status()["phase"] == "Submitted"
+
+
+def test_the_time_for_retries_begins_again_after_a_clock_that_was_ahead() -> None:
+    world = failed(retrySeconds=60)
+    world.now -= DAY_S
+    world.converge()
+    attempts = world.status()["attempts"]
+    for _ in range(100):
+        world.now += 1.0
+        world.converge()
+    assert world.status()["attempts"] > attempts
+    assert "since spec.retrySeconds is 60" in world.status()["message"]
