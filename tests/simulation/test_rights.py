@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from contracts import labels
+from contracts.bundle_format import pack
 from deploy.roles import PERMISSIONS, rules
 from sandbox.http.in_process import Fault, When
 from sandbox.store.deleting import DeleteOptions
@@ -38,7 +39,7 @@ from tests.simulation.hands import (
 )
 from tests.simulation.mains import MAINS, WIDTH_MAX
 from tests.simulation.rights import needed_for, used_of
-from tests.simulation.scenarios.applications import provide, spec_of
+from tests.simulation.scenarios.applications import provide, spec_of, two_regions
 from tests.simulation.scenarios.placing import TAGGED, exclusive_pool, tag
 from tests.simulation.test_unreadable import KINDS as KINDS_OF_OURS
 from tests.simulation.test_unreadable import SPECS, create, nested, readable
@@ -65,6 +66,7 @@ def test_every_right_that_is_granted_is_used(tmp_path: Path) -> None:
         "unreadable": _life_with_unreadable_objects,
         "heavy": _life_with_large_managed_fields,
         "measured": _life_with_measured_cpu,
+        "shared": _life_with_shares,
     }
     for name, life in lives.items():
         folder = tmp_path / name
@@ -99,6 +101,20 @@ async def _whole_life(world: World) -> None:
     await world.settle()
     _delete(world)
     await world.until("gone", lambda: not any(world.objects(each, "j") for each in CHILDREN))
+
+
+async def _life_with_shares(world: World) -> None:
+    """Pods of the region that nobody resizes take a smaller share of the job's resources."""
+    world.start()
+    (world.bundles / "app.sab").write_bytes(pack(two_regions().text().encode()))
+    whole = {"limits": {"cpu": "6"}}
+    bundle = {"name": "app.sab"}
+    world.submit("j", {"bundle": bundle, "fusion": {"legacy": True}, "resources": whole})
+    await world.until("running", lambda: world.is_running("j"))
+    await world.settle()
+    world.resize("j", "A", 2)
+    await world.until("wider", lambda: len(world.live_pods("j")) == 6 and world.is_running("j"))
+    await world.settle()
 
 
 async def _life_with_an_orphan(world: World) -> None:
