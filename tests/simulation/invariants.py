@@ -156,7 +156,7 @@ def _waits_for_others(pe: Obj) -> bool:
 def podless(store: Store) -> list[str]:
     """PEs of Submitted jobs that are meant to run and have not exactly one live pod.
 
-    One that says that a pod of it does not end has none until somebody acts, and one that starts
+    A copy of a PE under another name has no pod. One that says that a pod of it does not end has none until somebody acts, and one that starts
     last has none until the others are on nodes.
     """
     pods: dict[str, int] = defaultdict(int)
@@ -177,8 +177,13 @@ def podless(store: Store) -> list[str]:
         and (pe.get("status") or {}).get("phase") in ("Waiting", "Starting", "Running")
         and not _is_stuck(pe)
         and not _waits_for_others(pe)
-        and pods[pe["metadata"]["uid"]] != 1
+        and pods[pe["metadata"]["uid"]] != (0 if _is_copy(pe) else 1)
     ]
+
+
+def _is_copy(pe: Obj) -> bool:
+    job = (pe["metadata"].get("labels") or {}).get(labels.JOB)
+    return bool(pe["metadata"]["name"] != labels.pe_name(str(job), pe["spec"]["id"]))
 
 
 def _is_stuck(pe: Obj) -> bool:
