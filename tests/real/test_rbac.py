@@ -22,6 +22,7 @@ from services.chassis.kube.permissions import Permission
 from services.chassis.kube.port import KubeClient, Resource
 from services.chassis.kube.resources import resource_of
 from services.chassis.process.errors import Rejected
+from services.fusion_backend.adapters.cluster_cpu import POD_METRICS
 
 pytestmark = [pytest.mark.real]
 SERVICES = sorted(PERMISSIONS)
