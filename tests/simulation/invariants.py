@@ -156,8 +156,8 @@ def _waits_for_others(pe: Obj) -> bool:
 def podless(store: Store) -> list[str]:
     """PEs of Submitted jobs that are meant to run and have not exactly one live pod.
 
-    A copy of a PE under another name has no pod. One that says that a pod of it does not end has none until somebody acts, and one that starts
-    last has none until the others are on nodes.
+    A copy of a PE under another name has none. One that says that a pod of it does not end has none
+    until somebody acts, and one that starts last has none until the others are on nodes.
     """
     pods: dict[str, int] = defaultdict(int)
     for pod in store.list(POD, None).items:
