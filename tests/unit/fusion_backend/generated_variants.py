@@ -27,6 +27,8 @@ from services.fusion_backend.core.snapshot import (
 from tests.unit.fusion_backend.world import JOB
 
 Change = Callable[[Snapshot, random.Random], Snapshot]
+SOON: Final = moment_of(1_800_000_060.0)
+"""A minute after the worlds begin: no attempt is due later."""
 
 
 def _another_answer(snapshot: Snapshot, draw: random.Random) -> Snapshot:
@@ -81,7 +83,7 @@ def _failed(job: JobSeen, draw: random.Random) -> JobSeen:
         phase=JobPhase.FAILED.value,
         observedGeneration=observed,
         observedRetry=job.retry,
-        nextAttemptAt=draw.choice((None, moment_of(0.0), moment_of(4e9))),
+        nextAttemptAt=draw.choice((None, moment_of(0.0), SOON)),
     )
 
 
@@ -277,7 +279,7 @@ def _without_bundle(snapshot: Snapshot, draw: random.Random) -> Snapshot:
     if snapshot.job is None:
         return snapshot
     job = replace(_failed(snapshot.job, draw), deleting=False)
-    status = {"nextAttemptAt": moment_of(4e9), "reason": "BundleMissing"}
+    status = {"nextAttemptAt": SOON, "reason": "BundleMissing"}
     bare = replace(snapshot, job=_with_status(job, **status), children={}, pods={}, heads={})
     return replace(bare, plans={}, is_bundle_there=draw.random() < 0.2)
 
