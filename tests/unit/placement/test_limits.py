@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -229,11 +230,14 @@ def calls(work: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.collect()
+    gc.disable()  # finalizers of what other tests left would be counted
     sys.setprofile(see)
     try:
         work()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 
