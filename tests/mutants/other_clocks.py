@@ -9,6 +9,14 @@ _TESTS = ("tests/unit/fusion_backend/test_other_clocks.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a pod is reported when a clock that was ahead is reached",
+        "services/launching/core/recording.py",
+        "write_time",
+        "past_s(pod.created_at, at.now)",
+        "pod.created_at",
+        ("tests/unit/pod_state_machine/test_recording.py",),
+    ),
+    Mutant(
         "a failed job waits until a clock that was ahead is reached",
         f"{_CORE}/attempts.py",
         "is_retry_due",

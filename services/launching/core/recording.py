@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from contracts.labels import RESTART
-from contracts.moments import moment_of
+from contracts.moments import moment_of, past_s
 from contracts.reasons import Reason
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.processing_element import PePhase
@@ -221,7 +221,7 @@ class Record:
     def _due_at(self, at: Situation, recorded: LaunchStatus) -> float:
         """When a changed status is written (unix seconds); 0: at once."""
         if self.settles:
-            return at.owner.created_at + at.timing.status_settle_s
+            return past_s(at.owner.created_at, at.now) + at.timing.status_settle_s
         return write_time(at, recorded)
 
 
@@ -334,13 +334,13 @@ def write_time(at: Situation, recorded: LaunchStatus) -> float:
     corrects = before.reason in _CORRECTED_AT_ONCE
     if pod is None or pod.is_deleting or corrects or not only_informs:
         return 0.0
-    is_busy = at.context.is_job_busy
+    is_busy, created_at = at.context.is_job_busy, past_s(pod.created_at, at.now)
     if before.launch_count == 0 and not (is_busy and at.context.owners_in_job > CROWD):
         return 0.0
     if is_busy:
-        return pod.created_at + timing.status_busy_s
+        return created_at + timing.status_busy_s
     runs_soon = recorded.phase is PePhase.STARTING
-    return pod.created_at + timing.status_settle_s if runs_soon else 0.0
+    return created_at + timing.status_settle_s if runs_soon else 0.0
 
 
 # --------------------------------------------------------------------------- refusals

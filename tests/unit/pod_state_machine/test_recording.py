@@ -49,6 +49,14 @@ def test_that_a_pod_runs_waits_while_its_job_is_busy_but_not_for_ever() -> None:
         assert len(decided(started(), pod, job, now=BORN + 60.0).effects) == 1
 
 
+def test_a_status_does_not_wait_for_the_time_of_a_clock_that_was_ahead() -> None:
+    """The pod is of tomorrow: it would be reported a day late, busy or not, running or not."""
+    pod = a_pod().on_node("n1")
+    changed = started().with_status(message="It waits.")
+    for job, seen in ((a_job(), pod.in_phase("Running")), (submitted(), pod)):
+        assert len(decided(changed, seen, job, now=BORN - 86_400.0).effects) == 1
+
+
 def test_the_first_status_is_written_at_once_and_patiently() -> None:
     """Launch counts depend on it; creates of pods go first."""
     for job in (a_job(), resizing(), submitted()):
