@@ -7,6 +7,7 @@ from tests.mutants.planting import Mutant
 _SHARES = "services/fusion_backend/core/shares.py"
 _RESIZING = "services/pod_state_machine/core/resizing.py"
 _PLAYED = "tests/simulation/test_shares.py"
+_DECIDED = "tests/unit/pod_state_machine/test_resizing.py"
 _SERVED = "tests/unit/sandbox/store/test_pod_resizing.py"
 
 MUTANTS = (
@@ -57,5 +58,21 @@ MUTANTS = (
         'if qos_class(obj["spec"]) != old["status"]["qosClass"]:',
         "if False:",
         (_SERVED, "-k", "qos"),
+    ),
+    Mutant(
+        "a pod counts with its new share although its kubelet does not put it in force",
+        "contracts/projections.py",
+        "_resources",
+        'seen["heldResources"] = held or {}',
+        "pass",
+        (_PLAYED, "-k", "words_of_a_kubelet"),
+    ),
+    Mutant(
+        "a refusal is withdrawn while the kubelet holds the resize back",
+        _RESIZING,
+        "RESIZE_RULES",
+        "lambda at: at.refusal is not None and not at.is_pending,",
+        "lambda at: at.refusal is not None,",
+        (_DECIDED, "-k", "not_withdrawn"),
     ),
 )

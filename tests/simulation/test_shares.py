@@ -14,7 +14,7 @@ import pytest
 
 from contracts.bundle_format import pack
 from sandbox.store.quantities import amount
-from sandbox.store.resources import POD
+from sandbox.store.resources import NODE, POD
 from tests.sandboxed import MERGE
 from tests.simulation.scenarios.applications import two_regions
 from tests.simulation.world import World, simulate
@@ -181,6 +181,28 @@ def test_a_job_reports_by_how_much_its_pods_exceed_its_resources_until_they_do_n
         assert refusals == {"", "True"}, "no PE reports a refusal that is over"
         world.store.delete(world.kind("streamsjobs"), "default", "j")
         await world.until("gone", lambda: not world.objects("pods", "j"), wait_s=600)
+
+    simulate(tmp_path, test, nodes=4)
+
+
+def test_a_job_reports_the_words_of_a_kubelet_that_does_not_resize_its_pods(
+    tmp_path: Path,
+) -> None:
+    """A node lost room since its pods began, and has less than a share of them."""
+
+    async def test(world: World) -> None:
+        await _running(world, 3)
+        node = next(iter(world.live_pods("j").values()))["spec"]["nodeName"]
+        small = {"status": {"allocatable": {"cpu": "100m"}}}
+        world.store.patch(NODE, None, node, small, MERGE, subresource="status")
+        await _resized(world, 6)
+        stated = _condition(world)
+        assert (stated["status"], stated["reason"]) == ("False", "ResourcesExceeded")
+        assert "keeps its resources: Infeasible: Node didn't have enough" in stated["message"]
+        events = world.objects("events").values()
+        warnings = [each for each in events if each["reason"] == "ResourcesExceeded"]
+        assert [each["type"] for each in warnings] == ["Warning"]
+        assert "Infeasible" in warnings[0]["message"]
 
     simulate(tmp_path, test, nodes=4)
 

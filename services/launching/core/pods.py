@@ -30,7 +30,8 @@ class Pod:
     annotation that its launch answered. `pinned_to` is the node that it was made for, whether or
     not it is there; empty for a pod that may run anywhere. `unready_since` is since when it is on
     its node without being ready to start its containers; 0 if it is ready. `resources` are those
-    of the container that runs the owner.
+    of the container that runs the owner, and `is_resize_pending` is whether its kubelet does not
+    put them in force.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Pod:
     pinned_to: str = ""
     unready_since: float = 0.0
     resources: Data = field(default_factory=dict)
+    is_resize_pending: bool = False
 
     @property
     def is_disrupted(self) -> bool:
@@ -113,6 +115,7 @@ def pod_of(entry: Entry, owner_uid: str) -> Pod:
         pinned_to=annotation(entry, labels.ASSIGNED_NODE),
         unready_since=moment_in(data.get("notReadyToStartSince")),
         resources=data.get("resources") or {},
+        is_resize_pending="heldResources" in data,
     )
 
 

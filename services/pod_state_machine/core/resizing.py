@@ -74,6 +74,12 @@ class ResizeSituation:
         return pod is not None and differs(self.wanted, pod.resources)
 
     @property
+    def is_pending(self) -> bool:
+        """Whether the kubelet does not put the resources of the pod in force."""
+        pod = self.of_launches.pod
+        return pod is not None and pod.is_resize_pending
+
+    @property
     def refusal(self) -> StatedCondition | None:
         """What the status says of a refusal."""
         stated = self.pe.status.condition(RESIZED_IN_PLACE)
@@ -131,7 +137,7 @@ RESIZE_RULES: Final[tuple[Rule[ResizeSituation, Resize], ...]] = (
     Rule(_O.DIFFERENT, lambda at: at.is_different, resize_pod, Reason.SHARE_CHANGED),
     Rule(
         _O.REFUSAL_OVER,
-        lambda at: at.refusal is not None,
+        lambda at: at.refusal is not None and not at.is_pending,
         withdraw_refusal,
         Reason.RESIZED_IN_PLACE,
     ),

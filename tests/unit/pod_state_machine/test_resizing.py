@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from contracts.reasons import Reason
 from services.pod_state_machine.adapters.reading import pe_of
 from services.pod_state_machine.core.effects import ResizePod
@@ -28,9 +30,21 @@ def pod(resources: dict[str, Any], phase: str = "Running") -> Any:
     return a_pod().with_spec(containers=[container]).in_phase(phase)
 
 
+def waiting(reason: str, spec: dict[str, Any]) -> Any:
+    """A pod whose kubelet does not put the resources of its spec in force."""
+    condition = {"type": "PodResizePending", "status": "True", "reason": reason, "message": "m"}
+    held = {"name": "pe", "resources": OTHER}
+    return pod(spec).with_status(conditions=[condition], containerStatuses=[held])
+
+
 def resizes(*builders: Any) -> list[ResizePod]:
     effects = decided(*builders, submitted()).effects
     return [each for each in effects if isinstance(each, ResizePod)]
+
+
+def rule(*builders: Any) -> str:
+    """The observation that decides on the resources of the pod."""
+    return decided(*builders, submitted()).rules["resize"]
 
 
 def test_a_pod_with_another_share_gets_limits_and_requests_in_whole_bytes() -> None:
@@ -67,3 +81,27 @@ def test_a_refusal_is_recorded_with_the_words_of_the_api_server_and_not_repeated
     assert stated.message.endswith("was refused: no support")
     refused = pe().with_status(conditions=[stated.to_json()])
     assert not resizes(refused, pod(OTHER))
+
+
+@pytest.mark.parametrize("reason", ["Infeasible", "Deferred"])
+def test_a_pod_whose_resize_is_pending_shows_what_it_has_and_is_not_sent_it_again(
+    reason: str,
+) -> None:
+    """What the spec says is compared, so that another share is sent and the same one is not."""
+    data = waiting(reason, TAKEN).entry().data
+    assert (data["resources"], data["heldResources"]) == (TAKEN, OTHER)
+    (condition,) = data["conditions"]
+    assert (condition["type"], condition["reason"]) == ("PodResizePending", reason)
+    assert not resizes(pe(), waiting(reason, TAKEN))
+    assert len(resizes(pe(), waiting(reason, OTHER))) == 1
+
+
+@pytest.mark.parametrize("reason", ["Infeasible", "Deferred"])
+def test_a_refusal_is_not_withdrawn_while_the_kubelet_holds_the_resize_back(reason: str) -> None:
+    """ResizedInPlace says that the pod has the resources, which it does not have yet."""
+    (effect,) = resizes(pe(), pod(OTHER))
+    stated = refused_status(pe_of(pe().entry()), effect, "no", 0.0).condition("ResizedInPlace")
+    assert stated is not None
+    refused = pe().with_status(conditions=[stated.to_json()])
+    assert rule(refused, waiting(reason, TAKEN)) == "AS_WANTED"
+    assert rule(refused, pod(TAKEN)) == "REFUSAL_OVER"
