@@ -13,6 +13,8 @@ from typing import Any, Final
 from contracts.scheduling.quantities import is_enormous, rounded_up
 
 CPU: Final = "cpu"
+RESIZED: Final = ("cpu", "memory")
+"""What Kubernetes changes of a container that runs."""
 AMOUNT_MAX: Final = 2**53
 """Of one resource: more is nobody's, and would not be exact in the numbers that are searched."""
 
@@ -40,6 +42,20 @@ def with_default_requests(resources: Mapping[str, Any]) -> dict[str, Any]:
     if not limits:
         return dict(resources)
     return {**resources, "requests": {**limits, **(resources.get("requests") or {})}}
+
+
+def differ_in_place(wanted: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
+    """Whether a container holds another amount of CPU or memory than is wanted for it.
+
+    Amounts are rounded up, so a fraction of a byte, which the API server rounds up, is no
+    difference. What `wanted` does not name is not compared.
+    """
+    return any(
+        amount_of(name, amount) != amount_of(name, (held.get(part) or {}).get(name, 0))
+        for part, amounts in with_default_requests(wanted).items()
+        for name, amount in (amounts or {}).items()
+        if name in RESIZED
+    )
 
 
 def pod_requests(spec: Mapping[str, Any]) -> Amounts:

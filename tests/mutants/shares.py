@@ -39,7 +39,7 @@ MUTANTS = (
         "a pod that runs does not take its share in place",
         _RESIZING,
         "ResizeSituation.is_different",
-        "return pod is not None and differs(self.wanted, pod.resources)",
+        "return pod is not None and differ_in_place(self.wanted, pod.resources)",
         "return False",
         (_PLAYED, "-k", "share_the_whole and none_is_launched"),
     ),

@@ -22,7 +22,13 @@ from typing import Any, Final
 from contracts import labels
 from contracts.resources.processing_element import RESIZED_IN_PLACE
 from contracts.scheduling.quantities import EXACT, quantity_of
-from contracts.scheduling.requests import CPU, amount_of, with_default_requests
+from contracts.scheduling.requests import (
+    CPU,
+    RESIZED,
+    amount_of,
+    differ_in_place,
+    with_default_requests,
+)
 from planner.numbering.records import PeRecord
 from services.chassis.table.entries import Entry, annotation, is_deleting
 from services.fusion_backend.core.seen import (
@@ -37,8 +43,6 @@ from services.fusion_backend.core.spec.dividing import share_of_job
 from services.fusion_backend.core.spec.inputs import spec_in_force
 
 Json = Mapping[str, Any]
-RESIZED: Final = frozenset({"cpu", "memory"})
-"""What Kubernetes changes of a container that runs."""
 PARTS: Final = ("limits", "requests")
 LEAST_PART: Final = 10
 """What is left counts as nothing if it makes less than this part of an equal share: rounding of the
@@ -167,7 +171,7 @@ class Shares:
         pod = self._pod(pe)
         if pod is None or held_resources(pod) is not None:
             return False
-        return differs(PeSeen(entry).resources, resources_of_pod(pod))
+        return differ_in_place(PeSeen(entry).resources, resources_of_pod(pod))
 
     def _pod(self, pe: PeRecord) -> Entry | None:
         """The pod of a PE that runs what the plan says."""
@@ -227,17 +231,6 @@ class Shares:
                 yield pe.name, f"Pod {pod.name} keeps its resources: {why}"
             elif refused := refusal_of(entry):
                 yield pe.name, refused
-
-
-def differs(wanted: Json, has: Json) -> bool:
-    """Whether a pod has another amount of CPU or memory than its PE."""
-    completed = with_default_requests(wanted)
-    return any(
-        amount_of(name, amount) != amount_of(name, (has.get(part) or {}).get(name, 0))
-        for part in PARTS
-        for name, amount in (completed.get(part) or {}).items()
-        if name in RESIZED
-    )
 
 
 def refusal_of(entry: Entry) -> str:

@@ -20,7 +20,7 @@ from contracts.reasons import Reason
 from contracts.resources import StatedCondition, with_stated
 from contracts.resources.fields import MESSAGE_CHARS_MAX
 from contracts.resources.processing_element import RESIZED_IN_PLACE
-from contracts.scheduling.requests import amount_of, with_default_requests
+from contracts.scheduling.requests import RESIZED, differ_in_place, with_default_requests
 from contracts.showing import shown
 from services.chassis.running.rules import Rule, always, rule_for
 from services.chassis.running.stage import Decision
@@ -32,8 +32,6 @@ from services.pod_state_machine.core.rounding import in_whole_bytes
 from services.pod_state_machine.core.snapshot import Pe
 
 Json = Mapping[str, Any]
-RESIZED: Final = ("cpu", "memory")
-"""What Kubernetes changes of a container that runs."""
 
 
 class ResizeObservation(Enum):
@@ -71,7 +69,7 @@ class ResizeSituation:
     def is_different(self) -> bool:
         """Whether the pod has other resources than the PE."""
         pod = self.of_launches.pod
-        return pod is not None and differs(self.wanted, pod.resources)
+        return pod is not None and differ_in_place(self.wanted, pod.resources)
 
     @property
     def is_pending(self) -> bool:
@@ -172,15 +170,6 @@ def wanted_of(resources: Json) -> dict[str, dict[str, str]]:
         part: {name: str(amounts[name]) for name in RESIZED if name in amounts}
         for part, amounts in completed.items()
     }
-
-
-def differs(wanted: Json, held: Json) -> bool:
-    """Whether some amount of CPU or memory is not the wanted one."""
-    return any(
-        amount_of(name, amount) != amount_of(name, (held.get(part) or {}).get(name, 0))
-        for part, amounts in wanted.items()
-        for name, amount in amounts.items()
-    )
 
 
 def refused_status(pe: Pe, effect: ResizePod, why: str, now: float) -> LaunchStatus:

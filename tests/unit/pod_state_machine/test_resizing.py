@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from contracts.reasons import Reason
+from contracts.scheduling.requests import differ_in_place
 from services.pod_state_machine.adapters.reading import pe_of
 from services.pod_state_machine.core.effects import ResizePod
-from services.pod_state_machine.core.resizing import differs, refused_status, wanted_of
+from services.pod_state_machine.core.resizing import refused_status, wanted_of
 from tests.builders import PeBuilder, a_pe, a_pod
 from tests.unit.pod_state_machine.cluster import decided, submitted
 
@@ -59,7 +60,7 @@ def test_a_pod_with_another_share_gets_limits_and_requests_in_whole_bytes() -> N
 
 def test_a_pod_that_has_its_share_however_it_is_written_is_left_alone() -> None:
     assert not resizes(pe(), pod(TAKEN))
-    assert not differs(wanted_of(SHARE), TAKEN)
+    assert not differ_in_place(wanted_of(SHARE), TAKEN)
 
 
 def test_pods_are_resized_for_marked_pes_only_and_not_beside_a_launch() -> None:
