@@ -49,8 +49,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _logging_ends_with_the_test() -> Iterator[None]:
-    """A test that sets up logging writes to a stream that is closed when it ends."""
+def _logging_is_plain_and_ends_with_the_test() -> Iterator[None]:
+    """A test that sets up logging writes to a stream that is closed when it ends.
+
+    Before it does, tracebacks are plain: with the values of all variables, which structlog prints
+    otherwise, one of a service takes seconds.
+    """
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[structlog.processors.add_log_level, plain])
     yield
     structlog.reset_defaults()
 
