@@ -287,3 +287,4 @@ async def test_a_job_that_lacks_a_tag_runs_within_seconds_when_a_node_gets_it(
             assert time.time() - began < 4.0 < next_at - began
             await job.until("running", job.is_settled)
             assert "awaitedNodes" not in job.status
+            await cluster.delete(job)
