@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real real-up real-status real-down reach generate lock clean
+.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale real-up real-status real-down reach generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bench-planner: venv  ## measure the planner alone, against lxml, up to 100,000 o
 
 bench-real: venv  ## the same on Kafka and a real control plane, with stages, CPU and event hops; ARGS="--json FILE"
 	$(BIN)/python -m loadtest --real $(ARGS)
+
+bench-scale: venv  ## 5,000 PEs in 100 jobs on a real pair of its own, in some minutes; ARGS="--jobs 10 --pes 50", ARGS=--record
+	$(BIN)/python -m loadtest.scale $(ARGS)
 
 real-up: venv  ## Kafka and a real control plane on loopback; ARGS="--brokers 3 --nodes 8 --state DIR"
 	@$(BIN)/millrace real up $(ARGS)

@@ -9,46 +9,24 @@ exceeds its threshold, or the services' count of writes is not the API server's.
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
 
-from cli.resources import WORDCOUNT as FOLDER
 from cli.showing import answer_lines, print_lines
-from contracts.bundle_format import pack
 from loadtest import cutting, placement, planner, views
+from loadtest.bundles import chosen_application, put_bundle
 from loadtest.floor import Floor, delete_floor
 from loadtest.grounds import Ground, pair_ground, sandbox_ground
 from loadtest.hops import Hops, measure_hops
 from loadtest.measuring import measure
-from loadtest.profiles import DEFAULT_SIZES, PARALLEL, REAL_SIZES, WORDCOUNT, Application, Profile
-from loadtest.recording import PAGE, recorded
+from loadtest.profiles import DEFAULT_SIZES, REAL_SIZES, Profile
+from loadtest.recording import PAGE, record
 from loadtest.reporting import DELETE, Row, exceeded, miscounted, render, to_json
-
-CORPUS_SETTING = "MILLRACE_CORPUS"
-
-
-def _application() -> tuple[Application, Path | None]:
-    """That of the corpus where the setting names one, else our example."""
-    corpus = os.environ.get(CORPUS_SETTING, "")
-    if not corpus:
-        return WORDCOUNT, None
-    return PARALLEL, Path(corpus) / PARALLEL.bundle
-
-
-def _put_bundle(bundles: Path, application: Application, real: Path | None) -> None:
-    if real is not None:
-        shutil.copy(real, bundles / application.bundle)
-        return
-    (adl,) = sorted(FOLDER.glob("*.adl"))
-    (bundles / application.bundle).write_bytes(pack(adl.read_bytes()))
 
 
 async def _run(ground: Ground, profile: Profile, number: int) -> list[Row]:
@@ -93,13 +71,13 @@ async def _bench(
 async def _measured(
     profiles: list[Profile], runs: int, keep: Keep, *, real: bool, pair: Path | None
 ) -> tuple[list[Row], Hops | None]:
-    application, bundle = _application()
+    application, bundle = chosen_application()
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
         state = Path(folder)
         show = print_lines
         opened = pair_ground(state, pair, show) if real else sandbox_ground(state, show)
         async with opened as ground:
-            _put_bundle(ground.bundles, application, bundle)
+            put_bundle(ground.bundles, application, bundle)
             return await _bench(ground, profiles, runs, keep)
 
 
@@ -130,7 +108,7 @@ def main(
     else:
         command = "make bench-real" if real else "make bench"
         doubles = real if double is None else double
-        application, _ = _application()
+        application, _ = chosen_application()
         profiles = [
             Profile(size, application, doubles=doubles and size > 1)
             for size in chosen or (REAL_SIZES if real else DEFAULT_SIZES)
@@ -154,12 +132,7 @@ class _Report:
 
     def write(self, command: str) -> None:
         """Write it down as the newest figures of a command."""
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        about = f"{today}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-        page = recorded(
-            PAGE.read_text(encoding="utf-8"), command, "\n".join(self._printed), about=about
-        )
-        PAGE.write_text(page, encoding="utf-8")
+        record(PAGE, command, "\n".join(self._printed))
 
 
 def _system_is_within(

@@ -28,6 +28,7 @@ from services.chassis.kube.http import cut
 Obj = dict[str, Any]
 STREAMS = f"/apis/{API_VERSION}/namespaces/default"
 CORE = "/api/v1/namespaces/default"
+JSON = "application/json"
 MERGE = "application/merge-patch+json"
 CLIENT = "millrace-bench"
 CONNECTIONS_MAX = 256
@@ -93,14 +94,15 @@ class Api:
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
+        accept: str = JSON,
     ) -> Obj:
         """Send one request; returns the body of the answer. Raises Refused."""
         async with self.session.request(
             method,
             self.server + path,
             data=None if body is None else orjson.dumps(body),
-            headers={"Content-Type": content_type},
+            headers={"Content-Type": content_type, "Accept": accept},
         ) as response:
             answer = await response.read()
             if response.status >= 400:

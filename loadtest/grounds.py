@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from cli.layouts import UpOptions
 from cli.real.pair import PairOptions, pair_status
@@ -51,7 +52,7 @@ async def sandbox_ground(state: Path, report: Report) -> AsyncIterator[Ground]:
         Api(system.ground.server) as api,
         Api(alone.ground.server) as floor,
     ):
-        bench = Bench(api, _gauges(system, {}), server_counts=True)
+        bench = Bench(api, gauges_of(system), server_counts=True)
         yield Ground(bench, system.bundles, floor, "default")
 
 
@@ -64,8 +65,8 @@ async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIt
     async with running_system(options, report) as system, Api.of(kubeconfig) as api:
         found, parts = await pair_status(PairOptions(pair))
         assert found is not None  # the system runs on it
-        gauges = _gauges(system, {part.name: part.pid for part in parts if part.pid})
-        await _make_namespace(api)
+        gauges = gauges_of(system, {part.name: part.pid for part in parts if part.pid})
+        await make_namespace(api, FLOOR_NAMESPACE)
         yield Ground(
             Bench(api, gauges, server_counts=False),
             system.bundles,
@@ -75,7 +76,8 @@ async def pair_ground(state: Path, pair: Path | None, report: Report) -> AsyncIt
         )
 
 
-def _gauges(system: RunningSystem, others: dict[str, int]) -> Gauges:
+def gauges_of(system: RunningSystem, others: Mapping[str, int] = MappingProxyType({})) -> Gauges:
+    """Where to read what its services say, and the CPU of these and of other processes."""
     ports: dict[str, int] = {}
     processes = dict(others)
     for name, child in system.children.items():
@@ -87,11 +89,11 @@ def _gauges(system: RunningSystem, others: dict[str, int]) -> Gauges:
     return Gauges(ports, processes)
 
 
-async def _make_namespace(api: Api) -> None:
+async def make_namespace(api: Api, name: str) -> None:
     """Create the floor's namespace, and wait for its ServiceAccount: pods need it."""
     with suppress(Refused):  # from an earlier run
-        await api.call("POST", "/api/v1/namespaces", {"metadata": {"name": FLOOR_NAMESPACE}})
-    path = f"/api/v1/namespaces/{FLOOR_NAMESPACE}/serviceaccounts/default"
+        await api.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
     while True:
         with suppress(Refused):
             await api.call("GET", path)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contracts import labels
-from contracts.resources import API_VERSION
 from loadtest.api import CORE, MERGE, STREAMS, Api, Follower
 from loadtest.profiles import Profile
 from loadtest.scraping import Gauges, Reading
@@ -175,7 +174,7 @@ async def measure(bench: Bench, profile: Profile) -> tuple[dict[str, Measured], 
         steps["submit"] = await bench.step(
             observer,
             "the submission",
-            lambda: api.call("POST", f"{STREAMS}/streamsjobs", _job(job, profile)),
+            lambda: api.call("POST", f"{STREAMS}/streamsjobs", profile.job(job)),
         )
         widths = {"resize by one": profile.channels + 1}
         if profile.doubles:
@@ -224,16 +223,3 @@ async def _region(api: Api, job: str, profile: Profile) -> str:
     alias = profile.application.region
     region = next(each for each in regions["items"] if each["spec"]["alias"] == alias)
     return f"{STREAMS}/streamsprs/{region['metadata']['name']}"
-
-
-def _job(job: str, profile: Profile) -> dict[str, Any]:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Job",
-        "metadata": {"name": job},
-        "spec": {
-            "bundle": {"name": profile.application.bundle},
-            "fusion": dict(profile.fusion),
-            "submissionTimeValues": {profile.application.width: str(profile.channels)},
-        },
-    }

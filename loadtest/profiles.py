@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.resources import API_VERSION
+
 # The design's floor (architecture, section 8): necessary writes.
 WRITES_PER_NEW_PE = 5  # ConfigMap, Service, PE, Pod, PE status
 WRITES_PER_CHANGED_PE = 6  # ConfigMap, PE, PE status, Pod delete, Pod create, old ConfigMap delete
@@ -63,6 +65,19 @@ class Profile:
     def fusion(self) -> Mapping[str, Any]:
         """The Job's fusion that gives this many PEs."""
         return {"legacy": True} if self.is_legacy else {"manual": self.pes}
+
+    def job(self, name: str) -> dict[str, Any]:
+        """The Job of this size."""
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": {
+                "bundle": {"name": self.application.bundle},
+                "fusion": dict(self.fusion),
+                "submissionTimeValues": {self.application.width: str(self.channels)},
+            },
+        }
 
 
 # Seconds until the last pod object exists, of the original: a Java operator over HTTP/1.1, three

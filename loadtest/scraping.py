@@ -130,6 +130,22 @@ def cpu_s_of(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS_PER_S
 
 
+def resident_bytes(pid: int) -> int:
+    """Memory that a process and its children have resident; 0 where it is gone.
+
+    Pages that they share count for each.
+    """
+    return sum(map(_resident_bytes, (pid, *_children_of(pid))))
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/statm").read_text()
+    except OSError:
+        return 0
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _children_of(pid: int) -> list[int]:
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
