@@ -13,7 +13,7 @@ endef
 export COUNT
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale real-up real-status real-down reach generate lock clean
+.PHONY: help venv check test test-wheel test-real sim fuzz search mutants demo bench bench-planner bench-real bench-scale image real-up real-status real-down reach generate lock clean
 
 help:  ## this table of contents
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,10 +97,12 @@ reach: venv  ## note again which scenario reaches which rule, in some minutes, a
 generate: venv  ## write the generated files (CRDs, roles, pages) again
 	$(BIN)/python -m deploy.generating
 
-lock: venv  ## resolve the dependencies again: what runs (requirements.lock), and what develops (requirements-dev.lock)
+lock: venv  ## resolve the dependencies again: what runs (requirements.lock), with the sandbox, what builds images, what develops
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --extra sandbox --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --extra sandbox -c requirements-dev.lock pyproject.toml -o requirements-sandbox.lock
+	echo 'setuptools>=80' | $(COMPILE) -c requirements-dev.lock - -o requirements-build.lock
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

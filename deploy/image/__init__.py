@@ -1,0 +1,1 @@
+"""What the stages of the Dockerfile run: `assembling.py`, on nothing but the standard library."""
