@@ -22,7 +22,7 @@ from cli.service_status import (
     table_of_services,
 )
 from cli.showing import answer
-from cli.topics import TopicsOptions, apply_topics, check_topics
+from cli.topics import TopicsOptions, apply_topics, check_topics, principals_of
 from contracts.topics import DEFAULT_PREFIX
 
 topics_app = typer.Typer(
@@ -43,6 +43,9 @@ Servers = Annotated[
 ]
 Prefix = Annotated[
     str, typer.Option(envvar="MILLRACE_TOPIC_PREFIX", help="What the topics' names begin with.")
+]
+Wait = Annotated[
+    float, typer.Option(min=0, help="Seconds to wait for brokers (and, in a check, for topics).")
 ]
 Real = Annotated[
     bool,
@@ -137,19 +140,34 @@ def topics_apply(
         int | None,
         typer.Option(min=1, help="Replicas of new topics; default: one a broker, at most 3."),
     ] = None,
+    principal: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="SERVICE=User:NAME, once for each service: also create the ACLs that it needs."
+        ),
+    ] = None,
+    wait: Wait = 0.0,
 ) -> None:
     """Create the topics that are missing and correct their settings.
 
     Another number of partitions is refused: it cannot be changed with records in the topic.
     """
-    options = TopicsOptions(bootstrap_servers, prefix, replication)
-    run(lambda: apply_topics(options, console))
+
+    async def work() -> None:
+        principals = principals_of(principal or ())
+        options = TopicsOptions(bootstrap_servers, prefix, replication, principals, wait)
+        await apply_topics(options, console)
+
+    run(work)
 
 
 @topics_app.command("check")
-def topics_check(bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX) -> None:
+def topics_check(
+    bootstrap_servers: Servers = "", prefix: Prefix = DEFAULT_PREFIX, wait: Wait = 0.0
+) -> None:
     """Compare the topics with what they should be; changes nothing."""
-    run(lambda: check_topics(TopicsOptions(bootstrap_servers, prefix), console))
+    options = TopicsOptions(bootstrap_servers, prefix, wait_s=wait)
+    run(lambda: check_topics(options, console))
 
 
 @service_app.command("stop")

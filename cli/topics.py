@@ -1,4 +1,4 @@
-"""`millrace topics apply|check`: the topics of the catalogue, made and compared on Kafka.
+"""`millrace topics apply|check`: topics and ACLs of the catalogue, made and compared on Kafka.
 
 `contracts/topics.py` defines the topics, and the chassis has the requests to Kafka. This module
 prints the table and the messages.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cli.connecting import are_brokers
 from cli.failing import CannotReach, Failure, Misused
 from cli.showing import PLAIN_BOX, Rows, Screen
+from contracts.topics import SERVICES
+from services.chassis.log.kafka_acls import grant, grants_of, missing_grants
 from services.chassis.log.kafka_connecting import Brokers
 from services.chassis.log.kafka_security import KafkaSecurity
 from services.chassis.log.kafka_topics import (
@@ -32,23 +34,48 @@ from services.chassis.process.settings import read_settings
 
 ANSWER_S_MAX = 20.0
 APPLY_S_MAX = 60.0
+CHECK_AGAIN_S = 1.0
 LOOKS_AFTER_MAX = 150
 """A broker that has just started may see a new topic half a minute later."""
 DAY_MS = 24 * 3600 * 1000
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_PRINCIPAL = re.compile(r"(?P<service>[a-z-]+)=(?P<principal>User:.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsOptions:
-    """Topic prefix and brokers; `replication` None: one replica for each broker, at most three."""
+    """Topic prefix and brokers; `replication` None: one replica for each broker, at most three.
+
+    `principals` are those of services that are to have ACLs, as Kafka calls them (`User:NAME`).
+    For `wait_s` seconds brokers may be away, and a check may find that topics are missing.
+    """
 
     servers: str
     prefix: str
     replication: int | None = None
+    principals: Mapping[str, str] = field(default_factory=dict)
+    wait_s: float = 0.0
+
+
+def principals_of(words: Sequence[str]) -> Mapping[str, str]:
+    """The principals of `--principal SERVICE=User:NAME`. Raises Misused."""
+    found: dict[str, str] = {}
+    for word in words:
+        match = _PRINCIPAL.fullmatch(word)
+        if match is None or match["service"] not in SERVICES:
+            raise Misused(
+                f"--principal {word!r} is not SERVICE=User:NAME; the services are "
+                f"{', '.join(sorted(SERVICES))}"
+            )
+        found[match["service"]] = match["principal"]
+    return found
 
 
 async def apply_topics(options: TopicsOptions, console: Screen) -> None:
-    """Create missing topics and correct settings. Raises Failure for a wrong partition count."""
+    """Create missing topics and ACLs and correct settings.
+
+    Raises Failure for a wrong partition count.
+    """
     wanted = wanted_topics(options.prefix)
     found = await _found(options, wanted)
     missing = [topic for topic in found if not topic.partitions]
@@ -63,15 +90,31 @@ async def apply_topics(options: TopicsOptions, console: Screen) -> None:
     done = {topic.wanted.name: "created" for topic in missing}
     done |= {topic.wanted.name: f"corrected {_names(topic)}" for topic in wrong}
     _show(found, done, console)
+    if options.principals:
+        await _apply_acls(options, console)
+
+
+async def _apply_acls(options: TopicsOptions, console: Screen) -> None:
+    wanted = grants_of(options.prefix, options.principals)
+    async with _connected(options, APPLY_S_MAX) as brokers:
+        missing = await missing_grants(brokers, wanted)
+        await grant(brokers, missing)
+    console.print(f"{len(wanted)} ACLs: {len(missing)} created")
 
 
 async def check_topics(options: TopicsOptions, console: Screen) -> None:
     """Compare the topics with the catalogue; changes nothing. Raises Failure if one differs."""
-    _show(await _found(options, wanted_topics(options.prefix)), {}, console)
+    wanted = wanted_topics(options.prefix)
+    until_s = asyncio.get_running_loop().time() + options.wait_s
+    found = await _found(options, wanted)
+    while any(topic.problem for topic in found) and asyncio.get_running_loop().time() < until_s:
+        await asyncio.sleep(CHECK_AGAIN_S)
+        found = await _found(options, wanted)
+    _show(found, {}, console)
 
 
 async def _found(options: TopicsOptions, wanted: Sequence[Wanted]) -> Sequence[Found]:
-    async with _connected(options, ANSWER_S_MAX) as brokers:
+    async with _connected(options, max(ANSWER_S_MAX, options.wait_s)) as brokers:
         return await look_at(brokers, wanted)
 
 

@@ -82,7 +82,7 @@ async def build_of(pins: Pins, progress: Progress) -> Build:
 
 
 async def _build(folder: Path, pins: Pins, progress: Progress) -> None:
-    await _check_go(pins.versions["go"])
+    await check_go(pins.versions["go"])
     await _check_maven()
     draft = folder.with_name(f"{folder.name}.building")
     shutil.rmtree(draft, ignore_errors=True)
@@ -103,18 +103,18 @@ async def _copy_jars(folder: Path, progress: Progress) -> None:
         goal = "dependency:copy-dependencies"
         options = [f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
         command = ["mvn", "--batch-mode", "--quiet", "--file", str(pom), goal, *options]
-        await _run(command, {}, lambda _line: None)
+        await run_client(command, {}, lambda _line: None)
 
 
 async def _build_programs(folder: Path, pins: Pins, progress: Progress) -> None:
     packages: list[str] = []
     with progress.step("Kubernetes, etcd, kwok: modules", total=None):
-        await _run(["go", "list", "-deps", "tool"], _go_environment(), packages.append)
+        await run_client(["go", "list", "-deps", "tool"], go_environment(), packages.append)
     with progress.step("Kubernetes, etcd, kwok: build", total=len(packages)) as step:
         # -v names every package when it is compiled; one that Go's own cache has is not named.
         command = ["go", "build", "-v", "-trimpath", "-buildvcs=false", "-o", str(folder)]
         command += ["-ldflags", linker_flags(pins.versions["kubernetes"]), "tool"]
-        await _run(command, _go_environment(), lambda _line: step.advance())
+        await run_client(command, go_environment(), lambda _line: step.advance())
     missing = [name for name in PROGRAMS if not (folder / name).is_file()]
     if missing:
         raise Failure(
@@ -130,19 +130,21 @@ def linker_flags(version: str) -> str:
     return " ".join(["-s", "-w", *flags])
 
 
-def _go_environment() -> Mapping[str, str]:
+def go_environment() -> Mapping[str, str]:
+    """What `go` is run with."""
     # Without cgo no C compiler is needed; a go.work further up must not add modules.
     return {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
-async def _check_go(wanted: str) -> None:
-    sentence = f"Go {wanted} or newer is needed to build the real pair's control plane"
+async def check_go(wanted: str, what: str = "the real pair's control plane") -> None:
+    """Raises Misused where `go` is missing or older; `what` is to be built with it."""
+    sentence = f"Go {wanted} or newer is needed to build {what}"
     install = "install it from https://go.dev/dl and put `go` on the PATH."
     if shutil.which("go") is None:
         raise Misused(f"{sentence}, and `go` was not found: {install}")
     printed: list[str] = []
     try:
-        await _run(["go", "env", "GOVERSION"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
+        await run_client(["go", "env", "GOVERSION"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
     except Failure:  # an older one with GOTOOLCHAIN=local refuses our go.mod
         raise Misused(f"{sentence}, and `go` is older: {install}") from None
     found = printed[-1].strip() if printed else ""
@@ -166,7 +168,7 @@ async def checked_java() -> str:
     if java is None:
         raise Misused(f"{sentence}, and `java` was not found: {install}")
     printed: list[str] = []
-    await _run([java, "-version"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
+    await run_client([java, "-version"], {}, printed.append, timeout_s=ASK_TIMEOUT_S)
     found = re.search(r'version "(\d+)', "\n".join(printed))
     if found is None or int(found[1]) < JAVA_MAJOR_MIN:
         raise Misused(f"{sentence}, and `java` is {found[1] if found else 'another'}: {install}")
@@ -178,17 +180,18 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
-async def _run(
+async def run_client(
     command: Sequence[str],
     environment: Mapping[str, str],
     on_line: Callable[[str], None],
     *,
+    folder: Path = PINNED,
     timeout_s: float = BUILD_TIMEOUT_S,
 ) -> None:
-    """Run a client to its end in the pins' folder; raises Failure with its last lines."""
+    """Run a client to its end in a folder of pins; raises Failure with its last lines."""
     last: list[str] = []
     try:
-        async with asyncio.timeout(timeout_s), _started(command, environment) as process:
+        async with asyncio.timeout(timeout_s), _started(command, environment, folder) as process:
             assert process.stdout is not None
             async for line in process.stdout:
                 text = line.decode(errors="replace").rstrip()
@@ -204,12 +207,12 @@ async def _run(
 
 @contextlib.asynccontextmanager
 async def _started(
-    command: Sequence[str], environment: Mapping[str, str]
+    command: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """The process, in a session of its own, so that compilers end with it when we are ended."""
     process = await asyncio.create_subprocess_exec(
         *command,
-        cwd=PINNED,
+        cwd=folder,
         env=dict(os.environ) | dict(environment),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -67,6 +67,7 @@ class FusionBackend:
             wiring.runtime.clock,
             metrics=wiring.runtime.metrics,
             unused_s=settings.bundle_unused_s,
+            namespaces=wiring.runtime.namespaces,
             in_threads=in_threads,
         )
         plans = Plans(wiring, self._answers, bundles=bundles, planner=planner, unused=unused)

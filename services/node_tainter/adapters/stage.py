@@ -24,7 +24,8 @@ class NodeTainter:
     indexes: Mapping[str, Index] = intake.INDEXES
 
     def __init__(self, wiring: Wiring) -> None:
-        self._carry_out = CarryOut(wiring.table, wiring.writer, wiring.runtime.kube)
+        runtime = wiring.runtime
+        self._carry_out = CarryOut(wiring.table, wiring.writer, runtime.kube, runtime.namespaces)
 
     def keys(self, entry: Entry, table: TableReading) -> Iterable[Key]:
         """The keys that a change of this entry makes dirty."""

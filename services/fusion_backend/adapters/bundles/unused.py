@@ -36,7 +36,10 @@ EVERY_S: Final = 24 * 3600.0
 
 
 class UnusedBundles:
-    """Removes them now and then: `unused_s` is how long nobody has used them; 0 is never."""
+    """Removes them now and then: `unused_s` is how long nobody has used them; 0 is never.
+
+    Jobs of other `namespaces` than those that the service works in count as absent; none: all.
+    """
 
     def __init__(
         self,
@@ -46,9 +49,11 @@ class UnusedBundles:
         *,
         metrics: Metrics,
         unused_s: float,
+        namespaces: tuple[str, ...] = (),
         in_threads: bool = True,
     ) -> None:
         self._store = store
+        self._namespaces = namespaces
         self._kube = kube
         self._clock = clock
         self._metrics = metrics
@@ -79,11 +84,12 @@ class UnusedBundles:
         """How many were removed. Raises ChassisError and OSError."""
         before = self._clock.now() - self._unused_s
         named: set[str] = set()
-        async for page in self._kube.list_pages(resource_of("Job"), None):
-            for job in page.items:
-                if _needs_unknown(job, before):
-                    return 0
-                named.add((job.get("status") or {}).get("bundleDigest") or "")
+        for namespace in self._namespaces or (None,):
+            async for page in self._kube.list_pages(resource_of("Job"), namespace):
+                for job in page.items:
+                    if _needs_unknown(job, before):
+                        return 0
+                    named.add((job.get("status") or {}).get("bundleDigest") or "")
         if not self._in_threads:
             return removed_of(self._store, named, before)
         return await asyncio.to_thread(removed_of, self._store, named, before)

@@ -1,0 +1,59 @@
+{{/* Names and labels. Every template that is called with a dict has the chart's context in `root`. */}}
+
+{{- define "millrace.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains "millrace" .Release.Name -}}
+{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-millrace" .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- end -}}
+{{- end -}}
+
+{{/* root, component */}}
+{{- define "millrace.selector" -}}
+app.kubernetes.io/name: millrace
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* root, component */}}
+{{- define "millrace.labels" -}}
+{{ include "millrace.selector" . }}
+app.kubernetes.io/part-of: millrace
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "millrace.image" -}}
+{{- if .Values.image.digest -}}
+{{ printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else -}}
+{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- end -}}
+{{- end -}}
+
+{{/* The services of this release, as YAML: name -> module, rules, … */}}
+{{- define "millrace.services" -}}
+{{- $services := .Files.Get "files/services.yaml" | fromYaml -}}
+{{- if not .Values.exclusivePools -}}
+{{- $services = omit $services "node-tainter" -}}
+{{- end -}}
+{{ toYaml $services }}
+{{- end -}}
+
+{{- define "millrace.brokers" -}}
+{{- if .Values.kafka.embedded.enabled -}}
+{{ printf "%s-kafka.%s.svc:9092" (include "millrace.fullname" .) .Release.Namespace }}
+{{- else if .Values.kafka.bootstrapServers -}}
+{{ .Values.kafka.bootstrapServers }}
+{{- else -}}
+{{ fail "no Kafka is named: set kafka.bootstrapServers to HOST:PORT[,HOST:PORT], or kafka.embedded.enabled to true for a trial" }}
+{{- end -}}
+{{- end -}}
+
+{{/* A setting as text: a large number must not become 1.6e+09. */}}
+{{- define "millrace.text" -}}
+{{- if kindIs "string" . -}}{{ . | quote }}{{- else -}}{{ . | toJson | quote }}{{- end -}}
+{{- end -}}

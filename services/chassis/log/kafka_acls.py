@@ -1,0 +1,130 @@
+"""What each service may do on Kafka's brokers: the topic catalogue as ACLs, read and created.
+
+`millrace topics apply` creates those that are missing, with the rights of its own login. It
+removes none: an administrator may have granted more. Services know nothing of ACLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from aiokafka.client import AIOKafkaClient
+from aiokafka.errors import for_code
+from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
+
+from contracts.topics import CATALOGUE, RESOURCES, reader_group, sync_group
+from services.chassis.log.kafka_connecting import Brokers
+from services.chassis.log.kafka_offsets import any_node
+
+
+class Kind(IntEnum):
+    """What a grant is about, as Kafka numbers it."""
+
+    TOPIC = 2
+    GROUP = 3
+
+
+class Operation(IntEnum):
+    """What is granted, as Kafka numbers it; READ and WRITE include DESCRIBE."""
+
+    READ = 3
+    WRITE = 4
+    DESCRIBE = 8
+    DESCRIBE_CONFIGS = 10
+
+
+_ANY = 1
+_LITERAL = 3
+_ALLOW = 3
+_ANY_HOST = "*"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Grant:
+    """One operation on one topic or group, for one principal (`User:NAME`), from any host."""
+
+    principal: str
+    kind: Kind
+    name: str
+    operation: Operation
+
+
+def grants_of(prefix: str, principals: Mapping[str, str]) -> list[Grant]:
+    """Everything that services do with the topics under a prefix, by the principal of each."""
+    return sorted(
+        Grant(principal, kind, name, operation)
+        for service, principal in principals.items()
+        for kind, name, operation in {*_on_topics(prefix, service), *_on_groups(prefix, service)}
+    )
+
+
+def _on_topics(prefix: str, service: str) -> Iterable[tuple[Kind, str, Operation]]:
+    for topic in CATALOGUE:
+        name = topic.name(prefix)
+        # Each service compares all topics with the catalogue when it starts.
+        yield Kind.TOPIC, name, Operation.DESCRIBE
+        yield Kind.TOPIC, name, Operation.DESCRIBE_CONFIGS
+        if service in topic.writers:
+            yield Kind.TOPIC, name, Operation.WRITE
+        if service in topic.readers or service in _syncing():
+            yield Kind.TOPIC, name, Operation.READ
+
+
+def _on_groups(prefix: str, service: str) -> Iterable[tuple[Kind, str, Operation]]:
+    # The writer of resources commits where its resync began; readers look there.
+    if service in _syncing():
+        yield Kind.GROUP, sync_group(prefix), Operation.READ
+    if any(service in topic.readers for topic in CATALOGUE):
+        yield Kind.GROUP, sync_group(prefix), Operation.DESCRIBE
+    if any(service in topic.shared_by for topic in CATALOGUE):
+        yield Kind.GROUP, reader_group(prefix, service), Operation.READ
+
+
+def _syncing() -> Collection[str]:
+    return RESOURCES.writers
+
+
+async def missing_grants(brokers: Brokers, wanted: Iterable[Grant]) -> list[Grant]:
+    """Those that the brokers do not have. Raises LogRefused where they have no authorizer."""
+    there = await brokers.ask("ACLs", _granted)
+    return [grant for grant in wanted if grant not in there]
+
+
+async def grant(brokers: Brokers, missing: Iterable[Grant]) -> None:
+    """Create ACLs; one that exists stays as it is. Raises LogRefused."""
+    for each in missing:
+        await brokers.ask("new ACLs", lambda client, each=each: _create(client, each))  # type: ignore[misc]
+
+
+async def _granted(client: AIOKafkaClient) -> set[Grant]:
+    request = DescribeAclsRequest(_ANY, None, _ANY, None, None, _ANY, _ANY)
+    answer = (await client.send(any_node(client), request)).to_object()
+    if answer["error_code"]:
+        raise for_code(answer["error_code"])(answer["error_message"])
+    return {
+        Grant(acl["principal"], Kind(found["resource_type"]), found["resource_name"], operation)
+        for found in answer["resources"]
+        if found["resource_type"] in list(Kind) and found["resource_pattern_type"] == _LITERAL
+        for acl in found["acls"]
+        if acl["permission_type"] == _ALLOW and acl["host"] == _ANY_HOST
+        for operation in Operation
+        if acl["operation"] == operation
+    }
+
+
+async def _create(client: AIOKafkaClient, wanted: Grant) -> None:
+    request = CreateAclsRequest(
+        wanted.kind.value,
+        wanted.name,
+        _LITERAL,
+        wanted.principal,
+        _ANY_HOST,
+        wanted.operation.value,
+        _ALLOW,
+    )
+    answer = (await client.send(any_node(client), request)).to_object()
+    for result in next(value for value in answer.values() if isinstance(value, list)):
+        if result["error_code"]:
+            raise for_code(result["error_code"])(result["error_message"])
